@@ -1,0 +1,124 @@
+"""What is said about the user's material, and the errors that end work.
+
+A `Diagnostic` is a judgement with a place and a cure; an exception means that
+work cannot go on. Both are values: nothing here prints, and nothing exits.
+How they look is decided in `olmkit.cli.render`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How much a finding matters; the order of definition is the order of weight."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+_SEVERITY_ORDER = {severity: index for index, severity in enumerate(Severity)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """A place in the user's material. Lines and columns count from 1, columns in characters.
+
+    `end_column` is the first column after the place. `field` is the path inside the
+    document (`spec.installModes[3].type`), and is all there is for live objects.
+    """
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+    end_line: int | None = None
+    end_column: int | None = None
+    field: str = ""
+
+    def __str__(self) -> str:
+        if self.line is None:
+            return self.path
+        if self.column is None:
+            return f"{self.path}:{self.line}"
+        return f"{self.path}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A replacement of one range of text that is certainly right."""
+
+    at: Location
+    replacement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that belongs to a finding, with a word on why."""
+
+    at: Location
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnostic:
+    """One finding: rule, place, and what to do."""
+
+    rule: str
+    name: str
+    severity: Severity
+    message: str
+    at: Location | None = None
+    subject: str = ""
+    hint: str = ""
+    fix: Fix | None = None
+    related: tuple[Related, ...] = ()
+    docs: str = ""
+
+    def sort_key(self) -> tuple[str, int, int, int, str, str]:
+        """By place, then by weight, then by rule: the order in which findings are shown."""
+        at = self.at
+        return (
+            at.path if at else "",
+            (at.line or 0) if at else 0,
+            (at.column or 0) if at else 0,
+            _SEVERITY_ORDER[self.severity],
+            self.rule,
+            self.message,
+        )
+
+
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    return any(found.severity is Severity.ERROR for found in diagnostics)
+
+
+@dataclass(eq=False)
+class OlmkitError(Exception):
+    """Work cannot go on. Carries words for people and, where there are places, diagnostics."""
+
+    message: str
+    hint: str = ""
+    diagnostics: Sequence[Diagnostic] = field(default=())
+
+    def __str__(self) -> str:
+        return self.message
+
+
+class InputError(OlmkitError):
+    """The user's material does not allow it: exit code 1."""
+
+
+class ConfigurationError(OlmkitError):
+    """Asked wrongly, or the project is set up wrongly: exit code 2."""
+
+
+@dataclass(eq=False)
+class RemoteError(OlmkitError):
+    """A registry, a cluster or the disk said no: exit code 3.
+
+    `temporary` says whether trying again may help; retrying asks nothing else.
+    """
+
+    temporary: bool = False

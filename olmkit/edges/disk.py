@@ -1,0 +1,139 @@
+"""Reading a folder into a `Tree`, and applying `Changes` atomically.
+
+Writing is all or nothing for each file: a temporary neighbour, flushed, then
+renamed. Links that leave the folder are refused, and sizes are bounded, since
+a folder may come from anywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.base.tree import Changes, File, Tree
+
+# A manifest must fit etcd (1.5 MiB); catalogs of whole distributions reach 200 MB in many files.
+MAX_FILE_SIZE = 128 * 1024 * 1024
+MAX_TREE_SIZE = 1024 * 1024 * 1024
+
+
+def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
+    """The bytes of one regular file.
+
+    Raises `ConfigurationError` when it is not there, `InputError` when it is no
+    regular file or larger than `limit` bytes, `RemoteError` when the disk says no.
+    """
+    try:
+        with path.open("rb") as stream:
+            info = os.fstat(stream.fileno())
+            if not stat.S_ISREG(info.st_mode):
+                raise InputError(f"`{path}` is not a regular file")
+            if info.st_size > limit:
+                raise InputError(
+                    f"`{path}` is {info.st_size / 1e6:.0f} MB large, more than the "
+                    f"{limit / 1e6:.0f} MB that are read"
+                )
+            return stream.read(limit + 1)
+    except FileNotFoundError:
+        raise ConfigurationError(f"`{path}` does not exist") from None
+    except IsADirectoryError:
+        raise InputError(f"`{path}` is a folder, not a file") from None
+    except NotADirectoryError:
+        raise ConfigurationError(f"`{path}` does not exist") from None
+    except OSError as error:
+        raise _disk_error(path, error) from error
+
+
+def read_tree(
+    folder: Path, *, file_limit: int = MAX_FILE_SIZE, total_limit: int = MAX_TREE_SIZE
+) -> Tree:
+    """All regular files below `folder`; links are followed when they stay inside it."""
+    if not folder.exists():
+        raise ConfigurationError(f"`{folder}` does not exist")
+    if not folder.is_dir():
+        raise ConfigurationError(f"`{folder}` is not a folder")
+    root = folder.resolve()
+    files: dict[str, File] = {}
+    total = 0
+    for path in _walk(folder):
+        relative = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            target = path.resolve()
+            if not target.is_relative_to(root):
+                raise InputError(f"`{path}` is a link that leaves `{folder}`")
+            if target.is_dir():
+                continue
+        data = read_file(path, limit=file_limit)
+        total += len(data)
+        if total > total_limit:
+            raise InputError(
+                f"`{folder}` holds more than the {total_limit / 1e6:.0f} MB that are read"
+            )
+        files[relative] = File(data, path.stat().st_mode & 0o777)
+    return Tree(files)
+
+
+def apply(root: Path, changes: Changes) -> None:
+    """Carry out `changes` below `root`, each file atomically."""
+    for change in changes:
+        path = root / change.path
+        try:
+            if change.wanted is None:
+                path.unlink(missing_ok=True)
+                _remove_empty_parents(path, root)
+            else:
+                write_atomically(path, change.wanted.data, mode=change.wanted.mode)
+        except OSError as error:
+            raise _disk_error(path, error) from error
+
+
+def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Write a file so that at every moment either the old or the new content is there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).chmod(mode & ~_umask())
+        Path(temporary).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(temporary).unlink()
+        raise
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for directory, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(directory, name)
+            if path.is_symlink() or path.is_file():
+                yield path
+
+
+def _remove_empty_parents(path: Path, root: Path) -> None:
+    for parent in path.parents:
+        if parent == root or not parent.is_relative_to(root):
+            return
+        try:
+            parent.rmdir()
+        except OSError:
+            return
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def _disk_error(path: Path, error: OSError) -> RemoteError:
+    reason = (error.strerror or str(error)).lower()
+    return RemoteError(f"cannot access `{path}`: {reason}", temporary=False)

@@ -1,0 +1,44 @@
+"""What all tests share: where the real cases lie, and whether slow parts run."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--e2e", action="store_true", help="run tests that need a cluster")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--e2e"):
+        return
+    skip = pytest.mark.skip(reason="needs a cluster: run with --e2e")
+    for item in items:
+        if "e2e" in item.keywords:
+            item.add_marker(skip)
+
+
+def cases_folder() -> Path | None:
+    """The folder of real cases, or None when it is not on this machine."""
+    folder = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases"))
+    return folder.resolve() if folder.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def cases() -> Path:
+    """The folder of real cases; skips the test when there is none."""
+    folder = cases_folder()
+    if folder is None:
+        pytest.skip("no real cases here: set OLMKIT_CASES to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The root of the repository."""
+    return ROOT
