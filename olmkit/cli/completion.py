@@ -1,0 +1,21 @@
+"""`olmkit completion`: the script that makes a shell complete olmkit's words."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.app import App, command
+
+
+@command(output=False, example='eval "$(olmkit completion bash)"')
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(app: App, shell: str) -> None:
+    """Print the completion script of a shell."""
+    from click.shell_completion import get_completion_class
+
+    from olmkit.cli.main import root
+
+    maker = get_completion_class(shell)
+    if maker is None:
+        raise click.UsageError(f"no completion for `{shell}`")
+    app.terminal.result(maker(root, {}, "olmkit", "_OLMKIT_COMPLETE").source())

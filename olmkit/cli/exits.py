@@ -1,0 +1,28 @@
+"""Exit codes, by cause."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from olmkit.base.diagnostics import InputError, OlmkitError, RemoteError
+
+
+class Exit(IntEnum):
+    """What the exit code of the program says."""
+
+    DONE = 0
+    NO = 1  # done, and the answer is no
+    USAGE = 2  # asked wrongly, or set up wrongly
+    WORLD = 3  # a registry, a cluster, the network, the disk said no
+    FAULT = 70  # a fault in olmkit (EX_SOFTWARE of sysexits)
+    INTERRUPTED = 130
+
+
+def exit_code(error: OlmkitError) -> Exit:
+    match error:
+        case RemoteError():
+            return Exit.WORLD
+        case InputError():
+            return Exit.NO
+        case _:
+            return Exit.USAGE

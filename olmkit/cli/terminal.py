@@ -1,0 +1,149 @@
+"""Streams, colour and progress.
+
+Stdout carries results and nothing else; notes, warnings and progress go to
+stderr. Everything reads the same without colour, and nothing moves unless
+stderr is a terminal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
+
+_CODES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "cyan": "36",
+}
+
+
+class Progress(Protocol):
+    """What a job may report while it works."""
+
+    def advance(self, step: str, amount: int = 1) -> None:
+        """`amount` more is done; `step` names what."""
+
+
+class Terminal:
+    """Where words go: `out` for results, `err` for everything else."""
+
+    def __init__(
+        self,
+        *,
+        out: TextIO | None = None,
+        err: TextIO | None = None,
+        color: str = "auto",
+        quiet: bool = False,
+        motion: bool = True,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.out = out or sys.stdout
+        self.err = err or sys.stderr
+        self.quiet = quiet
+        environment = environment or {}
+        self.color_out = wants_color(self.out, color, environment)
+        self.color_err = wants_color(self.err, color, environment)
+        self.motion = (
+            motion
+            and not quiet
+            and "OLMKIT_NO_PROGRESS" not in environment
+            and environment.get("TERM") != "dumb"
+            and _is_terminal(self.err)
+        )
+
+    def result(self, text: str) -> None:
+        """Write a result to stdout; one newline at the end."""
+        if text:
+            self.out.write(text if text.endswith("\n") else text + "\n")
+
+    def result_bytes(self, data: bytes) -> None:
+        """Write bytes to stdout as they are."""
+        self.out.flush()
+        binary = getattr(self.out, "buffer", None)
+        if binary is None:
+            self.out.write(data.decode())
+        else:
+            binary.write(data)
+            binary.flush()
+
+    def note(self, text: str) -> None:
+        """Say something on stderr that quiet users can do without."""
+        if not self.quiet:
+            self.err.write(text + "\n")
+
+    def say(self, text: str) -> None:
+        """Say something on stderr that must be seen."""
+        self.err.write(text + "\n")
+
+    @contextlib.contextmanager
+    def progress(self, label: str, total: int | None = None) -> Iterator[Progress]:
+        """Progress of one piece of work: a bar on a terminal, else one plain line a step."""
+        if not self.motion:
+            yield _Lines(self)
+            return
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bars
+
+        console = Console(file=self.err, no_color=not self.color_err)
+        with Bars(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        ) as bars:
+            yield _Bar(bars, bars.add_task(label, total=total))
+
+
+class _Lines:
+    def __init__(self, terminal: Terminal) -> None:
+        self._terminal = terminal
+
+    def advance(self, step: str, amount: int = 1) -> None:  # noqa: ARG002 - one line whatever the amount
+        self._terminal.note(step)
+
+
+class _Bar:
+    def __init__(self, bars: RichProgress, task: TaskID) -> None:
+        self._bars = bars
+        self._task = task
+
+    def advance(self, step: str, amount: int = 1) -> None:
+        self._bars.update(self._task, advance=amount, description=step)
+
+
+def paint(text: str, *styles: str, on: bool) -> str:
+    """`text` in colour when `on`, else as it is."""
+    if not on or not text:
+        return text
+    return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+
+def wants_color(stream: TextIO, choice: str, environment: Mapping[str, str]) -> bool:
+    """Whether to colour `stream`: the flag, then NO_COLOR, FORCE_COLOR, TERM, then the stream."""
+    if choice != "auto":
+        return choice == "always"
+    if environment.get("NO_COLOR"):
+        return False
+    if environment.get("FORCE_COLOR"):
+        return True
+    return environment.get("TERM") != "dumb" and _is_terminal(stream)
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:  # closed
+        return False
