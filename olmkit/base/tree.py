@@ -56,7 +56,7 @@ class Tree(Mapping[str, File]):
         return self._files[path].data
 
     def merge(self, other: Mapping[str, File | bytes]) -> Tree:
-        """This tree with the files of `other` added or replaced."""
+        """A tree with the files of `other` added or replaced."""
         return Tree({**self._files, **other})
 
     def under(self, folder: str) -> Tree:
