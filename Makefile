@@ -1,0 +1,64 @@
+# Everything a newcomer types. `make help` lists it.
+SHELL := /bin/sh
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.olmkit-ready
+PYTEST := $(BIN)/python -m pytest
+WORKERS ?= 2
+
+.PHONY: help demo test check fix golden shipped e2e lock docs bench clean
+.DEFAULT_GOAL := help
+
+help: ## list what can be made
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: $(STAMP) ## take the shipped operator the whole way and tell what happens
+	@OLMKIT=$(abspath $(BIN))/olmkit PYTHON=$(abspath $(BIN))/python sh scripts/demo
+
+test: $(STAMP) ## run the tests
+	@sh scripts/system-packages
+	$(PYTEST) -n $(WORKERS) -q
+
+check: $(STAMP) ## format, lint, types, import contracts, tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	@$(MAKE) --no-print-directory test
+
+fix: $(STAMP) ## do what a machine can do about format and lint
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+golden: $(STAMP) ## rewrite the expected files of the golden tests; review the difference
+	OLMKIT_GOLDEN=rewrite $(PYTEST) -q -n 0 tests/golden
+
+shipped: $(STAMP) ## rebuild operator/config, bundle/ and catalog/ with our own commands
+	@OLMKIT=$(abspath $(BIN))/olmkit sh scripts/shipped
+
+docs: $(STAMP) ## rewrite the generated pages of docs/reference
+	$(BIN)/python scripts/reference_docs.py
+
+e2e: $(STAMP) ## the whole chain against real servers
+	@sh scripts/system-packages
+	$(PYTEST) -q --e2e tests/e2e
+
+bench: $(STAMP) ## figures beside the reference tools (OPM and OPERATOR_SDK name their programs)
+	@for file in benchmarks/*.py; do case $$file in */_*) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done
+
+lock: $(STAMP) ## write requirements.lock anew from pyproject.toml
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --all-extras --group dev --no-emit-package olmkit \
+	  --custom-compile-command "make lock" -o requirements.lock pyproject.toml
+
+clean: ## remove what was made
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
+
+$(STAMP): requirements.lock pyproject.toml operator/pyproject.toml
+	@python=$$(sh scripts/find-python) || exit 1; \
+	echo "setting up $(VENV) with $$python" >&2; \
+	rm -rf $(VENV); \
+	"$$python" -m venv $(VENV) || { echo "cannot make a virtual environment: on Debian, install python3-venv" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e . -e operator
+	@touch $(STAMP)

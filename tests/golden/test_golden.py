@@ -1,0 +1,79 @@
+"""Every folder `tests/golden/<job>/<case>` is one run of the program.
+
+`command` has the words after `olmkit` (quoted as for a shell), `input/` is the
+folder it runs in, `stdin` what it reads; `expected/` has `stdout`, `stderr`,
+`exit`, and below `files/` every file that the run wrote or changed.
+`make golden` rewrites `expected/`.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from olmkit.cli import main
+
+HERE = Path(__file__).parent
+CASES = sorted(path.parent for path in HERE.glob("*/*/command"))
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def _run(case: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    if (case / "input").is_dir():
+        shutil.copytree(case / "input", folder, dirs_exist_ok=True)
+    before = _files(folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "100")
+    for name in [name for name in os.environ if name.startswith("OLMKIT_")]:
+        monkeypatch.delenv(name)
+    streams = {name: io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for name in ("stdout", "stderr")}
+    for name, stream in streams.items():
+        monkeypatch.setattr(sys, name, stream)
+    stdin = case / "stdin"
+    text = io.TextIOWrapper(io.BytesIO(stdin.read_bytes() if stdin.exists() else b""), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", text)
+    code = main.run(shlex.split((case / "command").read_text(), comments=True))
+    seen: dict[str, bytes] = {"exit": f"{int(code)}\n".encode()}
+    for name, stream in streams.items():
+        stream.flush()
+        content = stream.buffer.getvalue()  # type: ignore[attr-defined]
+        if content:
+            seen[name] = content
+    after = _files(folder)
+    seen |= {f"files/{path}": data for path, data in after.items() if before.get(path) != data}
+    seen |= {f"removed/{path}": b"" for path in before if path not in after}
+    return seen
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.parent.name}/{case.name}")
+def test_the_program_says_and_writes_what_is_expected(
+    case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewrite = os.environ.get("OLMKIT_GOLDEN") == "rewrite"
+
+    seen = _run(case, tmp_path, monkeypatch)
+
+    expected = case / "expected"
+    if rewrite:
+        shutil.rmtree(expected, ignore_errors=True)
+        for path, data in seen.items():
+            (expected / path).parent.mkdir(parents=True, exist_ok=True)
+            (expected / path).write_bytes(data)
+    assert seen == _files(expected)
+
+
+def test_there_are_golden_cases() -> None:
+    assert CASES
