@@ -1,0 +1,189 @@
+"""Bundles as files: from a `Tree` to a `Bundle`.
+
+Reading follows the readers that OLM and the catalogs use: `annotations.yaml` is
+authoritative and names the manifests directory, each manifest file counts with
+its first document only, and keys of the annotations file match without regard
+to case. What is broken is kept and left to the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.base.documents import Document, Key
+from olmkit.base.tree import Tree
+from olmkit.bundle import model
+from olmkit.bundle.model import (
+    Bundle,
+    ClusterServiceVersion,
+    CustomResourceDefinition,
+    Property,
+    Unreadable,
+)
+
+DEFAULT_MANIFESTS = "manifests"
+DEFAULT_METADATA = "metadata"
+ANNOTATIONS_FILE = "annotations.yaml"
+
+
+def read(tree: Tree, root: str = "") -> Bundle:
+    """The bundle in `tree`, whose places begin with `root`.
+
+    Raises `InputError` when there is nothing that could be a bundle: neither
+    annotations nor any file in a manifests directory.
+    """
+    reader = _Reader(tree, root)
+    annotations_path, annotations_document = _find_annotations(tree, reader.load)
+    annotations = read_annotations(annotations_document)
+    manifests_dir = _directory(annotations.get(model.MANIFESTS)) or DEFAULT_MANIFESTS
+    metadata_dir = (
+        annotations_path.rpartition("/")[0] if annotations_path is not None else DEFAULT_METADATA
+    )
+    manifests = tuple(_present(reader.load(path) for path in _files_in(tree, manifests_dir)))
+    if annotations_document is None and not manifests and not reader.unreadable:
+        raise _no_bundle(tree, root)
+    metadata = (
+        ()
+        if metadata_dir == manifests_dir
+        else tuple(
+            _present(
+                reader.load(path)
+                for path in _files_in(tree, metadata_dir)
+                if path.endswith((".yaml", ".yml", ".json")) or path == annotations_path
+            )
+        )
+    )
+    kinds = [(document, model.text(document.get("kind"))) for document in manifests]
+    return Bundle(
+        tree=tree,
+        root=root,
+        annotations=annotations,
+        annotations_document=annotations_document,
+        manifests_dir=manifests_dir,
+        metadata_dir=metadata_dir,
+        manifests=manifests,
+        csvs=tuple(ClusterServiceVersion(d) for d, kind in kinds if kind == model.CSV_KIND),
+        crds=tuple(CustomResourceDefinition(d) for d, kind in kinds if kind == model.CRD_KIND),
+        dependencies=tuple(_entries(metadata, "dependencies")),
+        properties=tuple(_entries(metadata, "properties")),
+        metadata=metadata,
+        unreadable=tuple(reader.unreadable),
+    )
+
+
+def read_annotations(document: Document | None) -> dict[str, str]:
+    """The annotations of an annotations file; scalars count as text, anything else is left out."""
+    if document is None:
+        return {}
+    return {
+        str(key): model.text(value)
+        for key, value in model.mapping(_annotations_of(document)).items()
+        if not isinstance(value, Mapping | list)
+    }
+
+
+class _Reader:
+    """Loads each file once and keeps what cannot be loaded."""
+
+    def __init__(self, tree: Tree, root: str) -> None:
+        self._tree = tree
+        self._root = root
+        self._loaded: dict[str, Document | None] = {}
+        self.unreadable: list[Unreadable] = []
+
+    def load(self, path: str) -> Document | None:
+        if path not in self._loaded:
+            shown = model.join(self._root, path)
+            try:
+                self._loaded[path] = documents.load(self._tree.data(path), shown)
+            except InputError as error:
+                self._loaded[path] = None
+                self.unreadable.append(Unreadable(path=path, error=error))
+        return self._loaded[path]
+
+
+def _find_annotations(
+    tree: Tree, load: Callable[[str], Document | None]
+) -> tuple[str | None, Document | None]:
+    """`metadata/annotations.yaml`, else the first file by path that holds annotations."""
+    usual = f"{DEFAULT_METADATA}/{ANNOTATIONS_FILE}"
+    first: tuple[str, Document] | None = None
+    if usual in tree:
+        document = load(usual)
+        if document is None:
+            return usual, None
+        if model.mapping(_annotations_of(document)):
+            return usual, document
+        first = (usual, document)
+    for path, file in tree.items():
+        if path == usual or b"annotations" not in file.data[: 1 << 20].lower():
+            continue
+        try:
+            document = documents.load(file.data, path)
+        except InputError:
+            continue
+        if model.mapping(_annotations_of(document)):
+            return path, load(path)
+    return first or (None, None)
+
+
+def _annotations_of(document: Document) -> Any:
+    found = None
+    for key, value in model.mapping(document.value).items():
+        if isinstance(key, str) and key.lower() == "annotations":
+            found = value
+    return found
+
+
+def _directory(value: str | None) -> str:
+    """The directory that an annotation names, relative to the bundle; empty when it leaves it."""
+    parts: list[str] = []
+    for part in (value or "").split("/"):
+        if part == ".." and not parts:
+            return ""
+        if part == "..":
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def _files_in(tree: Tree, directory: str) -> Iterator[str]:
+    """The files directly in `directory`, hidden ones left out."""
+    prefix = f"{directory}/" if directory else ""
+    for path in tree:
+        name = path.removeprefix(prefix)
+        if path.startswith(prefix) and "/" not in name and not name.startswith("."):
+            yield path
+
+
+def _entries(files: tuple[Document, ...], section: str) -> Iterator[Property]:
+    for document in files:
+        for index, entry in enumerate(model.sequence(document.get(section))):
+            keys: tuple[Key, ...] = (section, index)
+            yield Property(
+                type=model.text(model.mapping(entry).get("type")),
+                value=model.mapping(entry).get("value"),
+                document=document,
+                keys=keys,
+            )
+
+
+def _present(found: Iterator[Document | None]) -> Iterator[Document]:
+    return (document for document in found if document is not None)
+
+
+def _no_bundle(tree: Tree, root: str) -> InputError:
+    shown = root or "the folder"
+    if not tree:
+        return InputError(
+            f"`{shown}` is empty, so there is no bundle in it",
+            hint="name the folder that holds `manifests/` and `metadata/`",
+        )
+    return InputError(
+        f"`{shown}` is no bundle: it has neither a `manifests/` folder nor annotations",
+        hint="name the folder that holds `manifests/` and `metadata/`",
+    )

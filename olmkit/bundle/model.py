@@ -1,0 +1,365 @@
+"""What a registry+v1 bundle is: manifests, annotations, dependencies, properties.
+
+A `Bundle` is read from a `Tree` by `olmkit.bundle.layout`. It is lenient on
+purpose: what could not be read is kept as `Unreadable`, values of the wrong
+type are left out of the typed views, and the rules say so with a place. Whoever
+needs a sound bundle asks the rules first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import InputError, Location
+from olmkit.base.documents import Document, Key
+from olmkit.base.tree import Tree
+
+ANNOTATION_PREFIX = "operators.operatorframework.io."
+MEDIA_TYPE = ANNOTATION_PREFIX + "bundle.mediatype.v1"
+MANIFESTS = ANNOTATION_PREFIX + "bundle.manifests.v1"
+METADATA = ANNOTATION_PREFIX + "bundle.metadata.v1"
+PACKAGE = ANNOTATION_PREFIX + "bundle.package.v1"
+CHANNELS = ANNOTATION_PREFIX + "bundle.channels.v1"
+DEFAULT_CHANNEL = ANNOTATION_PREFIX + "bundle.channel.default.v1"
+TEST_MEDIA_TYPE = ANNOTATION_PREFIX + "test.mediatype.v1"
+TEST_CONFIG = ANNOTATION_PREFIX + "test.config.v1"
+
+CSV_KIND = "ClusterServiceVersion"
+CRD_KIND = "CustomResourceDefinition"
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """`value` when it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def sequence(value: Any) -> list[Any]:
+    """`value` when it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def text(value: Any) -> str:
+    """`value` as the readers of bundles take it where a text is due; empty for no scalar."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    return ""
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class GVK:
+    """Group, version and kind of an API."""
+
+    group: str
+    version: str
+    kind: str
+
+    def __str__(self) -> str:
+        """As Go tools print it; users search for this form."""
+        joined = f"{self.group}/{self.version}" if self.group or self.version else "/"
+        return f"{joined}, Kind={self.kind}"
+
+    @classmethod
+    def parse(cls, api_version: str, kind: str) -> GVK:
+        group, _, version = api_version.rpartition("/")
+        return cls(group=group, version=version, kind=kind)
+
+
+class Resource:
+    """A Kubernetes object of the bundle, with its places."""
+
+    __slots__ = ("document",)
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.document.path})"
+
+    @property
+    def value(self) -> Mapping[str, Any]:
+        return mapping(self.document.value)
+
+    @property
+    def path(self) -> str:
+        return self.document.path
+
+    def at(self, *keys: Key) -> Location:
+        return self.document.at(*keys)
+
+    def at_key(self, *keys: Key) -> Location:
+        return self.document.at_key(*keys)
+
+    @property
+    def api_version(self) -> str:
+        return text(self.value.get("apiVersion"))
+
+    @property
+    def kind(self) -> str:
+        return text(self.value.get("kind"))
+
+    @property
+    def gvk(self) -> GVK:
+        return GVK.parse(self.api_version, self.kind)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return mapping(self.value.get("metadata"))
+
+    @property
+    def name(self) -> str:
+        return text(self.metadata.get("name"))
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        return _texts(self.metadata.get("annotations"))
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        return _texts(self.metadata.get("labels"))
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return mapping(self.value.get("spec"))
+
+
+@dataclass(frozen=True, slots=True)
+class InstallMode:
+    type: str
+    supported: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiDescription:
+    """An owned or required API of a CSV, and where it is described.
+
+    `name` is `<plural>.<group>` of a CRD; for an API service it is the plural alone.
+    """
+
+    name: str
+    gvk: GVK
+    value: Mapping[str, Any]
+    keys: tuple[Key, ...]
+
+
+class ClusterServiceVersion(Resource):
+    """The CSV: what OLM installs, and how. Its accessors leave out what has a wrong type."""
+
+    __slots__ = ()
+
+    @property
+    def version(self) -> str:
+        """The version as written, empty when there is none."""
+        return text(self.spec.get("version"))
+
+    @property
+    def release(self) -> str:
+        return text(self.spec.get("release"))
+
+    @property
+    def display_name(self) -> str:
+        return text(self.spec.get("displayName"))
+
+    @property
+    def replaces(self) -> str:
+        return text(self.spec.get("replaces"))
+
+    @property
+    def skips(self) -> tuple[str, ...]:
+        return tuple(text(name) for name in sequence(self.spec.get("skips")))
+
+    @property
+    def skip_range(self) -> str:
+        return self.annotations.get("olm.skipRange", "")
+
+    @property
+    def min_kube_version(self) -> str:
+        return text(self.spec.get("minKubeVersion"))
+
+    @property
+    def install_modes(self) -> tuple[InstallMode, ...]:
+        return tuple(
+            InstallMode(text(mapping(mode).get("type")), mapping(mode).get("supported") is True)
+            for mode in sequence(self.spec.get("installModes"))
+        )
+
+    @property
+    def install_spec(self) -> Mapping[str, Any]:
+        return mapping(mapping(self.spec.get("install")).get("spec"))
+
+    @property
+    def deployments(self) -> tuple[Mapping[str, Any], ...]:
+        """The entries of `spec.install.spec.deployments`: `name`, `spec`, `label`."""
+        return tuple(mapping(item) for item in sequence(self.install_spec.get("deployments")))
+
+    @property
+    def webhooks(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(mapping(item) for item in sequence(self.spec.get("webhookdefinitions")))
+
+    @property
+    def related_images(self) -> tuple[Mapping[str, Any], ...]:
+        return tuple(mapping(item) for item in sequence(self.spec.get("relatedImages")))
+
+    @property
+    def owned_crds(self) -> tuple[ApiDescription, ...]:
+        return tuple(self._crd_descriptions("owned"))
+
+    @property
+    def required_crds(self) -> tuple[ApiDescription, ...]:
+        return tuple(self._crd_descriptions("required"))
+
+    @property
+    def owned_api_services(self) -> tuple[ApiDescription, ...]:
+        return tuple(self._api_service_descriptions("owned"))
+
+    @property
+    def required_api_services(self) -> tuple[ApiDescription, ...]:
+        return tuple(self._api_service_descriptions("required"))
+
+    def _crd_descriptions(self, which: str) -> Iterator[ApiDescription]:
+        for value, keys in self._described("customresourcedefinitions", which):
+            name = text(value.get("name"))
+            yield ApiDescription(
+                name=name,
+                gvk=GVK(
+                    group=name.partition(".")[2],
+                    version=text(value.get("version")),
+                    kind=text(value.get("kind")),
+                ),
+                value=value,
+                keys=keys,
+            )
+
+    def _api_service_descriptions(self, which: str) -> Iterator[ApiDescription]:
+        for value, keys in self._described("apiservicedefinitions", which):
+            yield ApiDescription(
+                name=text(value.get("name")),
+                gvk=GVK(
+                    group=text(value.get("group")),
+                    version=text(value.get("version")),
+                    kind=text(value.get("kind")),
+                ),
+                value=value,
+                keys=keys,
+            )
+
+    def _described(
+        self, section: str, which: str
+    ) -> Iterator[tuple[Mapping[str, Any], tuple[Key, ...]]]:
+        for index, value in enumerate(sequence(mapping(self.spec.get(section)).get(which))):
+            yield mapping(value), ("spec", section, which, index)
+
+
+class CustomResourceDefinition(Resource):
+    """A CRD of either API version."""
+
+    __slots__ = ()
+
+    @property
+    def group(self) -> str:
+        return text(self.spec.get("group"))
+
+    @property
+    def defined_kind(self) -> str:
+        return text(mapping(self.spec.get("names")).get("kind"))
+
+    @property
+    def plural(self) -> str:
+        return text(mapping(self.spec.get("names")).get("plural"))
+
+    @property
+    def versions(self) -> tuple[Mapping[str, Any], ...]:
+        """The entries of `spec.versions`; for v1beta1 without them, what `spec.version` means."""
+        versions = sequence(self.spec.get("versions"))
+        if not versions and text(self.spec.get("version")):
+            return ({"name": text(self.spec.get("version")), "served": True, "storage": True},)
+        return tuple(mapping(version) for version in versions)
+
+    @property
+    def gvks(self) -> tuple[GVK, ...]:
+        return tuple(
+            GVK(group=self.group, version=text(version.get("name")), kind=self.defined_kind)
+            for version in self.versions
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Property:
+    """One `{type, value}` of a dependencies or properties file, and where it stands."""
+
+    type: str
+    value: Any
+    document: Document
+    keys: tuple[Key, ...]
+
+    def at(self, *keys: Key) -> Location:
+        return self.document.at(*self.keys, *keys)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A file that is no YAML or JSON, and why."""
+
+    path: str
+    error: InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bundle:
+    """A bundle as found; see the module's words on leniency.
+
+    `root` is how the user names the bundle; it begins every place. Directories
+    are relative to the bundle. `manifests` holds the first document of each file.
+    """
+
+    tree: Tree
+    root: str
+    annotations: Mapping[str, str]
+    annotations_document: Document | None
+    manifests_dir: str
+    metadata_dir: str
+    manifests: tuple[Document, ...]
+    csvs: tuple[ClusterServiceVersion, ...]
+    crds: tuple[CustomResourceDefinition, ...]
+    dependencies: tuple[Property, ...]
+    properties: tuple[Property, ...]
+    metadata: tuple[Document, ...]
+    unreadable: tuple[Unreadable, ...]
+
+    @property
+    def csv(self) -> ClusterServiceVersion | None:
+        """The CSV; where there are several, the first by file name."""
+        return self.csvs[0] if self.csvs else None
+
+    @property
+    def package(self) -> str:
+        return self.annotations.get(PACKAGE, "")
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        listed = self.annotations.get(CHANNELS, "").split(",")
+        return tuple(name.strip() for name in listed if name.strip())
+
+    @property
+    def default_channel(self) -> str:
+        return self.annotations.get(DEFAULT_CHANNEL, "")
+
+    def place(self, path: str = "") -> Location:
+        """A file of the bundle, or the bundle itself, as a place."""
+        return Location(path=join(self.root, path))
+
+
+def join(root: str, path: str) -> str:
+    """`path` below `root`, as shown to people."""
+    if not path:
+        return root or "."
+    return f"{root.rstrip('/')}/{path}" if root and root != "/" else f"{root}{path}"
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {str(key): text(item) for key, item in mapping(value).items()}
