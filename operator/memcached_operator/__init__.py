@@ -1,0 +1,1 @@
+"""The Memcached operator: keeps a Deployment for each `Memcached`."""

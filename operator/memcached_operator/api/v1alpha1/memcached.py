@@ -1,0 +1,52 @@
+"""The kind `Memcached`.
+
+`olmkit generate` reads this file as text: the CRD, the descriptors in the CSV and
+their texts come from the classes, their docstrings and the marker comments.
+"""
+
+from typing import Annotated
+
+from annotated_types import Ge, Le
+
+from olmkit.runtime.kinds import Condition, CustomResource, Int32, Model
+
+
+class MemcachedSpec(Model):
+    """MemcachedSpec defines the desired state of Memcached."""
+
+    # +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
+    size: Annotated[Int32, Ge(1), Le(5)] = 1
+    """Number of Memcached pods."""
+
+    # +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Container port",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
+    container_port: Annotated[Int32, Ge(1), Le(65535)] = 11211
+    """Port on which Memcached listens inside its container."""
+
+
+class MemcachedStatus(Model):
+    """MemcachedStatus defines the observed state of Memcached."""
+
+    # +listType=map
+    # +listMapKey=type
+    # +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
+    conditions: list[Condition] = []
+    """What is known about this Memcached: Available, Progressing and Degraded."""
+
+    # +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
+    nodes: list[str] = []
+    """Names of the pods that run Memcached, sorted."""
+
+
+# +kubebuilder:subresource:status
+# +kubebuilder:printcolumn:name="Size",type="integer",JSONPath=".spec.size"
+# +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
+# +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+# +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,v1,""},{Pod,v1,""}}
+class Memcached(CustomResource):
+    """Memcached is a cache that runs as a Deployment."""
+
+    spec: MemcachedSpec
+    """What is wanted."""
+
+    status: MemcachedStatus | None = None
+    """What there is."""
