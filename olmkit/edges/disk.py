@@ -29,7 +29,8 @@ def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
     regular file or larger than `limit` bytes, `RemoteError` when the disk says no.
     """
     try:
-        with path.open("rb") as stream:
+        # Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:  # noqa: PTH123
             info = os.fstat(stream.fileno())
             if not stat.S_ISREG(info.st_mode):
                 raise InputError(f"`{path}` is not a regular file")

@@ -39,11 +39,15 @@ def _run(case: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str,
     monkeypatch.setenv("COLUMNS", "100")
     for name in [name for name in os.environ if name.startswith("OLMKIT_")]:
         monkeypatch.delenv(name)
-    streams = {name: io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for name in ("stdout", "stderr")}
+    streams = {
+        name: io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for name in ("stdout", "stderr")
+    }
     for name, stream in streams.items():
         monkeypatch.setattr(sys, name, stream)
     stdin = case / "stdin"
-    text = io.TextIOWrapper(io.BytesIO(stdin.read_bytes() if stdin.exists() else b""), encoding="utf-8")
+    text = io.TextIOWrapper(
+        io.BytesIO(stdin.read_bytes() if stdin.exists() else b""), encoding="utf-8"
+    )
     monkeypatch.setattr(sys, "stdin", text)
     code = main.run(shlex.split((case / "command").read_text(), comments=True))
     seen: dict[str, bytes] = {"exit": f"{int(code)}\n".encode()}

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import click
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.cli import main
+from olmkit.cli.app import App, command
+from olmkit.cli.main import COMMANDS, GROUPS, Entry, LazyGroup
+
+
+def _loaded(path: str) -> click.Command:
+    group = main.root
+    words = path.split(" ")
+    for word in words[:-1]:
+        found = group.get_command(click.Context(group), word)
+        assert isinstance(found, LazyGroup)
+        group = found
+    leaf = group.get_command(click.Context(group), words[-1])
+    assert leaf is not None
+    return leaf
+
+
+@pytest.mark.parametrize("path", sorted(COMMANDS))
+def test_a_summary_in_the_table_is_what_the_command_says(path: str) -> None:
+    leaf = _loaded(path)
+    assert COMMANDS[path].summary == (leaf.help or "").split("\n\n")[0].replace("\n", " ").strip()
+    assert COMMANDS[path].summary.endswith(".")
+
+
+@pytest.mark.parametrize("path", sorted(COMMANDS))
+def test_every_command_shows_an_example_in_its_help(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run([*path.split(" "), "--help"]) == 0
+    out = capsys.readouterr().out
+    assert "Example:" in out
+    assert f"olmkit {path}" in out
+
+
+@pytest.mark.parametrize("path", sorted(GROUPS))
+def test_a_group_lists_its_commands(path: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run([*path.split(" "), "--help"]) == 0
+    assert "Commands:" in capsys.readouterr().out
+
+
+def test_help_imports_neither_http_nor_yaml() -> None:
+    code = (
+        "import sys\n"
+        "from olmkit.cli import main\n"
+        "assert main.run(['--help']) == 0\n"
+        "heavy = {'aiohttp', 'asyncio', 'grpc', 'jsonschema', 'msgspec', 'rich', 'yaml'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stderr.strip() == "[]"
+
+
+def test_a_mistyped_command_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["bundel"]) == 2
+    assert "Did you mean `bundle`?" in capsys.readouterr().err
+
+
+def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("olmkit ")
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
+    """A command `fail` that raises what the test puts into the list."""
+    raised: list[BaseException] = []
+
+    @command(example="olmkit fail")
+    def fail(app: App) -> None:
+        """Fail."""
+        app.emit({"fine": True}, text="fine") if not raised else _throw(raised[0])
+
+    def _throw(error: BaseException) -> None:
+        raise error
+
+    monkeypatch.setattr(main, "COMMANDS", {**COMMANDS, "fail": Entry("unused:unused", "Fail.")})
+    original = LazyGroup.get_command
+
+    def get(self: LazyGroup, ctx: click.Context, name: str) -> click.Command | None:
+        return fail if name == "fail" else original(self, ctx, name)
+
+    monkeypatch.setattr(LazyGroup, "get_command", get)
+    return raised
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InputError("no"), 1),
+        (ConfigurationError("asked wrongly"), 2),
+        (RemoteError("the registry is away"), 3),
+        (ValueError("oops"), 70),
+        (KeyboardInterrupt(), 130),
+        (click.Abort(), 130),
+    ],
+    ids=lambda value: str(value) if isinstance(value, int) else type(value).__name__,
+)
+def test_the_exit_code_says_the_cause(
+    failing: list[BaseException],
+    error: BaseException,
+    code: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    failing.append(error)
+    assert main.run(["fail"]) == code
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert "Traceback" not in seen.err
+
+
+def test_an_error_in_json_is_one_value_on_stdout(
+    failing: list[BaseException], capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing.append(InputError("no CSV", hint="add one"))
+    assert main.run(["fail", "-o", "json"]) == 1
+    seen = capsys.readouterr()
+    assert json.loads(seen.out)["error"] == {"message": "no CSV", "hint": "add one"}
+    assert seen.err == ""
+
+
+@pytest.mark.usefixtures("failing")
+def test_misuse_in_json_is_one_value_on_stdout(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["fail", "--nothing", "-o", "json"]) == 2
+    assert "nothing" in json.loads(capsys.readouterr().out)["error"]["message"]
+
+
+def test_a_fault_of_ours_shows_its_traceback_with_debug(
+    failing: list[BaseException], capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing.append(ValueError("oops"))
+    assert main.run(["fail", "--debug"]) == 70
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert "fault in olmkit" in err
+
+
+@pytest.mark.usefixtures("failing")
+def test_the_result_is_an_envelope(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["fail", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "version": 1,
+        "command": "fail",
+        "result": {"fine": True},
+        "diagnostics": [],
+    }
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    done = subprocess.run(  # noqa: S602 - the shell's pipe is what is tested
+        f"{sys.executable} -m olmkit --help | true; echo ${{PIPESTATUS[0]}}",
+        shell=True,
+        executable="/bin/bash",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    assert done.stdout.strip() in {"0", "141"}
