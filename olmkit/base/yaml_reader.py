@@ -1,0 +1,298 @@
+"""From libyaml's events to plain values, as Go's yaml.v2 and Kubernetes make them.
+
+This is the referee: complete, exact, with a place for every error. Keys become
+strings, a merge key overrides what stands before it, and what an alias expands
+to is counted, so that a small file cannot become a huge value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from yaml import events as yaml_events
+from yaml import reader as yaml_stream
+from yaml.cyaml import CParser
+from yaml.error import MarkedYAMLError, YAMLError
+
+from olmkit.base import yaml_scalars
+from olmkit.base.yaml_scalars import ScalarError
+
+MAX_DEPTH: Final = 500
+# An alias may repeat a long text without many nodes; Go does not bound that, memory does.
+MAX_EXPANDED: Final = 128 * 1024 * 1024
+
+
+class YamlError(Exception):
+    """What is wrong, and where: line and column from 0, or only a byte offset."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        line: int | None = None,
+        column: int | None = None,
+        offset: int | None = None,
+        hint: str = "",
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+        self.offset = offset
+        self.hint = hint
+
+
+class Missing:
+    """Stands for `no document here`, since `None` is a value."""
+
+
+MISSING: Final = Missing()
+
+
+def read(data: bytes) -> Any:
+    """The value of the first document; `MISSING` when there is none."""
+    for value in read_all(data):
+        return value
+    return MISSING
+
+
+def read_all(data: bytes) -> Iterator[Any]:
+    """The value of each document."""
+    stream = events(data)
+    for event in stream:
+        if type(event) is yaml_events.DocumentStartEvent:
+            yield _Builder(stream).document()
+
+
+def events(data: bytes) -> Iterator[Any]:
+    """The events of the text; errors of the parser turned into `YamlError`."""
+    try:
+        parser = CParser(data)
+        while parser.check_event():
+            yield parser.get_event()
+    except YAMLError as error:
+        raise _problem(error) from None
+
+
+def _problem(error: YAMLError) -> YamlError:
+    if isinstance(error, yaml_stream.ReaderError):
+        return YamlError(str(error.reason), offset=error.position)
+    if isinstance(error, MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        message = error.problem or error.context or "cannot be read as YAML"
+        if mark is not None:
+            return YamlError(message, line=mark.line, column=mark.column)
+        return YamlError(message)
+    return YamlError(str(error))
+
+
+class _Frame:
+    """A mapping or a sequence that is being read."""
+
+    __slots__ = ("anchor", "at", "depth", "items", "key", "merge", "nodes", "text")
+
+    def __init__(self, items: Any, at: Any, anchor: str | None) -> None:
+        self.items = items
+        self.at = at
+        self.anchor = anchor
+        self.key: Any = MISSING
+        self.merge = False
+        self.depth = 1
+        self.nodes = 1
+        self.text = 0
+
+
+class _Anchor:
+    __slots__ = ("depth", "done", "nodes", "text", "value")
+
+    def __init__(self) -> None:
+        self.value: Any = None
+        self.depth = 0
+        self.nodes = 0
+        self.text = 0
+        self.done = False
+
+
+class _Builder:
+    """Builds one document from the events after its start."""
+
+    def __init__(self, stream: Iterator[Any]) -> None:
+        self._stream = stream
+        self._anchors: dict[str, _Anchor] = {}
+        self._stack: list[_Frame] = []
+        self._nodes = 0
+        self._aliased = 0
+        self._expanded = 0
+
+    def document(self) -> Any:
+        scalar_event = yaml_events.ScalarEvent
+        root: Any = MISSING
+        for event in self._stream:
+            kind = type(event)
+            if kind is scalar_event:
+                value, depth, nodes, text = self._scalar(event), 0, 1, len(event.value)
+                self._nodes += 1
+            elif kind is yaml_events.MappingStartEvent or kind is yaml_events.SequenceStartEvent:
+                self._start(event, {} if kind is yaml_events.MappingStartEvent else [])
+                continue
+            elif kind is yaml_events.AliasEvent:
+                value, depth, nodes, text = self._alias(event)
+            elif kind is yaml_events.DocumentEndEvent:
+                return root
+            else:
+                frame = self._stack.pop()
+                value, depth, nodes, text = frame.items, frame.depth, frame.nodes, frame.text
+                self._finish(frame)
+                event = frame.at
+            if self._stack:
+                self._put(value, event, depth, nodes, text)
+            else:
+                root = value
+        return root  # pragma: no cover - libyaml always ends a document
+
+    def _scalar(self, event: yaml_events.ScalarEvent) -> Any:
+        tag = event.tag
+        text: str = event.value
+        if tag is None:
+            value = yaml_scalars.plain(text) if event.implicit[0] else text
+        else:
+            try:
+                value = yaml_scalars.tagged(tag, text)
+            except ScalarError as error:
+                raise _at(event, str(error)) from None
+        if event.anchor is not None:
+            anchor = self._anchors[event.anchor] = _Anchor()
+            anchor.value, anchor.nodes, anchor.text, anchor.done = value, 1, len(text), True
+        return value
+
+    def _start(self, event: Any, items: Any) -> None:
+        if len(self._stack) >= MAX_DEPTH:
+            raise _too_deep(event)
+        self._nodes += 1
+        if event.anchor is not None:
+            self._anchors[event.anchor] = _Anchor()
+        self._stack.append(_Frame(items, event, event.anchor))
+
+    def _finish(self, frame: _Frame) -> None:
+        if frame.anchor is None:
+            return
+        anchor = self._anchors[frame.anchor]
+        if not anchor.done:
+            anchor.value, anchor.depth = frame.items, frame.depth
+            anchor.nodes, anchor.text = frame.nodes, frame.text
+            anchor.done = True
+
+    def _alias(self, event: Any) -> tuple[Any, int, int, int]:
+        anchor = self._anchors.get(event.anchor)
+        if anchor is None:
+            raise _at(
+                event,
+                f"unknown anchor '{event.anchor}' referenced",
+                hint=f"set `&{event.anchor}` before the alias, in the same document",
+            )
+        if not anchor.done:
+            raise _at(event, f"anchor '{event.anchor}' value contains itself")
+        self._nodes += 1 + anchor.nodes
+        self._aliased += anchor.nodes
+        self._expanded += anchor.text
+        if self._excessive():
+            raise _at(
+                event,
+                "document contains excessive aliasing",
+                hint="write the repeated values out, or drop the aliases",
+            )
+        if len(self._stack) + anchor.depth > MAX_DEPTH:
+            raise _too_deep(event)
+        return _copy(anchor.value), anchor.depth, 1 + anchor.nodes, anchor.text
+
+    def _excessive(self) -> bool:
+        # The ratio that Go allows sinks from 99 % to 10 % as a document grows.
+        if self._expanded > MAX_EXPANDED:
+            return True
+        if self._aliased <= 100 or self._nodes <= 1000:
+            return False
+        grown = min(max((self._nodes - 400_000) / 3_600_000, 0.0), 1.0)
+        return self._aliased / self._nodes > 0.99 - 0.89 * grown
+
+    def _put(self, value: Any, event: Any, depth: int, nodes: int, text: int) -> None:
+        frame = self._stack[-1]
+        if depth >= frame.depth:
+            frame.depth = depth + 1
+        frame.nodes += nodes
+        frame.text += text
+        items = frame.items
+        if type(items) is list:
+            items.append(_finite(value, event))
+        elif frame.merge:
+            frame.merge = False
+            self._merge(items, value, event)
+        elif frame.key is MISSING:
+            if _is_merge(event):
+                frame.merge = True
+            else:
+                frame.key = value if type(value) is str else _key(value, event)
+        else:
+            items[frame.key] = _finite(value, event)
+            frame.key = MISSING
+
+    def _merge(self, items: dict[str, Any], value: Any, event: Any) -> None:
+        parts = value if isinstance(value, list) else [value]
+        if not all(isinstance(part, dict) for part in parts):
+            raise _at(event, "map merge requires map or sequence of maps as the value")
+        # Earlier maps of a list win; whatever is merged overrides keys that stand before it.
+        for part in reversed(parts):
+            items.update(_copy(part))
+
+
+def _is_merge(event: Any) -> bool:
+    return (
+        type(event) is yaml_events.ScalarEvent
+        and event.value == "<<"
+        and (event.implicit[0] or event.tag == yaml_scalars.MERGE)
+    )
+
+
+def _key(value: Any, event: Any) -> str:
+    if isinstance(value, dict | list):
+        raise _at(
+            event,
+            "a list or a map cannot be a key",
+            hint="text in braces or brackets must be quoted: '{{ name }}'",
+        )
+    try:
+        return yaml_scalars.key(value)
+    except ScalarError as error:
+        raise _at(event, str(error), hint="quote the key to make it a string") from None
+
+
+def _finite(value: Any, event: Any) -> Any:
+    if type(value) is float and (value != value or value in (float("inf"), float("-inf"))):
+        name = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
+        raise _at(
+            event,
+            f"json: unsupported value: {name}",
+            hint="JSON, and so Kubernetes, has no such number; quote it to make it a string",
+        )
+    return value
+
+
+def _copy(value: Any) -> Any:
+    if type(value) is dict:
+        return {key: _copy(item) for key, item in value.items()}
+    if type(value) is list:
+        return [_copy(item) for item in value]
+    return value
+
+
+def _too_deep(event: Any) -> YamlError:
+    return _at(
+        event,
+        f"nested more than {MAX_DEPTH} levels deep",
+        hint="real manifests need a few dozen levels; look for a repeated bracket",
+    )
+
+
+def _at(event: Any, message: str, *, hint: str = "") -> YamlError:
+    mark = event.start_mark
+    return YamlError(message, line=mark.line, column=mark.column, hint=hint)
