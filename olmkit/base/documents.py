@@ -28,7 +28,7 @@ class Document:
     `value` is plain data: dict, list, str, int, float, bool, None.
     """
 
-    __slots__ = ("_data", "_nodes", "index", "path", "value")
+    __slots__ = ("_below", "_data", "_nodes", "index", "path", "value")
 
     def __init__(self, value: Any, *, path: str, data: bytes = b"", index: int = 0) -> None:
         self.value = value
@@ -36,6 +36,17 @@ class Document:
         self.index = index
         self._data = data
         self._nodes: Node | None = None
+        self._below: tuple[Key, ...] = ()
+
+    def derived(self, value: Any, *below: Key) -> Document:
+        """Another value that was made from this one, or from its part under `below`.
+
+        It has the places of what it was made from.
+        """
+        made = Document(value, path=self.path, data=self._data, index=self.index)
+        made._nodes = self._nodes
+        made._below = (*self._below, *below)
+        return made
 
     def at(self, *keys: Key) -> Location:
         """Where the value under `keys` stands; where it is missing, its nearest ancestor."""
@@ -64,6 +75,10 @@ class Document:
             self._nodes = yaml_places.compose(self._data, index=self.index)
         node = self._nodes
         path = field_path(keys)
+        if node is not None:
+            for key in self._below:
+                entry = node.entries.get(key)
+                node = entry[1] if entry else node
         if node is None:
             return Location(path=self.path, field=path)
         for position, key in enumerate(keys):

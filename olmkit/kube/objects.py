@@ -1,0 +1,150 @@
+"""Kubernetes objects as plain data.
+
+Kubernetes' own schema is too large to mirror, so an object is a `Manifest`, a
+mapping as read, and only what is reasoned about has a type. The functions are
+lenient: what is missing or has the wrong type counts as empty, and whoever
+needs more asks the rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Manifest = dict[str, Any]
+"""A Kubernetes object as plain data; unknown fields are part of it."""
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class GVK:
+    """Group, version and kind of an API."""
+
+    group: str
+    version: str
+    kind: str
+
+    def __str__(self) -> str:
+        """As Go tools print it; users search for this form."""
+        joined = f"{self.group}/{self.version}" if self.group or self.version else "/"
+        return f"{joined}, Kind={self.kind}"
+
+    @classmethod
+    def parse(cls, api_version: str, kind: str) -> GVK:
+        group, _, version = api_version.rpartition("/")
+        return cls(group=group, version=version, kind=kind)
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class ObjectKey:
+    """What identifies an object in a cluster, apart from its API version."""
+
+    group: str
+    kind: str
+    namespace: str
+    name: str
+
+
+CLUSTER_SCOPED: frozenset[tuple[str, str]] = frozenset(
+    {
+        ("", "Namespace"),
+        ("", "Node"),
+        ("", "PersistentVolume"),
+        ("", "ComponentStatus"),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "MutatingAdmissionPolicyBinding"),
+        ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
+        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        ("apiextensions.k8s.io", "CustomResourceDefinition"),
+        ("apiregistration.k8s.io", "APIService"),
+        ("certificates.k8s.io", "CertificateSigningRequest"),
+        ("certificates.k8s.io", "ClusterTrustBundle"),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+        ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration"),
+        ("networking.k8s.io", "IngressClass"),
+        ("node.k8s.io", "RuntimeClass"),
+        ("policy", "PodSecurityPolicy"),
+        ("rbac.authorization.k8s.io", "ClusterRole"),
+        ("rbac.authorization.k8s.io", "ClusterRoleBinding"),
+        ("resource.k8s.io", "DeviceClass"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        ("storage.k8s.io", "CSIDriver"),
+        ("storage.k8s.io", "CSINode"),
+        ("storage.k8s.io", "StorageClass"),
+        ("storage.k8s.io", "VolumeAttachment"),
+    }
+)
+"""Built-in kinds without a namespace; any other kind may have one."""
+
+
+def text(value: Any) -> str:
+    """`value` when it is text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """`value` when it is a mapping, else an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def sequence(value: Any) -> list[Any]:
+    """`value` when it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def gvk(manifest: Any) -> GVK:
+    return GVK.parse(text(mapping(manifest).get("apiVersion")), kind(manifest))
+
+
+def kind(manifest: Any) -> str:
+    return text(mapping(manifest).get("kind"))
+
+
+def metadata(manifest: Any) -> Mapping[str, Any]:
+    return mapping(mapping(manifest).get("metadata"))
+
+
+def name(manifest: Any) -> str:
+    return text(metadata(manifest).get("name"))
+
+
+def namespace(manifest: Any) -> str:
+    return text(metadata(manifest).get("namespace"))
+
+
+def labels(manifest: Any) -> Mapping[str, str]:
+    return _texts(metadata(manifest).get("labels"))
+
+
+def annotations(manifest: Any) -> Mapping[str, str]:
+    return _texts(metadata(manifest).get("annotations"))
+
+
+def key(manifest: Any) -> ObjectKey:
+    return ObjectKey(
+        group=gvk(manifest).group,
+        kind=kind(manifest),
+        namespace=namespace(manifest),
+        name=name(manifest),
+    )
+
+
+def is_cluster_scoped(api: GVK) -> bool:
+    """Whether a kind certainly has no namespace; unknown kinds count as namespaced."""
+    return (api.group, api.kind) in CLUSTER_SCOPED
+
+
+def pod_spec(manifest: Any) -> Mapping[str, Any]:
+    """The pod spec that a workload carries, empty when it is no workload."""
+    spec = mapping(mapping(manifest).get("spec"))
+    if kind(manifest) == "Pod":
+        return spec
+    if kind(manifest) == "CronJob":
+        spec = mapping(mapping(spec.get("jobTemplate")).get("spec"))
+    return mapping(mapping(spec.get("template")).get("spec"))
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {item_key: item for item_key, item in mapping(value).items() if isinstance(item, str)}

@@ -1,0 +1,185 @@
+"""Objects as Kubernetes' own types would write them.
+
+Tools that read an object into typed structures and write it again leave out
+empty optional fields, write required ones even when they are empty, and spell
+quantities one way. `conform` does the same from a table of fields, so that
+what we write has the same bytes as what they write. It differs in one thing:
+fields that the table does not know stay, since dropping them would lose what
+the author wrote.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any, NamedTuple
+
+from olmkit.kube import quantities
+
+Key = str | int
+
+
+class ShapeError(ValueError):
+    """A value has a type that Kubernetes refuses."""
+
+    def __init__(self, message: str, keys: tuple[Key, ...]) -> None:
+        super().__init__(message)
+        self.message = message
+        self.keys = keys
+
+
+class _Field(NamedTuple):
+    name: str
+    type: str
+    required: bool
+    omit_zero: bool
+
+
+_WORDS = {"s": "text", "b": "`true` or `false`", "i": "a whole number", "f": "a number"}
+
+
+def conform(value: Any, type_name: str, keys: tuple[Key, ...] = ()) -> Any:
+    """`value` as the type called `type_name` is written.
+
+    Raises `ShapeError` with the place below `keys` for a value of a wrong type.
+    """
+    return _conform(value, type_name, keys)
+
+
+def _conform(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
+    if type_name.startswith("*"):
+        return None if value is None else _conform(value, type_name[1:], keys)
+    if type_name.startswith("[]"):
+        return _list(value, type_name[2:], keys)
+    if type_name.startswith("{}"):
+        return _map(value, type_name[2:], keys)
+    if type_name == "any":
+        return value
+    if type_name in _SCALARS:
+        return _scalar(value, type_name, keys)
+    return _struct(value, type_name, keys)
+
+
+def _struct(value: Any, type_name: str, keys: tuple[Key, ...]) -> dict[str, Any]:
+    if value is not None and not isinstance(value, Mapping):
+        raise ShapeError(f"`{_path(keys)}` must be a mapping", keys)
+    given = value or {}
+    fields = _table()[type_name]
+    result = {key: item for key, item in given.items() if key not in fields}
+    for name, field in fields.items():
+        if field.type == "any" and name not in given:
+            continue
+        item = _conform(given.get(name), field.type, (*keys, name))
+        if field.required or not _is_left_out(item, field):
+            result[name] = item
+    return result
+
+
+def _list(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, list):
+        raise ShapeError(f"`{_path(keys)}` must be a list", keys)
+    return [_conform(item, type_name, (*keys, index)) for index, item in enumerate(value)]
+
+
+def _map(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise ShapeError(f"`{_path(keys)}` must be a mapping", keys)
+    return {key: _conform(item, type_name, (*keys, key)) for key, item in value.items()}
+
+
+def _scalar(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
+    if value is None:
+        return _ZERO[type_name]
+    match type_name:
+        case "s" if isinstance(value, str):
+            return value
+        case "b" if isinstance(value, bool):
+            return value
+        case "i" | "f" if _is_number(value):
+            if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+                return int(value)
+            if type_name == "f" or isinstance(value, int):
+                return value
+        case "port" if isinstance(value, str) or (isinstance(value, int) and _is_number(value)):
+            return value
+        case "quantity" if isinstance(value, str) or _is_number(value):
+            return _quantity(value, keys)
+    words = _WORDS.get(type_name, "a number or text")
+    raise ShapeError(f"`{_path(keys)}` must be {words}, not {_kind_of(value)}", keys)
+
+
+def _quantity(value: str | float, keys: tuple[Key, ...]) -> str:
+    try:
+        return quantities.canonical(str(value))
+    except ValueError:
+        raise ShapeError(
+            f"`{_path(keys)}` must be a quantity such as `500m` or `1Gi`", keys
+        ) from None
+
+
+_ZERO: Mapping[str, Any] = {"s": "", "b": False, "i": 0, "f": 0, "port": 0, "quantity": "0"}
+_SCALARS = frozenset(_ZERO)
+
+
+def _is_left_out(value: Any, field: _Field) -> bool:
+    if value is None:
+        return True
+    if field.type.startswith("*"):
+        return False
+    if field.type[:2] in ("[]", "{}"):
+        return not value
+    # Quantities and ports are structures in Go, where "empty" never applies to one.
+    if field.type in ("s", "b", "i", "f"):
+        return bool(value == _ZERO[field.type])
+    return field.omit_zero and not value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _kind_of(value: Any) -> str:
+    match value:
+        case bool():
+            return "`true` or `false`"
+        case str():
+            return "text"
+        case int() | float():
+            return "a number"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+def _path(keys: tuple[Key, ...]) -> str:
+    words = ""
+    for key in keys:
+        if isinstance(key, int):
+            words += f"[{key}]"
+        else:
+            words += f".{key}" if words else key
+    return words
+
+
+@functools.cache
+def _table() -> Mapping[str, Mapping[str, _Field]]:
+    table: dict[str, dict[str, _Field]] = {}
+    fields: dict[str, _Field] = {}
+    text = resources.files("olmkit.kube").joinpath("data/shapes.txt").read_text("utf-8")
+    for line in text.splitlines():
+        if line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            fields = table.setdefault(line.removesuffix(":"), {})
+            continue
+        for item in line.split():
+            name, _, type_name = item.partition(":")
+            bare = name.rstrip("!?")
+            fields[bare] = _Field(bare, type_name, name.endswith("!"), name.endswith("?"))
+    return table

@@ -1,0 +1,240 @@
+"""Where an object does not fit its Kubernetes type, and what a lenient reader takes from it.
+
+Tools written in Go read objects into typed structures: keys match without
+regard to case, truth values and numbers pass for text, null is the same as
+absent, unknown keys are dropped, and any other difference ends the work. The
+API server is stricter. `read` gives the value as such a reader has it, with
+what does not fit left out, and says of every difference which kind it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import pkgutil
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+
+Key = str | int
+
+
+class Misfit(Enum):
+    """How a value differs from its type."""
+
+    TYPE = "wrong type"  # no reader takes it
+    TEXT = "not a text"  # taken as text by lenient readers only
+    UNKNOWN = "unknown field"  # dropped
+    CASE = "wrong capitals"  # known only without regard to case
+    MISSING = "missing"  # required by the API server
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One difference, its place, and the names that matter.
+
+    `type` is the type that has the field, `wanted` what is due there (for CASE the
+    right spelling, for MISSING the missing field), `found` what stands there.
+    """
+
+    misfit: Misfit
+    keys: tuple[Key, ...]
+    type: str
+    wanted: str
+    found: str = ""
+
+
+class _Field(NamedTuple):
+    type: str
+    required: bool
+
+
+_QUANTITY = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?", re.ASCII)
+_WORDS = {
+    "s": "a text",
+    "b": "`true` or `false`",
+    "i": "a whole number",
+    "f": "a number",
+    "port": "a whole number or a text",
+    "quantity": "a quantity such as `500m` or `1Gi`",
+}
+# Fields that every object has, and that say nothing about its type.
+_EVERYWHERE = frozenset({"status"})
+# Deeper objects are no manifests; recursion ends well before Python's own limit.
+_MAX_DEPTH = 200
+
+
+def read(value: Any, type_name: str) -> tuple[Any, tuple[Difference, ...]]:
+    """`value` as a lenient reader of the type has it, and its differences, in document order."""
+    reader = _Reader()
+    return reader.read(value, type_name, type_name, ()), tuple(reader.found)
+
+
+def knows(type_name: str) -> bool:
+    """Whether the type is in the tables."""
+    return type_name in _table()
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.found: list[Difference] = []
+
+    def read(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> Any:
+        """`value` read as type `kind` in a field of the type `owner`."""
+        if value is None or kind == "any":
+            return value
+        if len(keys) > _MAX_DEPTH:
+            return None
+        if kind == "s":
+            return value if type(value) is str else self._text(value, owner, keys)
+        if kind.startswith("[]"):
+            return self._list(value, kind[2:], owner, keys)
+        if kind.startswith("{}"):
+            return self._map(value, kind[2:], owner, keys)
+        if kind in _WORDS:
+            return value if _fits(value, kind) else self._misfit(value, kind, owner, keys)
+        choice = _CHOICES.get(_without_beta(kind))
+        if choice is not None:
+            return self._choice(value, kind, choice, owner, keys)
+        if not isinstance(value, Mapping):
+            return self._misfit(value, "{}", owner, keys)
+        return self._struct(value, kind, keys)
+
+    def _struct(self, value: Mapping[str, Any], kind: str, keys: tuple[Key, ...]) -> Any:
+        fields = _table()[kind]
+        result: dict[str, Any] = {}
+        for key, item in value.items():
+            field = fields.get(key)
+            name = key
+            if field is None:
+                if not keys and key in _EVERYWHERE:
+                    result[key] = item
+                    continue
+                name = _folded(kind).get(key.lower(), "")
+                if not name:
+                    self._add(Misfit.UNKNOWN, (*keys, key), kind, "")
+                    continue
+                self._add(Misfit.CASE, (*keys, key), kind, name)
+                field = fields[name]
+            result[name] = self.read(item, field.type, kind, (*keys, key))
+        for name in _required(kind):
+            if result.get(name) is None:
+                self._add(Misfit.MISSING, keys, kind, name)
+        return result
+
+    def _list(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> Any:
+        if not isinstance(value, list):
+            return self._misfit(value, "[]", owner, keys)
+        return [self.read(item, kind, owner, (*keys, index)) for index, item in enumerate(value)]
+
+    def _map(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> Any:
+        if not isinstance(value, Mapping):
+            return self._misfit(value, "{}", owner, keys)
+        return {key: self.read(item, kind, owner, (*keys, key)) for key, item in value.items()}
+
+    def _text(self, value: Any, owner: str, keys: tuple[Key, ...]) -> Any:
+        if isinstance(value, bool | int | float):
+            self._add(Misfit.TEXT, keys, owner, _WORDS["s"], _kind_of(value))
+            return str(value).lower() if isinstance(value, bool) else str(value)
+        return self._misfit(value, "s", owner, keys)
+
+    def _choice(
+        self, value: Any, kind: str, choice: tuple[str, ...], owner: str, keys: tuple[Key, ...]
+    ) -> Any:
+        inner = kind.partition("Or")[0]
+        if isinstance(value, Mapping):
+            return self._struct(value, inner, keys)
+        if isinstance(value, bool) and "b" in choice:
+            return value
+        if isinstance(value, list) and "[]" in choice:
+            return self._list(value, inner, owner, keys)
+        if isinstance(value, list) and "[]s" in choice:
+            return self._list(value, "s", owner, keys)
+        return self._misfit(value, "{}", owner, keys)
+
+    def _misfit(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> None:
+        words = {"[]": "a list", "{}": "a mapping"} | _WORDS
+        self._add(Misfit.TYPE, keys, owner, words[kind], _kind_of(value))
+
+    def _add(
+        self, misfit: Misfit, keys: tuple[Key, ...], owner: str, wanted: str, found: str = ""
+    ) -> None:
+        self.found.append(
+            Difference(misfit=misfit, keys=keys, type=owner, wanted=wanted, found=found)
+        )
+
+
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "JSONSchemaPropsOrBool": ("{}", "b"),
+    "JSONSchemaPropsOrArray": ("{}", "[]"),
+    "JSONSchemaPropsOrStringArray": ("{}", "[]s"),
+}
+
+
+def _without_beta(kind: str) -> str:
+    return kind.replace("BetaOr", "Or")
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if kind == "b":
+        return isinstance(value, bool)
+    if isinstance(value, bool):
+        return False
+    match kind:
+        case "i":
+            return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+        case "f":
+            return isinstance(value, int | float)
+        case "port":
+            return isinstance(value, int | str)
+        case _:
+            return _is_quantity(value)
+
+
+def _is_quantity(value: Any) -> bool:
+    if isinstance(value, str):
+        return _QUANTITY.fullmatch(value) is not None
+    return isinstance(value, int | float)
+
+
+def _kind_of(value: Any) -> str:
+    match value:
+        case bool():
+            return "`true` or `false`"
+        case str():
+            return f"`{value[:60]}`" if value else "an empty text"
+        case int() | float():
+            return "a number"
+        case list():
+            return "a list"
+        case _:
+            return "a mapping"
+
+
+@functools.cache
+def _folded(kind: str) -> Mapping[str, str]:
+    return {name.lower(): name for name in _table()[kind]}
+
+
+@functools.cache
+def _required(kind: str) -> tuple[str, ...]:
+    return tuple(name for name, field in _table()[kind].items() if field.required)
+
+
+@functools.cache
+def _table() -> Mapping[str, Mapping[str, _Field]]:
+    table: dict[str, dict[str, _Field]] = {}
+    fields: dict[str, _Field] = {}
+    for file in ("data/shapes.txt", "data/manifests.txt"):
+        text = (pkgutil.get_data("olmkit.kube", file) or b"").decode()
+        for line in text.splitlines():
+            if line.startswith("#"):
+                continue
+            if not line.startswith(" "):
+                fields = table.setdefault(line.removesuffix(":"), {})
+                continue
+            for item in line.split():
+                name, _, kind = item.partition(":")
+                fields[name.rstrip("!?")] = _Field(kind.lstrip("*"), name.endswith("!"))
+    return table
