@@ -1,0 +1,177 @@
+"""Label selectors, in both forms Kubernetes has.
+
+As text (`app=web,tier in (a,b),!legacy`), as query parameters carry them, and as
+the object of API types (`matchLabels`, `matchExpressions`). Source: Kubernetes'
+documentation of labels and selectors; the grammar of apimachinery's `labels`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from olmkit.base.diagnostics import InputError
+
+_NAME = r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+_PREFIX = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
+_KEY = re.compile(rf"(?:(?P<prefix>{_PREFIX})/)?{_NAME}")
+_VALUE = re.compile(rf"(?:{_NAME})?")
+_TERM = re.compile(
+    r"""\s*(?:
+        !\s*(?P<absent>[^\s,=!()<>]+)
+      | (?P<key>[^\s,=!()<>]+)\s*(?:
+            (?P<equals>==?|!=|<|>)\s*(?P<value>[^\s,=!()<>]*)
+          | (?P<set>in|notin)\s*\((?P<values>[^()]*)\)
+        )?
+    )\s*(?:,|$)""",
+    re.VERBOSE,
+)
+
+
+class Operator(StrEnum):
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+    GREATER = "Gt"
+    LESS = "Lt"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one label."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        value = labels.get(self.key)
+        match self.operator:
+            case Operator.IN:
+                return value is not None and value in self.values
+            case Operator.NOT_IN:  # an object without the label matches
+                return value not in self.values
+            case Operator.EXISTS:
+                return value is not None
+            case Operator.DOES_NOT_EXIST:
+                return value is None
+            case Operator.GREATER | Operator.LESS:
+                if value is None or not re.fullmatch(r"[-+]?\d+", value):
+                    return False
+                if self.operator is Operator.GREATER:
+                    return int(value) > int(self.values[0])
+                return int(value) < int(self.values[0])
+
+    def __str__(self) -> str:
+        values = ",".join(self.values)
+        match self.operator:
+            case Operator.IN:
+                return (
+                    f"{self.key}={values}" if len(self.values) == 1 else f"{self.key} in ({values})"
+                )
+            case Operator.NOT_IN:
+                if len(self.values) == 1:
+                    return f"{self.key}!={values}"
+                return f"{self.key} notin ({values})"
+            case Operator.EXISTS:
+                return self.key
+            case Operator.DOES_NOT_EXIST:
+                return f"!{self.key}"
+            case Operator.GREATER:
+                return f"{self.key}>{values}"
+            case Operator.LESS:
+                return f"{self.key}<{values}"
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """All requirements must hold; none of them matches everything. `str()` is the text form."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+    @classmethod
+    def parse(cls, selector: str | Mapping[str, Any]) -> LabelSelector:
+        """From the text form, or from `matchLabels` / `matchExpressions`, or from plain labels.
+
+        Raises `InputError` when it is neither.
+        """
+        if isinstance(selector, str):
+            return cls(tuple(_sorted(_parse_text(selector))))
+        if set(selector) <= {"matchLabels", "matchExpressions"}:
+            return cls(tuple(_sorted(_parse_object(selector))))
+        return cls(tuple(_sorted(_equal(key, value) for key, value in selector.items())))
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+    def __str__(self) -> str:
+        return ",".join(str(requirement) for requirement in self.requirements)
+
+
+def _sorted(requirements: Iterable[Requirement]) -> list[Requirement]:
+    return sorted(requirements, key=lambda requirement: (requirement.key, requirement.operator))
+
+
+def _equal(key: str, value: object) -> Requirement:
+    if not isinstance(value, str):
+        raise InputError(f"the value of label `{key}` in a selector must be a string")
+    return _checked(key, Operator.IN, (value,))
+
+
+def _parse_text(text: str) -> Iterable[Requirement]:
+    position = 0
+    while text[position:].strip():
+        found = _TERM.match(text, position)
+        if found is None or found.end() == position:
+            raise InputError(
+                f"`{text}` is no label selector: cannot read `{text[position:].strip()}`",
+                hint="write terms like `app=web`, `tier in (a,b)`, `!legacy`, joined by commas",
+            )
+        position = found.end()
+        if found["absent"]:
+            yield _checked(found["absent"], Operator.DOES_NOT_EXIST, ())
+        elif found["set"]:
+            values = tuple(sorted(value.strip() for value in found["values"].split(",")))
+            operator = Operator.IN if found["set"] == "in" else Operator.NOT_IN
+            yield _checked(found["key"], operator, values)
+        elif found["equals"]:
+            operators = {"!=": Operator.NOT_IN, "<": Operator.LESS, ">": Operator.GREATER}
+            operator = operators.get(found["equals"], Operator.IN)
+            yield _checked(found["key"], operator, (found["value"],))
+        else:
+            yield _checked(found["key"], Operator.EXISTS, ())
+
+
+def _parse_object(selector: Mapping[str, Any]) -> Iterable[Requirement]:
+    for key, value in (selector.get("matchLabels") or {}).items():
+        yield _equal(key, value)
+    for expression in selector.get("matchExpressions") or []:
+        try:
+            operator = Operator(expression["operator"])
+            key = expression["key"]
+            values = tuple(sorted(expression.get("values") or ()))
+        except (KeyError, TypeError, ValueError):
+            raise InputError(f"`{expression}` is no expression of a label selector") from None
+        if operator in (Operator.GREATER, Operator.LESS):
+            raise InputError(f"`{operator}` is no operator of a label selector's expression")
+        yield _checked(key, operator, values)
+
+
+def _checked(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
+    found = _KEY.fullmatch(key)
+    if found is None or len(found["prefix"] or "") > 253:
+        raise InputError(f"`{key}` is no label key")
+    for value in values:
+        if not _VALUE.fullmatch(value):
+            raise InputError(f"`{value}` is no label value")
+    if operator in (Operator.IN, Operator.NOT_IN) and not values:
+        raise InputError(f"the selector on `{key}` needs values")
+    if operator in (Operator.EXISTS, Operator.DOES_NOT_EXIST) and values:
+        raise InputError(f"the selector on `{key}` takes no values")
+    if operator in (Operator.GREATER, Operator.LESS) and not re.fullmatch(r"-?\d+", values[0]):
+        raise InputError(f"the selector on `{key}` compares with a number")
+    return Requirement(key, operator, values)

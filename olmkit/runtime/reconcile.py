@@ -1,0 +1,47 @@
+"""What a reconciler gets, and the three things it can say.
+
+Reconciling is level-triggered: a request is a key and nothing else, and the
+reconciler makes the present state so. Raise anything: the key comes back with
+growing delay. Raise `TerminalError`: it does not come back by itself. Return
+`Result(requeue_after=…)`: it comes back then. There is no fourth way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which object to look at; `namespace` is empty for kinds that have none."""
+
+    name: str
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What to do after success: nothing, or look again after `requeue_after` seconds.
+
+    A delay that is returned once is no promise: an event in between makes the key run
+    at once, and only the delay returned then counts. Who wants to be called
+    periodically returns the delay on every pass.
+    """
+
+    requeue_after: float = 0.0
+    priority: int | None = None
+
+
+class TerminalError(Exception):
+    """Trying again would not help; the key waits for its next event."""
+
+
+class Reconciler(Protocol):
+    """Makes the state of one object so; safe to run again at any time."""
+
+    async def reconcile(self, request: Request) -> Result | None:
+        """Look at the present state and change what differs from the wanted one."""
