@@ -133,7 +133,7 @@ def _find_annotations(
 def _annotations_of(document: Document) -> Any:
     found = None
     for key, value in model.mapping(document.value).items():
-        if isinstance(key, str) and key.lower() == "annotations":
+        if key.lower() == "annotations":
             found = value
     return found
 

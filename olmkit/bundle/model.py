@@ -15,6 +15,9 @@ from typing import Any
 from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document, Key
 from olmkit.base.tree import Tree
+from olmkit.kube import typed
+from olmkit.kube.objects import GVK
+from olmkit.kube.typed import Difference
 
 ANNOTATION_PREFIX = "operators.operatorframework.io."
 MEDIA_TYPE = ANNOTATION_PREFIX + "bundle.mediatype.v1"
@@ -51,32 +54,21 @@ def text(value: Any) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class GVK:
-    """Group, version and kind of an API."""
-
-    group: str
-    version: str
-    kind: str
-
-    def __str__(self) -> str:
-        """As Go tools print it; users search for this form."""
-        joined = f"{self.group}/{self.version}" if self.group or self.version else "/"
-        return f"{joined}, Kind={self.kind}"
-
-    @classmethod
-    def parse(cls, api_version: str, kind: str) -> GVK:
-        group, _, version = api_version.rpartition("/")
-        return cls(group=group, version=version, kind=kind)
-
-
 class Resource:
-    """A Kubernetes object of the bundle, with its places."""
+    """A Kubernetes object of the bundle, with its places.
 
-    __slots__ = ("document",)
+    `value` is the object as written; `typed`, and the accessors that are made from
+    it, are what a reader into Kubernetes' own types takes from it.
+    """
+
+    __slots__ = ("_read", "document")
+
+    type_name = ""
+    opaque: frozenset[str] = frozenset()
 
     def __init__(self, document: Document) -> None:
         self.document = document
+        self._read: tuple[Mapping[str, Any], tuple[Difference, ...]] | None = None
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.document.path})"
@@ -84,6 +76,24 @@ class Resource:
     @property
     def value(self) -> Mapping[str, Any]:
         return mapping(self.document.value)
+
+    @property
+    def typed(self) -> Mapping[str, Any]:
+        return self._typed()[0]
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """Where the object does not fit its type."""
+        return self._typed()[1]
+
+    def _typed(self) -> tuple[Mapping[str, Any], tuple[Difference, ...]]:
+        if self._read is None:
+            if self.type_name:
+                value, found = typed.read(self.value, self.type_name, opaque=self.opaque)
+                self._read = (mapping(value), found)
+            else:
+                self._read = (self.value, ())
+        return self._read
 
     @property
     def path(self) -> str:
@@ -97,11 +107,11 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        return text(self.value.get("apiVersion"))
+        return text(self.typed.get("apiVersion"))
 
     @property
     def kind(self) -> str:
-        return text(self.value.get("kind"))
+        return text(self.typed.get("kind"))
 
     @property
     def gvk(self) -> GVK:
@@ -109,7 +119,7 @@ class Resource:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        return mapping(self.value.get("metadata"))
+        return mapping(self.typed.get("metadata"))
 
     @property
     def name(self) -> str:
@@ -125,7 +135,7 @@ class Resource:
 
     @property
     def spec(self) -> Mapping[str, Any]:
-        return mapping(self.value.get("spec"))
+        return mapping(self.typed.get("spec"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +161,8 @@ class ClusterServiceVersion(Resource):
     """The CSV: what OLM installs, and how. Its accessors leave out what has a wrong type."""
 
     __slots__ = ()
+
+    type_name = "ClusterServiceVersion"
 
     @property
     def version(self) -> str:
@@ -256,9 +268,20 @@ class ClusterServiceVersion(Resource):
 
 
 class CustomResourceDefinition(Resource):
-    """A CRD of either API version."""
+    """A CRD of either API version. `typed` has the schemas as written: they are large."""
 
-    __slots__ = ()
+    __slots__ = ("type_name",)
+
+    opaque = frozenset({"JSONSchemaProps", "JSONSchemaPropsBeta"})
+
+    def __init__(self, document: Document) -> None:
+        super().__init__(document)
+        beta = text(self.value.get("apiVersion")).endswith("/v1beta1")
+        self.type_name = "CustomResourceDefinition" + ("Beta" if beta else "")
+
+    @property
+    def is_beta(self) -> bool:
+        return self.type_name.endswith("Beta")
 
     @property
     def group(self) -> str:

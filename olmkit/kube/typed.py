@@ -65,9 +65,14 @@ _EVERYWHERE = frozenset({"status"})
 _MAX_DEPTH = 200
 
 
-def read(value: Any, type_name: str) -> tuple[Any, tuple[Difference, ...]]:
-    """`value` as a lenient reader of the type has it, and its differences, in document order."""
-    reader = _Reader()
+def read(
+    value: Any, type_name: str, *, opaque: frozenset[str] = frozenset()
+) -> tuple[Any, tuple[Difference, ...]]:
+    """`value` as a lenient reader of the type has it, and its differences, in document order.
+
+    What has a type in `opaque` is taken as it is.
+    """
+    reader = _Reader(opaque)
     return reader.read(value, type_name, type_name, ()), tuple(reader.found)
 
 
@@ -77,12 +82,13 @@ def knows(type_name: str) -> bool:
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, opaque: frozenset[str]) -> None:
+        self._opaque = opaque
         self.found: list[Difference] = []
 
     def read(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> Any:
         """`value` read as type `kind` in a field of the type `owner`."""
-        if value is None or kind == "any":
+        if value is None or kind == "any" or kind in self._opaque:
             return value
         if len(keys) > _MAX_DEPTH:
             return None

@@ -1,0 +1,354 @@
+"""Rules: their registry, their profiles, and running them.
+
+A rule is a generator that yields what it found. It does not know its code, does
+not sort and does not stop at the first; the engine stamps the findings, sorts
+them by place, applies profile, selection and ignoring, and turns a crash of a
+rule into a finding about olmkit. The docstring of a rule is its documentation.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from olmkit.base.diagnostics import (
+    ConfigurationError,
+    Diagnostic,
+    Fix,
+    Location,
+    Related,
+    Severity,
+)
+
+BUNDLE = "bundle"
+CATALOG = "catalog"
+
+DEFAULT_SUITE = "default"
+CRASH = "BUG001"
+
+# Where the rules of each kind of subject live; imported when the first of them is wanted.
+MODULES: Mapping[str, tuple[str, ...]] = {
+    BUNDLE: (
+        "olmkit.rules.metadata",
+        "olmkit.rules.objects",
+        "olmkit.rules.csvs",
+        "olmkit.rules.crds",
+    ),
+    CATALOG: (),
+}
+
+FAMILIES: Mapping[str, str] = {
+    "DOC": "text of YAML and JSON files",
+    "MET": "annotations, dependencies, properties and files of a bundle",
+    "OBJ": "manifests of a bundle",
+    "CSV": "ClusterServiceVersions",
+    "CRD": "CustomResourceDefinitions",
+    "HUB": "publishing requirements",
+    "FBC": "blobs of a catalog",
+    "GRF": "upgrade graphs",
+    "SCD": "scorecard",
+    "BUG": "faults in olmkit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found, before the engine stamps it.
+
+    `severity` is for the few rules whose weight hangs on the facts (an API that is
+    gone in the cluster's version, or only later); all others leave it out.
+    """
+
+    message: str
+    at: Location | None = field(default=None, kw_only=True)
+    hint: str = field(default="", kw_only=True)
+    subject: str = field(default="", kw_only=True)
+    fix: Fix | None = field(default=None, kw_only=True)
+    related: tuple[Related, ...] = field(default=(), kw_only=True)
+    severity: Severity | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What a check knows beyond the subject: the world that it is meant for.
+
+    Empty values mean "not said"; rules then judge by the bundle alone.
+    """
+
+    kube_version: str = ""
+    categories: frozenset[str] | None = None
+    containerfile: bytes | None = None
+    platforms: Mapping[str, tuple[str, ...]] | None = None
+
+
+Check = Callable[..., Iterator[Finding]]
+C = TypeVar("C", bound=Check)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One registered rule."""
+
+    code: str
+    name: str
+    severity: Severity
+    suite: str
+    subject: str
+    check: Check
+    wants_facts: bool
+
+    @property
+    def family(self) -> str:
+        return self.code.rstrip("0123456789")
+
+    @property
+    def doc(self) -> str:
+        """The documentation: a sentence, `Why:`, `Fix:`."""
+        return inspect.cleandoc(self.check.__doc__ or "")
+
+    @property
+    def page(self) -> str:
+        """Where the documentation of the rule stands, relative to the repository."""
+        return f"docs/reference/rules/{self.family.lower()}.md#{self.code.lower()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """A named demand: suites of rules, rules left out, and weights that differ."""
+
+    name: str
+    summary: str
+    suites: frozenset[str]
+    off: frozenset[str] = frozenset()
+    severities: Mapping[str, Severity] = field(default_factory=dict)
+
+
+_HUB_SUITES = frozenset(
+    {DEFAULT_SUITE, "operatorhub", "capabilities", "categories", "removed-apis", "good-practices"}
+)
+
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile
+    for profile in (
+        Profile(
+            name="default",
+            summary="what OLM and every catalog demand",
+            suites=frozenset({DEFAULT_SUITE}),
+        ),
+        Profile(
+            name="operatorhub",
+            summary="also what OperatorHub.io demands of a publication",
+            suites=_HUB_SUITES,
+        ),
+        Profile(
+            name="community",
+            summary="also what the community catalog of OpenShift demands",
+            suites=_HUB_SUITES | {"community"},
+        ),
+        Profile(
+            name="openshift",
+            summary="also what OpenShift's console and catalogs read",
+            suites=_HUB_SUITES | {"openshift", "multiarch"},
+        ),
+        Profile(
+            name="certified",
+            summary="also what certification for OpenShift demands",
+            suites=_HUB_SUITES | {"openshift", "multiarch", "certified"},
+        ),
+        Profile(
+            name="olmv1",
+            summary="also what OLM v1 cannot install",
+            suites=frozenset({DEFAULT_SUITE, "olmv1"}),
+        ),
+    )
+}
+
+_rules: dict[str, Rule] = {}
+_loaded: set[str] = set()
+_CODE = re.compile(r"[A-Z]{3}[0-9]{3}")
+
+
+def rule(
+    code: str,
+    name: str,
+    *,
+    severity: Severity = Severity.ERROR,
+    suite: str = DEFAULT_SUITE,
+    subject: str = BUNDLE,
+) -> Callable[[C], C]:
+    """Register a rule: a generator of findings over a subject, and `Facts` if it wants them."""
+    if not _CODE.fullmatch(code):
+        raise ValueError(f"`{code}` is no rule code")
+
+    def register(check: C) -> C:
+        known = _rules.get(code)
+        if known is not None and known.check.__qualname__ != check.__qualname__:
+            raise ValueError(f"two rules have the code `{code}`")
+        _rules[code] = Rule(
+            code=code,
+            name=name,
+            severity=severity,
+            suite=suite,
+            subject=subject,
+            check=check,
+            wants_facts=check.__code__.co_argcount > 1,
+        )
+        return check
+
+    return register
+
+
+def rules(subject: str = BUNDLE) -> tuple[Rule, ...]:
+    """Every rule for a kind of subject, by code."""
+    _load(subject)
+    return tuple(entry for _, entry in sorted(_rules.items()) if entry.subject == subject)
+
+
+def find(word: str) -> Rule:
+    """The rule with that code or name; `ConfigurationError` when there is none."""
+    for kind in MODULES:
+        _load(kind)
+    for entry in _rules.values():
+        if word.upper() == entry.code or word.lower() == entry.name:
+            return entry
+    raise _unknown(word)
+
+
+def explain(word: str) -> str:
+    """The documentation of a rule, as text for people."""
+    entry = find(word)
+    head = f"{entry.code} {entry.name} ({entry.severity}, {entry.suite} rules)"
+    return f"{head}\n\n{entry.doc}\n"
+
+
+def profile(name: str) -> Profile:
+    """The profile of that name; `ConfigurationError` when there is none."""
+    if name not in PROFILES:
+        raise ConfigurationError(
+            f"there is no profile `{name}`", hint=f"profiles are {', '.join(PROFILES)}"
+        )
+    return PROFILES[name]
+
+
+def choose(
+    wanted: Profile,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    subject: str = BUNDLE,
+) -> tuple[Rule, ...]:
+    """The rules to run.
+
+    `select` replaces the profile's choice; `ignore` takes away from either. Both
+    name rules by code (`CSV012`), by name, by family (`CSV`) or by suite, and a
+    suite that is also a family means the suite.
+    """
+    everything = rules(subject)
+    if select:
+        picked = _match(select, everything)
+    else:
+        picked = {
+            entry.code
+            for entry in everything
+            if entry.suite in wanted.suites and entry.code not in wanted.off
+        }
+    picked -= _match(ignore, everything)
+    return tuple(entry for entry in everything if entry.code in picked)
+
+
+def run(
+    subject: Any,
+    chosen: Iterable[Rule],
+    *,
+    facts: Facts | None = None,
+    severities: Mapping[str, Severity] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """What the chosen rules find, stamped and sorted by place."""
+    facts = facts or Facts()
+    found: list[Diagnostic] = []
+    for entry in chosen:
+        found.extend(_run_one(entry, subject, facts, severities or {}))
+    return tuple(sorted(dict.fromkeys(found), key=Diagnostic.sort_key))
+
+
+def _run_one(
+    entry: Rule, subject: Any, facts: Facts, severities: Mapping[str, Severity]
+) -> Iterator[Diagnostic]:
+    try:
+        findings = entry.check(subject, facts) if entry.wants_facts else entry.check(subject)
+        for finding in findings:
+            yield Diagnostic(
+                rule=entry.code,
+                name=entry.name,
+                severity=severities.get(entry.code, finding.severity or entry.severity),
+                message=finding.message,
+                at=finding.at,
+                subject=finding.subject,
+                hint=finding.hint,
+                fix=finding.fix,
+                related=finding.related,
+                docs=entry.page,
+            )
+    except Exception as error:  # one faulty rule must not hide what others find
+        yield Diagnostic(
+            rule=CRASH,
+            name="rule-crashed",
+            severity=Severity.ERROR,
+            message=f"rule `{entry.code}` stopped with {type(error).__name__}: {_one_line(error)}",
+            hint="this is a fault in olmkit: report it with the bundle, "
+            f"and go on with `--ignore {entry.code}`",
+        )
+
+
+def crashed(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether a rule stopped with a fault of ours."""
+    return any(found.rule == CRASH for found in diagnostics)
+
+
+def _match(words: Sequence[str], everything: Sequence[Rule]) -> set[str]:
+    matched: set[str] = set()
+    for word in words:
+        hits = {
+            entry.code
+            for entry in everything
+            if word.upper() in (entry.code, entry.family)
+            or word.lower() in (entry.name, entry.suite)
+        }
+        if not hits and not _is_known_elsewhere(word):
+            raise _unknown(word)
+        matched |= hits
+    return matched
+
+
+def _is_known_elsewhere(word: str) -> bool:
+    """Families and suites may be empty so far; naming them is no mistake."""
+    suites = {suite for entry in PROFILES.values() for suite in entry.suites}
+    return word.upper() in FAMILIES or word.lower() in suites
+
+
+def _unknown(word: str) -> ConfigurationError:
+    import difflib
+
+    names = [name for entry in _rules.values() for name in (entry.code, entry.name)]
+    near = difflib.get_close_matches(word, names, n=1) or difflib.get_close_matches(
+        word.upper(), names, n=1
+    )
+    return ConfigurationError(
+        f"there is no rule `{word}`",
+        hint=f"did you mean `{near[0]}`" if near else "`--list-rules` shows all rules",
+    )
+
+
+def _load(subject: str) -> None:
+    if subject not in _loaded:
+        for module in MODULES[subject]:
+            importlib.import_module(module)
+        _loaded.add(subject)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
