@@ -1,0 +1,429 @@
+"""Values inside a marker: from text to plain data, by the declared type.
+
+Tokens are those of Go's scanner, because markers were born in Go comments and
+their texts are copied between the languages. Two oddities of the reference are
+left out: white space before a delimiter does not eat the word before it, and a
+bare word may begin like a broken number.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import struct
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class Scalar(Enum):
+    """Types of values that hold no others."""
+
+    STRING = "string"
+    INT = "integer"
+    NUMBER = "number"
+    BOUND = "number as the whole rest"  # Maximum and Minimum have a reader of their own
+    COUNT = "integer as the whole rest"  # so has MaxItems
+    BOOL = "bool"
+    ANY = "any"
+    JSON = "JSON"
+    RAW = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    item: ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    value: ValueType
+
+
+ValueType = Scalar | ListOf | MapOf
+
+
+class MarkerError(Exception):
+    """A marker that cannot be read; `offset` counts from the `+`'s next character."""
+
+    def __init__(self, message: str, offset: int, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+        self.hint = hint
+
+
+IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_NUMBER = re.compile(
+    r"""0[xX][0-9a-fA-F_]*(?:\.[0-9a-fA-F_]*)?(?:[pP][+-]?[0-9_]*)?
+      | 0[bBoO][0-9_]*
+      | (?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9_]*)?
+    """,
+    re.VERBOSE,
+)
+_SPACE = " \t\r\n"
+_ENDS = frozenset(",;}")
+# Deeper values are no marker but an attack; each level costs stack frames.
+_MAX_DEPTH = 50
+_INT64 = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    kind: str  # identifier, integer, number, string, raw, char, end
+    text: str
+    start: int
+
+
+class Reader:
+    """Reads tokens and values from one marker's text."""
+
+    def __init__(self, text: str, start: int = 0) -> None:
+        self.text = text
+        self.position = start
+        self.depth = 0
+
+    # Tokens
+
+    def skip_space(self) -> None:
+        while self.position < len(self.text) and self.text[self.position] in _SPACE:
+            self.position += 1
+
+    def peek(self) -> str:
+        """The next character that is no space, or an empty text at the end."""
+        self.skip_space()
+        return self.text[self.position : self.position + 1]
+
+    def token(self) -> Token:
+        self.skip_space()
+        start = self.position
+        kind, end = self._measure(start)
+        self.position = end
+        return Token(kind, self.text[start:end], start)
+
+    def expect(self, char: str, what: str) -> None:
+        if self.peek() != char:
+            raise MarkerError(f"expected {what}, found {self._found()}", self.position)
+        self.position += 1
+
+    def at_end(self) -> bool:
+        return self.peek() == ""
+
+    def _found(self) -> str:
+        token = self._lookahead().token()
+        return f"`{token.text}`" if token.text else "the end"
+
+    def _lookahead(self) -> Reader:
+        other = Reader(self.text, self.position)
+        other.depth = self.depth
+        return other
+
+    def _measure(self, start: int) -> tuple[str, int]:
+        text = self.text
+        if start >= len(text):
+            return "end", start
+        char = text[start]
+        if char == '"':
+            return "string", self._end_of_quoted(start)
+        if char == "`":
+            end = text.find("`", start + 1)
+            if end < 0:
+                raise MarkerError("the backtick has no partner", start)
+            return "raw", end + 1
+        if char.isascii() and (char.isdigit() or char == "."):
+            match = _NUMBER.match(text, start)
+            if match:
+                return ("number" if _is_float(match.group()) else "integer"), match.end()
+        match = IDENTIFIER.match(text, start)
+        if match:
+            return "identifier", match.end()
+        return "char", start + 1
+
+    def _end_of_quoted(self, start: int) -> int:
+        position = start + 1
+        while position < len(self.text):
+            char = self.text[position]
+            if char == "\\":
+                position += 2
+                continue
+            if char == '"':
+                return position + 1
+            position += 1
+        raise MarkerError("the double quote has no partner", start)
+
+    # Values
+
+    def value(self, kind: ValueType, *, in_list: bool = False, in_key: bool = False) -> Any:
+        """One value of a declared type, leaving the reader behind it."""
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise MarkerError("values are nested too deep", self.position)
+        try:
+            match kind:
+                case ListOf(item):
+                    return self._list(item)
+                case MapOf(item):
+                    return self._map(item)
+                case Scalar.ANY:
+                    return self.value(self._guess(may_be_list=not in_list), in_list=in_list)
+                case Scalar.STRING:
+                    return self._string(in_key=in_key)
+                case _:
+                    return _SCALARS[kind](self)
+        finally:
+            self.depth -= 1
+
+    def _string(self, *, in_key: bool = False) -> str:
+        first = self.token()
+        if first.kind == "raw":
+            return first.text[1:-1]
+        if first.kind == "string":
+            return unquote(first.text, first.start)
+        ends = _ENDS | {":"} if in_key else _ENDS
+        end = self.position
+        while (char := self.peek()) and char not in ends:
+            self.token()
+            end = self.position
+        return self.text[first.start : end]
+
+    def _integer(self) -> int:
+        sign = "-" if self.text[self.position : self.position + 1] == "-" else ""
+        self.position += len(sign)
+        token = self.token()
+        if token.kind != "integer":
+            self._not_a("an integer", token)
+        if not token.text.isdigit() or _bad_octal(token.text):
+            raise MarkerError(f"`{token.text}` is not a decimal integer", token.start)
+        return _in_int64(int(sign + token.text), token.start)
+
+    def _number(self) -> int | float:
+        sign = "-" if self.text[self.position : self.position + 1] == "-" else ""
+        self.position += len(sign)
+        token = self.token()
+        if token.kind not in ("integer", "number"):
+            self._not_a("a number", token)
+        return parse_float(sign + token.text, token.start)
+
+    def _bool(self) -> bool:
+        token = self.token()
+        if token.text not in ("true", "false"):
+            self._not_a("`true` or `false`", token)
+        return token.text == "true"
+
+    def _rest(self) -> str:
+        rest = self.text[self.position :]
+        self.position = len(self.text)
+        return rest
+
+    def _bound(self) -> int | float:
+        start = self.position
+        return parse_float(self._rest().strip(), start)
+
+    def _count(self) -> int:
+        start = self.position
+        text = self._rest().strip()
+        if re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII) is None:
+            raise MarkerError(f"`{text}` is not a decimal integer", start)
+        return _in_int64(int(text), start)
+
+    def _json(self) -> Any:
+        start = self.position
+        text = self._rest().strip()
+        if text.startswith("ref("):
+            return None  # a reference to a Go constant: accepted, without effect
+        try:
+            return json.loads(text, parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise MarkerError(
+                f"`{text}` is not JSON: {error}",
+                start,
+                "`+default` takes JSON, `+kubebuilder:default` takes marker values",
+            ) from None
+
+    def _not_a(self, what: str, token: Token) -> None:
+        found = f"`{token.text}`" if token.text else "the end"
+        hint = "write the minus sign without a space before it" if token.text == "-" else ""
+        raise MarkerError(f"expected {what}, found {found}", token.start, hint)
+
+    def _list(self, item: ValueType) -> list[Any]:
+        found: list[Any] = []
+        if self.peek() == "{":
+            self.position += 1
+            while (char := self.peek()) and char != "}":
+                found.append(self.value(item, in_list=True))
+                if self.peek() == "}":
+                    break
+                self.expect(",", "a comma or `}`")
+            self.expect("}", "`}`")
+            return found
+        while (char := self.peek()) and char not in ",}":
+            found.append(self.value(item, in_list=True))
+            char = self.peek()
+            if not char or char in ",}":
+                break
+            self.expect(";", "`;`")
+        return found
+
+    def _map(self, value: ValueType) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        self.expect("{", "`{`")
+        while (char := self.peek()) and char != "}":
+            key = self._string(in_key=True)
+            self.expect(":", "a colon")
+            found[key] = self.value(value)
+            if self.peek() == "}":
+                break
+            self.expect(",", "a comma or `}`")
+        self.expect("}", "`}`")
+        return found
+
+    def _guess(self, *, may_be_list: bool) -> ValueType:
+        """The type of an undeclared value, as the reference guesses it."""
+        if may_be_list:
+            item = self._guess(may_be_list=False)
+            ahead = self._lookahead()
+            while True:
+                token = ahead.token()
+                if token.kind == "end" or token.text == ",":
+                    return item
+                if token.text == ";":
+                    return ListOf(item)
+        return self._lookahead()._guess_one()  # noqa: SLF001 - another of our own kind
+
+    def _guess_one(self) -> ValueType:
+        self.depth += 1
+        if self.depth > _MAX_DEPTH:
+            raise MarkerError("values are nested too deep", self.position)
+        char = self.peek()
+        if char in ('"', "'", "`"):
+            return Scalar.STRING
+        if char == "{":
+            self.position += 1
+            return self._guess_braces()
+        token = self.token()
+        if token.kind == "identifier" and token.text in ("true", "false"):
+            return Scalar.BOOL
+        if token.text == "-":
+            token = self.token()
+        followed = self.peek()
+        if token.kind not in ("integer", "number") or (followed and followed not in _ENDS):
+            return Scalar.STRING
+        if token.kind == "number":
+            return Scalar.NUMBER
+        return Scalar.STRING if _bad_octal(token.text) else Scalar.INT
+
+    def _guess_braces(self) -> ValueType:
+        if self.peek() == "}":
+            return MapOf(Scalar.ANY)
+        first = self._guess(may_be_list=False)
+        if first is Scalar.STRING:
+            ahead = self._lookahead()
+            ahead._string(in_key=True)  # noqa: SLF001 - another of our own kind
+            if ahead.peek() == ":":
+                return MapOf(Scalar.ANY)
+        return ListOf(first)
+
+
+_SCALARS: Mapping[ValueType, Callable[[Reader], Any]] = {
+    Scalar.INT: Reader._integer,  # noqa: SLF001 - the table belongs to the class
+    Scalar.NUMBER: Reader._number,  # noqa: SLF001
+    Scalar.BOUND: Reader._bound,  # noqa: SLF001
+    Scalar.COUNT: Reader._count,  # noqa: SLF001
+    Scalar.BOOL: Reader._bool,  # noqa: SLF001
+    Scalar.JSON: Reader._json,  # noqa: SLF001
+    Scalar.RAW: Reader._rest,  # noqa: SLF001
+}
+
+
+def parse_float(text: str, offset: int = 0) -> int | float:
+    """A number as Go reads floats: signs, underscores, hex with an exponent, `Inf`.
+
+    Whole numbers come back as `int`, rounded as a double is.
+    """
+    plain = text.replace("_", "") if re.search(r"[0-9a-fA-F]_[0-9a-fA-F]", text) else text
+    try:
+        if re.fullmatch(r"[+-]?(?i:inf|infinity)", plain):
+            return math.copysign(math.inf, -1.0 if plain.startswith("-") else 1.0)
+        if re.fullmatch(r"[+-]?0[xX][0-9a-fA-F.]+[pP][+-]?[0-9]+", plain):
+            value = float.fromhex(plain)
+        elif re.fullmatch(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", plain):
+            value = float(plain)
+        else:
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise MarkerError(f"`{text}` is not a number", offset) from None
+    return as_json_number(value)
+
+
+def as_json_number(value: float) -> int | float:
+    """Whole doubles below 1e21 are written as integers, as Go's JSON does."""
+    if value.is_integer() and abs(value) < 1e21:
+        return int(repr(value).split("e")[0].split(".")[0]) if abs(value) < 1e16 else _long(value)
+    return value
+
+
+def _long(value: float) -> int:
+    # Shortest digits that give the double back, padded with zeros: 123456789012345680.
+    mantissa, _, exponent = repr(value).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = whole + fraction.rstrip("0")
+    shift = int(exponent or 0) - len(fraction.rstrip("0"))
+    return int(digits + "0" * shift)
+
+
+def _is_float(text: str) -> bool:
+    if text[:2] in ("0x", "0X"):
+        return "." in text or "p" in text.lower()
+    return "." in text or "e" in text.lower()
+
+
+def _bad_octal(text: str) -> bool:
+    """Whether a literal begins with 0 and is no octal number: Go's scanner refuses it."""
+    return len(text) > 1 and text[0] == "0" and text.isdigit() and bool(set("89") & set(text))
+
+
+def _in_int64(value: int, offset: int) -> int:
+    if value not in _INT64:
+        raise MarkerError(f"`{value}` does not fit 64 bits", offset)
+    return value
+
+
+def _no_constant(text: str) -> Any:
+    raise ValueError(f"`{text}` is no JSON number")
+
+
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPE = re.compile(
+    r"\\(?:([abfnrtv\\\"])|x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))"
+)
+
+
+def unquote(text: str, offset: int = 0) -> str:
+    """The content of a double-quoted literal with Go's escapes."""
+    pieces: list[bytes] = []
+    last = 1
+    for match in _ESCAPE.finditer(text, 1, len(text) - 1):
+        pieces.append(text[last : match.start()].encode())
+        last = match.end()
+        char, two, octal, four, eight, bad = match.groups()
+        code = int(four or eight or "0", 16)
+        if bad is not None or (octal and int(octal, 8) > 255) or _no_character(code):
+            raise MarkerError(
+                f"`{match.group()}` is no escape",
+                offset + match.start(),
+                "put regular expressions into backticks, or double the backslash",
+            )
+        if char:
+            pieces.append(_ESCAPES.get(char, char).encode())
+        elif two or octal:
+            pieces.append(struct.pack("B", int(two, 16) if two else int(octal, 8)))
+        else:
+            pieces.append(chr(code).encode())
+    pieces.append(text[last:-1].encode())
+    return b"".join(pieces).decode("utf-8", "replace")
+
+
+def _no_character(code: int) -> bool:
+    return code > 0x10FFFF or 0xD800 <= code <= 0xDFFF
