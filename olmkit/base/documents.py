@@ -9,44 +9,51 @@ worked out only when somebody asks for one.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
-from olmkit.base import yaml_places, yaml_reader
+from olmkit.base import json_reader, yaml_places, yaml_reader
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base.json_reader import JsonError
 from olmkit.base.yaml_places import Node
 from olmkit.base.yaml_reader import YamlError
 
 Key = str | int
 
+_SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_CONTENT: Final = re.compile(rb"^[ \t]*[^#% \t\r\n]", re.MULTILINE)
+
 
 class Document:
     """One parsed value, the file it came from, and its place in that file.
 
-    `value` is plain data: dict, list, str, int, float, bool, None.
+    `value` is plain data: dict, list, str, int, float, bool, None. `data` is the whole file;
+    the document is the first one of YAML in `data[start:end]`.
     """
 
-    __slots__ = ("_below", "_data", "_nodes", "index", "path", "value")
+    __slots__ = ("_data", "_end", "_inner", "_nodes", "_start", "index", "path", "value")
 
-    def __init__(self, value: Any, *, path: str, data: bytes = b"", index: int = 0) -> None:
+    def __init__(
+        self,
+        value: Any,
+        *,
+        path: str,
+        data: bytes = b"",
+        index: int = 0,
+        start: int = 0,
+        end: int | None = None,
+    ) -> None:
         self.value = value
         self.path = path
         self.index = index
         self._data = data
+        self._start = start
+        self._end = len(data) if end is None else end
+        self._inner = 0
         self._nodes: Node | None = None
-        self._below: tuple[Key, ...] = ()
-
-    def derived(self, value: Any, *below: Key) -> Document:
-        """Another value that was made from this one, or from its part under `below`.
-
-        It has the places of what it was made from.
-        """
-        made = Document(value, path=self.path, data=self._data, index=self.index)
-        made._nodes = self._nodes
-        made._below = (*self._below, *below)
-        return made
 
     def at(self, *keys: Key) -> Location:
         """Where the value under `keys` stands; where it is missing, its nearest ancestor."""
@@ -71,14 +78,12 @@ class Document:
         return value
 
     def _location(self, keys: tuple[Key, ...], *, of_key: bool) -> Location:
-        if self._nodes is None and self._data:
-            self._nodes = yaml_places.compose(self._data, index=self.index)
-        node = self._nodes
         path = field_path(keys)
-        if node is not None:
-            for key in self._below:
-                entry = node.entries.get(key)
-                node = entry[1] if entry else node
+        if self._nodes is None and self._data:
+            self._nodes = yaml_places.compose(
+                self._data[self._start : self._end], index=self._inner
+            )
+        node = self._nodes
         if node is None:
             return Location(path=self.path, field=path)
         for position, key in enumerate(keys):
@@ -88,12 +93,14 @@ class Document:
             if entry is None:
                 break
             node = entry[0] if of_key and position == len(keys) - 1 else entry[1]
+        line, column = _place(self._data, self._start, node.line, node.column)
+        end_line, end_column = _place(self._data, self._start, node.end_line, node.end_column)
         return Location(
             path=self.path,
-            line=node.line + 1,
-            column=node.column + 1,
-            end_line=node.end_line + 1,
-            end_column=node.end_column + 1,
+            line=line,
+            column=column,
+            end_line=end_line,
+            end_column=end_column,
             field=path,
         )
 
@@ -111,32 +118,55 @@ def field_path(keys: tuple[Key, ...]) -> str:
     return text
 
 
-def load(data: bytes, path: str) -> Document:
-    """The first document of a YAML or JSON file.
+def load(
+    data: bytes, path: str, *, start: int = 0, end: int | None = None, index: int = 0
+) -> Document:
+    """The first document of a YAML or JSON file, or of the part of it between two offsets.
 
     Raises `InputError` with a diagnostic that names line and column when the
     text is neither, is too deep, or expands beyond measure.
     """
+    stop = len(data) if end is None else end
+    part = data if start == 0 and stop == len(data) else data[start:stop]
     try:
-        value = yaml_reader.read(data)
+        value = _json_first(part)
+        if value is yaml_reader.MISSING:
+            value = yaml_reader.read(part)
     except YamlError as problem:
-        raise _input_error(problem, data, path) from None
-    return Document(None if value is yaml_reader.MISSING else value, path=path, data=data)
+        raise _input_error(problem, data, path, start) from None
+    if value is yaml_reader.MISSING:
+        value = None
+    return Document(value, path=path, data=data, index=index, start=start, end=stop)
 
 
 def load_all(data: bytes, path: str) -> Iterator[Document]:
     """Every document of a file, in order; an empty one is a `Document` of `None`."""
-    values = yaml_reader.read_all(data)
+    value = _json_first(data)
+    if value is not yaml_reader.MISSING:
+        yield Document(value, path=path, data=data)
+        return
     index = 0
-    while True:
+    for start, end in _parts(data):
+        part = data[start:end]
         try:
-            value = next(values)
-        except StopIteration:
-            return
+            for inner, value in enumerate(yaml_reader.read_all(part)):
+                document = Document(value, path=path, data=data, index=index, start=start, end=end)
+                document._inner = inner  # noqa: SLF001 - this file's own
+                yield document
+                index += 1
         except YamlError as problem:
-            raise _input_error(problem, data, path) from None
-        yield Document(value, path=path, data=data, index=index)
-        index += 1
+            raise _input_error(problem, data, path, start) from None
+
+
+def _parts(data: bytes) -> Iterator[tuple[int, int]]:
+    """Cut before each separator line; what holds no content goes with the part after it."""
+    start = 0
+    for match in _SEPARATOR.finditer(data):
+        # Comments and directives before the first separator belong to the document after it.
+        if match.start() and (start or _CONTENT.search(data, 0, match.start())):
+            yield start, match.start()
+            start = match.start()
+    yield start, len(data)
 
 
 def dump(value: Any) -> bytes:
@@ -169,17 +199,38 @@ def _text(dumper: Any, value: str) -> Any:
 _Dumper.add_representer(str, _text)
 
 
-def _input_error(problem: YamlError, data: bytes, path: str) -> InputError:
+def _json_first(data: bytes) -> Any:
+    """The value of a text that starts with a brace and is JSON throughout, else `MISSING`."""
+    start = json_reader.skip_space(data, 0)
+    if data[start : start + 1] != b"{":
+        return yaml_reader.MISSING
+    try:
+        return json_reader.read(data)
+    except JsonError:
+        return yaml_reader.MISSING
+
+
+def _place(data: bytes, start: int, line: int, column: int) -> tuple[int, int]:
+    """Line and column from 1 in the file, of a place from 0 in the part that starts at `start`."""
+    if start == 0:
+        return line + 1, column + 1
+    first = data.count(b"\n", 0, start)
+    if line == 0:
+        column += len(data[data.rfind(b"\n", 0, start) + 1 : start].decode("utf-8", "replace"))
+    return first + line + 1, column + 1
+
+
+def _input_error(problem: YamlError, data: bytes, path: str, start: int) -> InputError:
     line, column = problem.line, problem.column
     if line is None and problem.offset is not None:
-        before = data[: problem.offset]
+        before = data[start : start + problem.offset]
         line = before.count(b"\n")
         column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace"))
-    at = Location(
-        path=path,
-        line=None if line is None else line + 1,
-        column=None if column is None else column + 1,
-    )
+    if line is None:
+        at = Location(path=path)
+    else:
+        line, column = _place(data, start, line, column or 0)
+        at = Location(path=path, line=line, column=column)
     found = Diagnostic(
         rule="DOC001",
         name="syntax",

@@ -9,6 +9,28 @@ from __future__ import annotations
 
 import math
 import struct
+from typing import Final
+
+# Up to here a double holds every integer.
+EXACT: Final = 2**53
+
+
+def normal(value: float) -> int | float:
+    """The number that JSON text makes of a double: one without a fraction is an integer.
+
+    So `1.0` becomes 1, as on the way through Go's `encoding/json`. What is written with an
+    exponent stays a float, and so does `-0`.
+    """
+    if value.is_integer() and abs(value) < 1e21 and (value or math.copysign(1, value) > 0):
+        return int(value) if abs(value) <= EXACT else int(json_text(value))
+    return value
+
+
+def through_double(value: int) -> int | float:
+    """An integer after a passage through a double, which loses digits beyond 2^53."""
+    if -EXACT <= value <= EXACT:
+        return value
+    return normal(float(value))
 
 
 def json_text(value: float) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from yaml import events as yaml_events
 from yaml import reader as yaml_stream
-from yaml.cyaml import CParser
+from yaml._yaml import CParser
 from yaml.error import MarkedYAMLError, YAMLError
 
 from olmkit.base import yaml_scalars
