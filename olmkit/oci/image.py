@@ -1,0 +1,230 @@
+"""Images as values: made from nothing or from another one, never changed in place.
+
+An `Image` has its image manifest and config as they are stored, and the bytes of
+those layers that were made here; the others lie where the image came from. An
+`Index` is one image for each of several platforms. Equal input gives equal
+digests: times are given, never asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from olmkit.base.diagnostics import InputError
+from olmkit.oci.content import (
+    Descriptor,
+    Digest,
+    ImageConfig,
+    ImageIndex,
+    ImageManifest,
+    MediaType,
+    Platform,
+)
+from olmkit.oci.layer import Layer
+
+# What OLM's own images are published for, and what its pods tolerate.
+OLM_PLATFORMS = tuple(
+    Platform(os="linux", architecture=name) for name in ("amd64", "arm64", "ppc64le", "s390x")
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """One image for one platform; `blobs` holds the layers that were made here."""
+
+    manifest: ImageManifest
+    manifest_data: bytes = field(repr=False)
+    config: ImageConfig
+    config_data: bytes = field(repr=False)
+    blobs: Mapping[Digest, bytes] = field(default_factory=dict, repr=False, hash=False)
+
+    @property
+    def descriptor(self) -> Descriptor:
+        return replace(
+            Descriptor.of(self.manifest_data, self.manifest.media_type),
+            platform=self.config.platform,
+        )
+
+    @property
+    def digest(self) -> Digest:
+        return Digest.of(self.manifest_data)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Index:
+    """One image for each of several platforms, under one digest."""
+
+    index: ImageIndex
+    index_data: bytes = field(repr=False)
+    images: tuple[Image, ...]
+
+    @property
+    def descriptor(self) -> Descriptor:
+        return Descriptor.of(self.index_data, self.index.media_type)
+
+    @property
+    def digest(self) -> Digest:
+        return Digest.of(self.index_data)
+
+
+def scratch(platform: Platform, *, created: int = 0) -> Image:
+    """An image without layers; `created` is its time of birth in Unix seconds."""
+    config: dict[str, Any] = {
+        "created": _time(created),
+        "architecture": platform.architecture,
+        **({"variant": platform.variant} if platform.variant else {}),
+        "os": platform.os,
+        "config": {},
+        "rootfs": {"type": "layers", "diff_ids": []},
+        "history": [],
+    }
+    return _assemble(config, (), {}, {}, MediaType.OCI_MANIFEST, MediaType.OCI_CONFIG)
+
+
+def append(image: Image, layer: Layer, *, created_by: str, created: int = 0) -> Image:
+    """`image` with one more layer on top."""
+    value = image.config.value
+    descriptor = layer.descriptor
+    if image.manifest.media_type == MediaType.DOCKER_MANIFEST:
+        # The bytes are the same; only the name differs, and an image must not mix the two.
+        descriptor = replace(descriptor, media_type=_docker_layer(descriptor.media_type))
+    config = {
+        **value,
+        "rootfs": {
+            "type": "layers",
+            "diff_ids": [*map(str, image.config.diff_ids), str(layer.diff_id)],
+        },
+        "history": [
+            *(value.get("history") or ()),
+            {"created": _time(created), "created_by": created_by},
+        ],
+    }
+    return _assemble(
+        config,
+        (*image.manifest.layers, descriptor),
+        {**image.blobs, descriptor.digest: layer.data},
+        image.manifest.annotations,
+        image.manifest.media_type,
+        image.manifest.config.media_type,
+    )
+
+
+def label(image: Image, labels: Mapping[str, str]) -> Image:
+    """`image` with `labels` added to those it has."""
+    return configure(image, {"Labels": dict(sorted({**image.config.labels, **labels}.items()))})
+
+
+def configure(image: Image, options: Mapping[str, Any]) -> Image:
+    """`image` with some of its run options replaced: `Entrypoint`, `User`, `Env` and so on."""
+    config = {
+        **image.config.value,
+        "config": dict(sorted({**image.config.run_options, **options}.items())),
+    }
+    return _assemble(
+        config,
+        image.manifest.layers,
+        image.blobs,
+        image.manifest.annotations,
+        image.manifest.media_type,
+        image.manifest.config.media_type,
+    )
+
+
+def annotate(image: Image, annotations: Mapping[str, str]) -> Image:
+    """`image` with `annotations` added to those of its image manifest."""
+    manifest = replace(image.manifest, annotations={**image.manifest.annotations, **annotations})
+    return replace(image, manifest=manifest, manifest_data=manifest.format())
+
+
+def index(images: Sequence[Image]) -> Index:
+    """`images`, each for another platform, under one name."""
+    platforms = [image.config.platform for image in images]
+    if len(set(platforms)) != len(platforms):
+        raise InputError("two images of one index are for the same platform")
+    value = ImageIndex(
+        media_type=MediaType.OCI_INDEX, manifests=tuple(image.descriptor for image in images)
+    )
+    return Index(index=value, index_data=value.format(), images=tuple(images))
+
+
+def data_image(
+    layer: Layer,
+    labels: Mapping[str, str],
+    *,
+    created_by: str,
+    platforms: Sequence[Platform] = OLM_PLATFORMS,
+    created: int = 0,
+) -> Image | Index:
+    """An image that only carries files, the same for every platform.
+
+    With one platform an image, with more an index over images that share the layer:
+    runtimes look for their own platform even where nothing is executed.
+    """
+    images = [
+        label(
+            append(
+                scratch(platform, created=created), layer, created_by=created_by, created=created
+            ),
+            labels,
+        )
+        for platform in platforms
+    ]
+    return images[0] if len(images) == 1 else index(images)
+
+
+def contents(image: Image | Index) -> Iterator[tuple[Descriptor, bytes]]:
+    """Everything of `image` that is in memory, in an order in which it may be stored."""
+    if isinstance(image, Index):
+        for part in image.images:
+            yield from contents(part)
+        yield image.descriptor, image.index_data
+        return
+    for layer in image.manifest.layers:
+        if (data := image.blobs.get(layer.digest)) is not None:
+            yield layer, data
+    yield image.manifest.config, image.config_data
+    yield image.descriptor, image.manifest_data
+
+
+def _assemble(
+    config_value: Mapping[str, Any],
+    layers: tuple[Descriptor, ...],
+    blobs: Mapping[Digest, bytes],
+    annotations: Mapping[str, str],
+    manifest_type: str,
+    config_type: str,
+) -> Image:
+    config = ImageConfig(config_value)
+    config_data = config.format()
+    manifest = ImageManifest(
+        media_type=manifest_type,
+        config=Descriptor.of(config_data, config_type),
+        layers=layers,
+        annotations=annotations,
+    )
+    return Image(
+        manifest=manifest,
+        manifest_data=manifest.format(),
+        config=config,
+        config_data=config_data,
+        blobs=blobs,
+    )
+
+
+def _docker_layer(media_type: str) -> str:
+    match media_type:
+        case MediaType.OCI_LAYER_GZIP:
+            return MediaType.DOCKER_LAYER_GZIP
+        case MediaType.OCI_LAYER_ZSTD:
+            return MediaType.DOCKER_LAYER_ZSTD
+        case MediaType.OCI_LAYER:
+            return MediaType.DOCKER_LAYER
+        case _:
+            return media_type
+
+
+def _time(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

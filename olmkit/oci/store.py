@@ -1,0 +1,262 @@
+"""Where images lie: the port that registries and layouts fulfil.
+
+A `Store` is one repository: content by digest, and names for some of it. Content
+travels as chunks and is checked against its descriptor on the way, so that
+nothing has to fit in memory and nothing wrong is kept. Moving several things at
+once needs tasks and is in `olmkit.edges.transfer`; what must come before what is
+said here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.oci.content import (
+    MAX_CONFIG_SIZE,
+    MAX_INDEX_ENTRIES,
+    MAX_MANIFEST_SIZE,
+    Descriptor,
+    Digest,
+    ImageConfig,
+    ImageIndex,
+    ImageManifest,
+    Platform,
+    parse_manifest,
+)
+from olmkit.oci.image import Image, Index, contents
+
+Opener = Callable[[int], AsyncIterator[bytes]]
+"""Starts some content anew from a byte offset, so that a broken transfer can go on."""
+
+_CHUNK = 256 * 1024
+_MAX_DEPTH = 4  # an index of indexes of indexes is more than anyone has needed
+
+
+@dataclass(eq=False)
+class RegistryError(RemoteError):
+    """A registry, or what lies in it, said no. `url` carries no secrets."""
+
+    status: int = 0
+    codes: tuple[str, ...] = ()
+    url: str = ""
+
+
+@dataclass(eq=False)
+class ContentError(RegistryError):
+    """What came is not what its descriptor says: another digest or another size."""
+
+
+class Store(Protocol):
+    """One repository of content and names."""
+
+    async def exists(self, descriptor: Descriptor) -> bool:
+        """Whether the content is here."""
+        ...
+
+    def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
+        """The content from `offset` on, not checked: see `checked` and `read`."""
+        ...
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        """Keep the content; what it names must be here already."""
+        ...
+
+    async def resolve(self, selector: str) -> Descriptor:
+        """What a tag, or a digest as text, stands for."""
+        ...
+
+    async def tag(self, descriptor: Descriptor, tag: str) -> None:
+        """Let `tag` stand for an image that is here."""
+        ...
+
+    async def tags(self) -> tuple[str, ...]:
+        """All tags, sorted."""
+        ...
+
+
+@runtime_checkable
+class Mounting(Protocol):
+    """A store that can take content from a neighbour without anyone carrying it."""
+
+    async def mount(self, descriptor: Descriptor, source: Store) -> bool:
+        """Whether the content is here now, taken from `source`."""
+        ...
+
+
+class MemoryStore:
+    """A store in memory; what it lacks may lie in `base`."""
+
+    def __init__(
+        self,
+        blobs: Mapping[Digest, bytes] | None = None,
+        tags: Mapping[str, Descriptor] | None = None,
+        base: Store | None = None,
+    ) -> None:
+        self.blobs = dict(blobs or {})
+        self.names = dict(tags or {})
+        self._base = base
+        self._types: dict[Digest, str] = {}
+
+    @staticmethod
+    def of(image: Image | Index, base: Store | None = None) -> MemoryStore:
+        """What of `image` is in memory, over the store where the rest of it lies."""
+        store = MemoryStore(base=base)
+        for descriptor, data in contents(image):
+            store.blobs[descriptor.digest] = data
+            store._types[descriptor.digest] = descriptor.media_type
+        return store
+
+    async def exists(self, descriptor: Descriptor) -> bool:
+        if descriptor.digest in self.blobs:
+            return True
+        return self._base is not None and await self._base.exists(descriptor)
+
+    async def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
+        data = self.blobs.get(descriptor.digest)
+        if data is not None:
+            async for chunk in chunks(data)(offset):
+                yield chunk
+        elif self._base is not None:
+            async for chunk in self._base.fetch(descriptor, offset):
+                yield chunk
+        else:
+            raise _missing(descriptor)
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        self.blobs[descriptor.digest] = b"".join(
+            [chunk async for chunk in checked(descriptor, content(0))]
+        )
+        self._types[descriptor.digest] = descriptor.media_type
+
+    async def resolve(self, selector: str) -> Descriptor:
+        if (named := self.names.get(selector)) is not None:
+            return named
+        if ":" in selector:
+            digest = Digest.parse(selector)
+            if (data := self.blobs.get(digest)) is not None:
+                kind = self._types.get(digest) or parse_manifest(data).media_type
+                return Descriptor(media_type=kind, digest=digest, size=len(data))
+        if self._base is not None:
+            return await self._base.resolve(selector)
+        raise ConfigurationError(f"there is no image `{selector}`")
+
+    async def tag(self, descriptor: Descriptor, tag: str) -> None:
+        self.names[tag] = descriptor
+
+    async def tags(self) -> tuple[str, ...]:
+        return tuple(sorted(self.names))
+
+
+def chunks(data: bytes) -> Opener:
+    """Bytes in memory as content."""
+
+    async def opened(offset: int) -> AsyncIterator[bytes]:
+        view = memoryview(data)
+        for start in range(offset, len(data), _CHUNK):
+            yield bytes(view[start : start + _CHUNK])
+
+    return opened
+
+
+async def checked(descriptor: Descriptor, content: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """`content` as it comes; `ContentError` at its end, or as soon as it is too long."""
+    running = hashlib.new(descriptor.digest.algorithm)
+    size = 0
+    async for chunk in content:
+        size += len(chunk)
+        if size > descriptor.size:
+            raise ContentError(
+                f"content `{descriptor.digest}` is larger than its {descriptor.size} bytes"
+            )
+        running.update(chunk)
+        yield chunk
+    if size < descriptor.size:
+        raise ContentError(
+            f"content `{descriptor.digest}` ended after {size} of its {descriptor.size} bytes",
+            temporary=True,
+        )
+    if running.hexdigest() != descriptor.digest.encoded:
+        raise ContentError(
+            f"content `{descriptor.digest}` is another: "
+            f"its digest is `{descriptor.digest.algorithm}:{running.hexdigest()}`"
+        )
+
+
+async def read(store: Store, descriptor: Descriptor, *, limit: int = MAX_MANIFEST_SIZE) -> bytes:
+    """Small content as a whole, checked; `InputError` when it is larger than `limit` bytes."""
+    if descriptor.size > limit:
+        raise InputError(
+            f"`{descriptor.digest}` is {descriptor.size / 1e6:.1f} MB large, more than the "
+            f"{limit / 1e6:.0f} MB that are read"
+        )
+    return b"".join([chunk async for chunk in checked(descriptor, store.fetch(descriptor))])
+
+
+async def read_manifest(store: Store, descriptor: Descriptor) -> ImageManifest | ImageIndex:
+    return parse_manifest(await read(store, descriptor), descriptor.media_type)
+
+
+async def pull(store: Store, selector: str, platform: Platform) -> Image:
+    """The image under `selector`, for `platform` when there are several; no layers are read."""
+    descriptor = await store.resolve(selector)
+    for _ in range(_MAX_DEPTH):
+        data = await read(store, descriptor)
+        manifest = parse_manifest(data, descriptor.media_type)
+        if isinstance(manifest, ImageManifest):
+            config_data = await read(store, manifest.config, limit=MAX_CONFIG_SIZE)
+            return Image(
+                manifest=manifest,
+                manifest_data=data,
+                config=ImageConfig.parse(config_data),
+                config_data=config_data,
+            )
+        selected = manifest.select(platform)
+        if selected is None:
+            offered = ", ".join(
+                sorted({str(entry.platform) for entry in manifest.manifests if entry.platform})
+            )
+            raise InputError(
+                f"image `{selector}` is not for `{platform}`",
+                hint=f"it is for {offered}" if offered else "it is for no platform at all",
+            )
+        descriptor = selected
+    raise InputError(f"image `{selector}` is an index of indexes without end")
+
+
+async def levels(store: Store, root: Descriptor) -> tuple[tuple[Descriptor, ...], ...]:
+    """All that `root` consists of, in levels: each may be stored when those before it are.
+
+    What is named twice comes once; within a level the order does not matter.
+    """
+    found: dict[Digest, tuple[int, Descriptor]] = {}
+    await _walk(store, root, _MAX_DEPTH, found)
+    heights = sorted({height for height, _ in found.values()})
+    return tuple(
+        tuple(descriptor for height, descriptor in found.values() if height == level)
+        for level in heights
+    )
+
+
+async def _walk(
+    store: Store, descriptor: Descriptor, depth: int, found: dict[Digest, tuple[int, Descriptor]]
+) -> int:
+    """Enter `descriptor` and what it names into `found` with their heights over the blobs."""
+    if descriptor.digest in found:
+        return found[descriptor.digest][0]
+    if len(found) > 4 * MAX_INDEX_ENTRIES or depth < 0:
+        raise InputError(f"image `{descriptor.digest}` has more parts than an image can have")
+    height = 0
+    if descriptor.is_manifest:
+        manifest = await read_manifest(store, descriptor)
+        for part in manifest.references:
+            height = max(height, 1 + await _walk(store, part, depth - 1, found))
+    found[descriptor.digest] = (height, replace(descriptor, annotations={}))
+    return height
+
+
+def _missing(descriptor: Descriptor) -> RegistryError:
+    return RegistryError(f"content `{descriptor.digest}` is missing", status=404)
