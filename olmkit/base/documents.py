@@ -31,10 +31,11 @@ class Document:
     """One parsed value, the file it came from, and its place in that file.
 
     `value` is plain data: dict, list, str, int, float, bool, None. `data` is the whole file;
-    the document is the first one of YAML in `data[start:end]`.
+    the document is the first one of YAML in `data[start:end]`, and `more` says that others
+    follow there.
     """
 
-    __slots__ = ("_data", "_end", "_inner", "_nodes", "_start", "index", "path", "value")
+    __slots__ = ("_data", "_end", "_inner", "_nodes", "_start", "index", "more", "path", "value")
 
     def __init__(
         self,
@@ -53,7 +54,27 @@ class Document:
         self._start = start
         self._end = len(data) if end is None else end
         self._inner = 0
+        self.more = False
         self._nodes: Node | None = None
+        self._below: tuple[Key, ...] = ()
+
+    def derived(self, value: Any, *below: Key) -> Document:
+        """Another value that was made from this one, or from its part under `below`.
+
+        It has the places of what it was made from.
+        """
+        made = Document(
+            value,
+            path=self.path,
+            data=self._data,
+            index=self.index,
+            start=self._start,
+            end=self._end,
+        )
+        made._inner = self._inner
+        made._nodes = self._nodes
+        made._below = (*self._below, *below)
+        return made
 
     def at(self, *keys: Key) -> Location:
         """Where the value under `keys` stands; where it is missing, its nearest ancestor."""
@@ -86,6 +107,9 @@ class Document:
         node = self._nodes
         if node is None:
             return Location(path=self.path, field=path)
+        for key in self._below:
+            entry = node.entries.get(key)
+            node = entry[1] if entry else node
         for position, key in enumerate(keys):
             if isinstance(key, int) and key < 0:
                 key += len(node.entries)
@@ -129,14 +153,16 @@ def load(
     stop = len(data) if end is None else end
     part = data if start == 0 and stop == len(data) else data[start:stop]
     try:
-        value = _json_first(part)
+        value, more = _json_first(part), False
         if value is yaml_reader.MISSING:
-            value = yaml_reader.read(part)
+            value, more = yaml_reader.read(part)
     except YamlError as problem:
         raise _input_error(problem, data, path, start) from None
     if value is yaml_reader.MISSING:
         value = None
-    return Document(value, path=path, data=data, index=index, start=start, end=stop)
+    document = Document(value, path=path, data=data, index=index, start=start, end=stop)
+    document.more = more
+    return document
 
 
 def load_all(data: bytes, path: str) -> Iterator[Document]:
@@ -220,23 +246,30 @@ def _place(data: bytes, start: int, line: int, column: int) -> tuple[int, int]:
     return first + line + 1, column + 1
 
 
+def error_at(data: bytes, path: str, offset: int, message: str, *, hint: str = "") -> InputError:
+    """The error that something stands at byte `offset` of a file."""
+    before = data[data.rfind(b"\n", 0, offset) + 1 : offset]
+    line = data.count(b"\n", 0, offset)
+    column = len(before.decode("utf-8", "replace"))
+    return _error(Location(path=path, line=line + 1, column=column + 1), message, hint)
+
+
 def _input_error(problem: YamlError, data: bytes, path: str, start: int) -> InputError:
-    line, column = problem.line, problem.column
-    if line is None and problem.offset is not None:
-        before = data[start : start + problem.offset]
-        line = before.count(b"\n")
-        column = len(before[before.rfind(b"\n") + 1 :].decode("utf-8", "replace"))
-    if line is None:
-        at = Location(path=path)
-    else:
-        line, column = _place(data, start, line, column or 0)
-        at = Location(path=path, line=line, column=column)
+    if problem.line is not None:
+        line, column = _place(data, start, problem.line, problem.column or 0)
+        return _error(Location(path=path, line=line, column=column), problem.message, problem.hint)
+    if problem.offset is not None:
+        return error_at(data, path, start + problem.offset, problem.message, hint=problem.hint)
+    return _error(Location(path=path), problem.message, problem.hint)
+
+
+def _error(at: Location, message: str, hint: str) -> InputError:
     found = Diagnostic(
         rule="DOC001",
         name="syntax",
         severity=Severity.ERROR,
-        message=problem.message,
+        message=message,
         at=at,
-        hint=problem.hint,
+        hint=hint,
     )
-    return InputError(f"{at}: {problem.message}", problem.hint, (found,))
+    return InputError(f"{at}: {message}", hint, (found,))
