@@ -35,7 +35,18 @@ class Document:
     follow there.
     """
 
-    __slots__ = ("_data", "_end", "_inner", "_nodes", "_start", "index", "more", "path", "value")
+    __slots__ = (
+        "_below",
+        "_data",
+        "_end",
+        "_inner",
+        "_nodes",
+        "_start",
+        "index",
+        "more",
+        "path",
+        "value",
+    )
 
     def __init__(
         self,
