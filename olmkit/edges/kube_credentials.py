@@ -1,0 +1,242 @@
+"""Who to be towards an API server, and how that stays true over time.
+
+Tokens in files rotate, exec plug-ins answer with an expiry. Each kind of
+credentials answers `authorization()` before a request and is told by
+`refused()` that the server did not accept them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import datetime
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
+from olmkit.edges import disk
+
+# Bound tokens are renewed by the kubelet at 80 % of their life; once a minute is what
+# Kubernetes' own client does.
+_TOKEN_REFRESH = 60.0
+_EXEC_TIMEOUT = 60.0
+_EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
+
+
+class Credentials(Protocol):
+    """What a client asks before each request."""
+
+    async def authorization(self) -> str | None:
+        """The value of the Authorization header, if there is one."""
+
+    def certificate(self) -> tuple[bytes, bytes] | None:
+        """A client certificate and key that came with the last answer."""
+
+    def refused(self) -> bool:
+        """The server answered 401; whether asking again may give something else."""
+
+
+class NoCredentials:
+    """Anonymous, or by client certificate alone."""
+
+    async def authorization(self) -> str | None:
+        return None
+
+    def certificate(self) -> tuple[bytes, bytes] | None:
+        return None
+
+    def refused(self) -> bool:
+        return False
+
+
+class TokenCredentials(NoCredentials):
+    """A bearer token that does not change."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+
+    async def authorization(self) -> str | None:
+        return f"Bearer {self._token}"
+
+
+class BasicCredentials(NoCredentials):
+    """A user's name and password."""
+
+    def __init__(self, user: str, password: str) -> None:
+        self._header = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+
+    async def authorization(self) -> str | None:
+        return self._header
+
+
+class TokenFileCredentials(NoCredentials):
+    """A bearer token in a file that somebody renews; read again once a minute and on 401."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._token = ""
+        self._read_at: float | None = None
+
+    async def authorization(self) -> str | None:
+        now = asyncio.get_running_loop().time()
+        if self._read_at is None or now - self._read_at >= _TOKEN_REFRESH:
+            try:
+                self._token = disk.read_file(self._path).decode().strip()
+            except (OlmkitError, UnicodeDecodeError) as error:
+                if not self._token:  # a token that was good a minute ago may still be
+                    raise ConfigurationError(f"cannot read the token in `{self._path}`") from error
+            self._read_at = now
+        return f"Bearer {self._token}"
+
+    def refused(self) -> bool:
+        fresh = self._read_at is None
+        self._read_at = None
+        return not fresh
+
+
+class ExecCredentials:
+    """A program that prints an ExecCredential; its answer is kept until it expires."""
+
+    def __init__(
+        self,
+        settings: Mapping[str, Any],
+        *,
+        folder: Path,
+        cluster: Mapping[str, Any],
+        user: str,
+    ) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._cluster = cluster
+        self._user = user
+        self._token: str | None = None
+        self._certificate: tuple[bytes, bytes] | None = None
+        self._expires: datetime.datetime | None = None
+        self._known = False
+        self._asked = False
+        self._lock = asyncio.Lock()
+        version = settings.get("apiVersion")
+        if version not in _EXEC_VERSIONS:
+            raise ConfigurationError(
+                f"the exec plug-in of user `{user}` speaks `{version}`",
+                hint=f"supported are {' and '.join(f'`{known}`' for known in _EXEC_VERSIONS)}",
+            )
+
+    async def authorization(self) -> str | None:
+        async with self._lock:
+            if not self._known or self._expired():
+                self._take(await self._run())
+                self._asked = True
+        return f"Bearer {self._token}" if self._token else None
+
+    def certificate(self) -> tuple[bytes, bytes] | None:
+        return self._certificate
+
+    def refused(self) -> bool:
+        again = self._known
+        self._known = False
+        return again
+
+    def _expired(self) -> bool:
+        return self._expires is not None and self._expires <= datetime.datetime.now(datetime.UTC)
+
+    async def _run(self) -> Mapping[str, Any]:
+        command = str(self._settings.get("command") or "")
+        if "/" in command and not Path(command).is_absolute():
+            command = str(self._folder / command)
+        words = [command, *map(str, self._settings.get("args") or ())]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words,
+                stdin=sys.stdin if self._interactive() else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                env=self._environment(),
+            )
+        except OSError as error:
+            hint = str(self._settings.get("installHint") or "install it, or correct the kubeconfig")
+            raise ConfigurationError(
+                f"cannot run `{command}`, the exec plug-in of user `{self._user}`", hint=hint
+            ) from error
+        try:
+            out, _ = await asyncio.wait_for(process.communicate(), _EXEC_TIMEOUT)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            raise RemoteError(
+                f"`{command}` gave no credentials within {_EXEC_TIMEOUT:.0f} s", temporary=True
+            ) from None
+        if process.returncode:
+            raise RemoteError(
+                f"`{command}`, the exec plug-in of user `{self._user}`, ended with code "
+                f"{process.returncode}"
+            )
+        return self._answer(command, out)
+
+    def _answer(self, command: str, out: bytes) -> Mapping[str, Any]:
+        try:
+            answer = json.loads(out)
+            status = answer["status"]
+            if answer["apiVersion"] != self._settings.get("apiVersion"):
+                raise ConfigurationError(
+                    f"`{command}` answered in another version than `{self._settings['apiVersion']}`"
+                )
+            if not isinstance(status, dict):
+                raise TypeError
+        except (ValueError, KeyError, TypeError) as error:
+            raise ConfigurationError(f"`{command}` printed no ExecCredential") from error
+        return status
+
+    def _take(self, status: Mapping[str, Any]) -> None:
+        self._token = str(status["token"]) if status.get("token") else None
+        certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
+        self._certificate = (
+            (str(certificate).encode(), str(key).encode()) if certificate and key else None
+        )
+        if self._token is None and self._certificate is None:
+            raise ConfigurationError(
+                f"the exec plug-in of user `{self._user}` gave neither a token nor a certificate"
+            )
+        self._expires = None
+        if status.get("expirationTimestamp"):
+            try:
+                expires = datetime.datetime.fromisoformat(str(status["expirationTimestamp"]))
+            except ValueError as error:
+                raise ConfigurationError(
+                    f"the exec plug-in of user `{self._user}` gave an expiry that is no time"
+                ) from error
+            self._expires = expires if expires.tzinfo else expires.replace(tzinfo=datetime.UTC)
+        self._known = True
+
+    def _interactive(self) -> bool:
+        mode = self._settings.get("interactiveMode") or "IfAvailable"
+        if mode == "Never":
+            return False
+        available = sys.stdin is not None and sys.stdin.isatty()
+        if mode == "Always" and not available:
+            raise ConfigurationError(
+                f"the exec plug-in of user `{self._user}` wants to ask, and there is no terminal"
+            )
+        return available
+
+    def _environment(self) -> dict[str, str]:
+        environment = dict(os.environ)
+        for entry in self._settings.get("env") or ():
+            if isinstance(entry, dict):
+                environment[str(entry.get("name"))] = str(entry.get("value"))
+        spec: dict[str, Any] = {"interactive": self._interactive()}
+        if self._settings.get("provideClusterInfo"):
+            spec["cluster"] = self._cluster
+        environment["KUBERNETES_EXEC_INFO"] = json.dumps(
+            {
+                "apiVersion": self._settings["apiVersion"],
+                "kind": "ExecCredential",
+                "spec": spec,
+            }
+        )
+        return environment

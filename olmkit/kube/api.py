@@ -1,0 +1,296 @@
+"""The port to a Kubernetes API server, and what it can say no with.
+
+Objects travel as plain data (`Manifest`) or, where thousands of them do, as the
+bytes the server sent. `olmkit.edges.cluster` fulfils the port over HTTP; the
+tests' server double stays on the other side of the wire.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from olmkit.base.diagnostics import RemoteError
+from olmkit.kube.objects import GVK, Manifest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """Where the API server keeps the objects of a kind."""
+
+    gvk: GVK
+    plural: str
+    namespaced: bool = True
+    subresources: frozenset[str] = frozenset()
+    verbs: frozenset[str] = frozenset()
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.gvk.group}/{self.gvk.version}" if self.gvk.group else self.gvk.version
+
+    def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The URL path of a collection, an object or a subresource."""
+        root = f"/apis/{self.api_version}" if self.gvk.group else f"/api/{self.api_version}"
+        if self.namespaced and namespace:
+            root += f"/namespaces/{namespace}"
+        return "/".join(part for part in (root, self.plural, name, subresource) if part)
+
+    def __str__(self) -> str:
+        return f"{self.plural}.{self.gvk.group}" if self.gvk.group else self.plural
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One entry of a Status' `details.causes`."""
+
+    reason: str
+    message: str
+    field: str
+
+
+@dataclass(eq=False)
+class ClusterError(RemoteError):
+    """The API server said no; `code` is 0 when no answer came."""
+
+    code: int = 0
+    reason: str = ""
+    kind: str = ""
+    name: str = ""
+    causes: Sequence[Cause] = field(default=())
+    retry_after: float | None = None
+
+
+class NotFound(ClusterError):
+    """No such object; or no such kind, then `reason` is empty."""
+
+
+class NoSuchKind(ClusterError):
+    """The server does not know the kind: its CRD is not installed."""
+
+
+class AlreadyExists(ClusterError):
+    """An object of that name is there."""
+
+
+class Conflict(ClusterError):
+    """The object changed since it was read, or another manager owns a field."""
+
+
+class Forbidden(ClusterError):
+    """RBAC does not allow it."""
+
+
+class Unauthorized(ClusterError):
+    """The credentials were not accepted."""
+
+
+class Invalid(ClusterError):
+    """The object breaks its schema or an admission rule; `causes` name fields."""
+
+
+class Gone(ClusterError):
+    """The resource version is too old: list again."""
+
+
+class TooLargeResourceVersion(ClusterError):
+    """The server has not yet seen that resource version."""
+
+
+class TooManyRequests(ClusterError):
+    """The server is overloaded; `retry_after` says how long to wait."""
+
+
+_BY_REASON: Mapping[str, type[ClusterError]] = {
+    "NotFound": NotFound,
+    "AlreadyExists": AlreadyExists,
+    "Conflict": Conflict,
+    "Forbidden": Forbidden,
+    "Unauthorized": Unauthorized,
+    "Invalid": Invalid,
+    "Gone": Gone,
+    "Expired": Gone,
+    "TooManyRequests": TooManyRequests,
+}
+_BY_CODE: Mapping[int, type[ClusterError]] = {
+    401: Unauthorized,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Gone,
+    422: Invalid,
+    429: TooManyRequests,
+}
+
+
+def error_from_status(
+    status: Mapping[str, Any], *, code: int = 0, retry_after: float | None = None
+) -> ClusterError:
+    """The error that a `Status` object tells of: by reason first, then by code."""
+    reason = _text(status.get("reason"))
+    found = status.get("code")
+    code = found if isinstance(found, int) and found else code
+    details = status.get("details")
+    details = details if isinstance(details, Mapping) else {}
+    causes = tuple(
+        Cause(_text(cause.get("reason")), _text(cause.get("message")), _text(cause.get("field")))
+        for cause in details.get("causes") or ()
+        if isinstance(cause, Mapping)
+    )
+    seconds = details.get("retryAfterSeconds")
+    if retry_after is None and isinstance(seconds, int | float) and seconds > 0:
+        retry_after = float(seconds)
+    if any(cause.reason == "ResourceVersionTooLarge" for cause in causes) or (
+        "Too large resource version" in _text(status.get("message"))
+    ):
+        error = TooLargeResourceVersion
+    else:
+        error = _BY_REASON.get(reason) or _BY_CODE.get(code) or ClusterError
+    return error(
+        _text(status.get("message")) or f"the API server answered {code}",
+        temporary=code in (408, 429, 500, 502, 503, 504),
+        code=code,
+        reason=reason,
+        kind=_text(details.get("kind")),
+        name=_text(details.get("name")),
+        causes=causes,
+        retry_after=retry_after,
+    )
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+class EventType(StrEnum):
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent:
+    """One line of a watch: what happened, and the object's bytes."""
+
+    type: EventType
+    object: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectList:
+    """One page of a collection: the objects' bytes, and where a watch would begin."""
+
+    resource_version: str
+    items: Sequence[bytes]
+    continue_token: str = ""
+
+
+class PatchType(StrEnum):
+    """Media types of patches."""
+
+    JSON = "application/json-patch+json"
+    MERGE = "application/merge-patch+json"
+    STRATEGIC = "application/strategic-merge-patch+json"
+    APPLY = "application/apply-patch+yaml"
+
+
+class Propagation(StrEnum):
+    """What a deletion does with dependents."""
+
+    BACKGROUND = "Background"
+    FOREGROUND = "Foreground"
+    ORPHAN = "Orphan"
+
+
+class Cluster(Protocol):
+    """A Kubernetes API server. Every method raises `ClusterError` or one of its children."""
+
+    async def resource(self, api_version: str, kind: str) -> Resource:
+        """Where a kind lives, by discovery; `NoSuchKind` when the server does not know it."""
+
+    async def get(
+        self, resource: Resource, name: str, *, namespace: str = "", subresource: str = ""
+    ) -> Manifest:
+        """One object."""
+
+    async def list_page(
+        self,
+        resource: Resource,
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str | None = None,
+        limit: int | None = None,
+        continue_token: str = "",
+        metadata_only: bool = False,
+    ) -> ObjectList:
+        """One page of a collection."""
+
+    def watch(
+        self,
+        resource: Resource,
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        timeout_seconds: int = 300,
+        metadata_only: bool = False,
+    ) -> AsyncIterator[WatchEvent]:
+        """Events until the server ends the stream; an `ERROR` event is raised."""
+
+    async def create(
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        name: str = "",
+        field_manager: str = "",
+        dry_run: bool = False,
+    ) -> Manifest:
+        """POST; `AlreadyExists` when it is there."""
+
+    async def replace(
+        self,
+        resource: Resource,
+        manifest: Manifest,
+        *,
+        subresource: str = "",
+        field_manager: str = "",
+        dry_run: bool = False,
+    ) -> Manifest:
+        """PUT of the whole object; `Conflict` when its resource version is old."""
+
+    async def patch(
+        self,
+        resource: Resource,
+        name: str,
+        patch: Any,
+        *,
+        type: PatchType,  # noqa: A002 - the API's own word
+        namespace: str = "",
+        subresource: str = "",
+        field_manager: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+        field_validation: str = "",
+    ) -> Manifest:
+        """PATCH by any of the four types; server-side apply is `PatchType.APPLY`."""
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        *,
+        namespace: str = "",
+        propagation: Propagation | None = None,
+        uid: str = "",
+        resource_version: str = "",
+        dry_run: bool = False,
+    ) -> Manifest:
+        """DELETE; the object or a Status, as the server answers."""
