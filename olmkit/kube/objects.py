@@ -114,11 +114,11 @@ def namespace(manifest: Any) -> str:
     return text(metadata(manifest).get("namespace"))
 
 
-def labels(manifest: Any) -> Mapping[str, str]:
+def labels_of(manifest: Any) -> Mapping[str, str]:
     return _texts(metadata(manifest).get("labels"))
 
 
-def annotations(manifest: Any) -> Mapping[str, str]:
+def annotations_of(manifest: Any) -> Mapping[str, str]:
     return _texts(metadata(manifest).get("annotations"))
 
 

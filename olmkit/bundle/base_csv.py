@@ -1,0 +1,110 @@
+"""The CSV that generation starts from.
+
+An author keeps in it what no manifest says: names, texts, icon, install modes,
+upgrade edges. It comes with the input, or lies in the project, or is a plain
+default.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from olmkit.base import names
+from olmkit.base.diagnostics import Diagnostic, InputError, Related
+from olmkit.base.documents import Document
+from olmkit.bundle import findings
+from olmkit.bundle.model import ClusterServiceVersion, Resource
+from olmkit.kube.objects import Manifest
+
+
+def choose(
+    package: str, csvs: Sequence[Resource], stored: Document | None
+) -> ClusterServiceVersion | None:
+    """The base CSV of a package, from the input or else the stored one; None for neither.
+
+    Raises `InputError` when there are two, or only one of another package.
+    """
+    if csvs:
+        ours = [csv for csv in csvs if _belongs(csv, package)]
+        if not ours:
+            raise _foreign(package, csvs[0])
+        if len(ours) > 1:
+            error = findings.refusal(
+                f"the input has {len(ours)} ClusterServiceVersions of package `{package}`",
+                at=ours[1].at("metadata", "name"),
+                hint="keep the one that the bundle starts from",
+            )
+            error.diagnostics = tuple(_with_related(found, ours[0]) for found in error.diagnostics)
+            raise error
+        return ClusterServiceVersion(ours[0].document)
+    if stored is None:
+        return None
+    csv = ClusterServiceVersion(stored)
+    if csv.kind != "ClusterServiceVersion":
+        raise findings.refusal(
+            f"`{stored.path}` holds no ClusterServiceVersion",
+            at=stored.at("kind"),
+            hint="write `kind: ClusterServiceVersion`, or take the file away",
+        )
+    if not _belongs(csv, package):
+        raise _foreign(package, csv)
+    return csv
+
+
+def default(package: str) -> Manifest:
+    """The base of a project that has none."""
+    title = names.display_name(package)
+    return copy.deepcopy(
+        {
+            "apiVersion": "operators.coreos.com/v1alpha1",
+            "kind": "ClusterServiceVersion",
+            "metadata": {
+                "name": f"{package}.v0.0.0",
+                "namespace": "placeholder",
+                "annotations": {"alm-examples": "[]", "capabilities": "Basic Install"},
+            },
+            "spec": {
+                "displayName": title,
+                "description": f"{title} description. TODO.",
+                "maturity": "alpha",
+                "version": "0.0.0",
+                "keywords": [package],
+                "links": [{"name": title, "url": f"https://{package}.domain"}],
+                "icon": [{"base64data": "", "mediatype": ""}],
+                "provider": {"name": "Provider Name", "url": "https://your.domain"},
+                "maintainers": [{"name": "Maintainer Name", "email": "your@email.com"}],
+                "installModes": _INSTALL_MODES,
+                "install": {"strategy": "", "spec": {"deployments": None}},
+            },
+        }
+    )
+
+
+_INSTALL_MODES: list[dict[str, Any]] = [
+    {"type": "OwnNamespace", "supported": False},
+    {"type": "SingleNamespace", "supported": False},
+    {"type": "MultiNamespace", "supported": False},
+    {"type": "AllNamespaces", "supported": True},
+]
+
+
+def _belongs(csv: Resource, package: str) -> bool:
+    return csv.name.startswith(f"{package}.")
+
+
+def _foreign(package: str, csv: Resource) -> InputError:
+    other = csv.name.partition(".")[0]
+    return findings.refusal(
+        f"the ClusterServiceVersion `{csv.name}` is not one of package `{package}`",
+        at=csv.at("metadata", "name"),
+        hint=f"say `--package {other}`, or name the ClusterServiceVersion `{package}.v…`",
+    )
+
+
+def _with_related(found: Diagnostic, first: Resource) -> Diagnostic:
+    return dataclasses.replace(
+        found, related=(Related(first.at("metadata", "name"), "the first one"),)
+    )

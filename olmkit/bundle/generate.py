@@ -1,0 +1,486 @@
+"""From manifests and a base CSV to the files of a bundle.
+
+What an author wrote in the base stays; what follows from the manifests is
+computed anew on every run: permissions, deployments, owned APIs, webhooks,
+examples. Nothing disappears without a finding, and no clock is read, so the
+same input gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base import names
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, Location
+from olmkit.base.documents import Document
+from olmkit.bundle import base_csv, collect, findings, images, rbac, serialise, webhooks
+from olmkit.bundle.collect import Collection
+from olmkit.bundle.kinds import REPLACED_BY_OLM, SUPPORTED
+from olmkit.bundle.model import ClusterServiceVersion, CustomResourceDefinition, Resource
+from olmkit.bundle.rbac import Access, Permission
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+
+BUILDER = "operators.operatorframework.io/builder"
+PROJECT_LAYOUT = "operators.operatorframework.io/project_layout"
+CREATED_AT = "createdAt"
+EXAMPLES = "alm-examples"
+SCORECARD_FILE = "tests/scorecard/config.yaml"
+
+_SEMVER = re.compile(
+    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
+    r"(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What the user asks for, and facts of the project.
+
+    `version` is empty for that of the base. `created_at` is a time to write, or
+    empty for that of the base or of the CSV that lies there.
+    """
+
+    package: str
+    builder: str
+    project_layout: str = "unknown"
+    version: str = ""
+    extra_service_accounts: tuple[str, ...] = ()
+    created_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a field of the CSV comes from."""
+
+    field: str
+    source: str
+    at: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generated:
+    """A bundle's objects by file name, and what is to be said about them."""
+
+    csv: Manifest
+    csv_file: str
+    objects: Mapping[str, Manifest]
+    scorecard: Manifest | None
+    findings: tuple[Diagnostic, ...]
+    origins: tuple[Origin, ...]
+
+    def files(self) -> dict[str, bytes]:
+        """Path in the bundle → bytes, of manifests and the scorecard's configuration."""
+        result = {f"manifests/{self.csv_file}": serialise.yaml(self.csv)}
+        for name, manifest in self.objects.items():
+            result[f"manifests/{name}"] = serialise.yaml(manifest)
+        if self.scorecard is not None:
+            result[SCORECARD_FILE] = serialise.yaml(self.scorecard)
+        return result
+
+
+def generate(
+    wish: Wish,
+    inputs: Iterable[Document],
+    *,
+    stored_base: Document | None = None,
+    previous: Mapping[str, Any] | None = None,
+) -> Generated:
+    """The objects of a bundle.
+
+    `stored_base` is the project's base CSV, used when the input has none;
+    `previous` is the CSV that an earlier run left. Raises `InputError` when the
+    input does not allow a bundle, `ConfigurationError` for a version that is none.
+    """
+    check_version(wish.version)
+    collection = collect.collect(inputs)
+    maker = _Maker(wish=wish, collection=collection, notes=list(collection.findings))
+    base = base_csv.choose(wish.package, collection.csvs, stored_base)
+    csv = maker.csv(base, previous or {})
+    maker.tell_of_dropped()
+    return Generated(
+        csv=csv,
+        csv_file=f"{wish.package.lower()}.clusterserviceversion.yaml",
+        objects=dict(_named(maker.written())),
+        scorecard=next((serialise.manifest(item) for item in collection.scorecards), None),
+        findings=tuple(sorted(maker.notes, key=Diagnostic.sort_key)),
+        origins=tuple(maker.origins),
+    )
+
+
+def check_version(version: str) -> None:
+    """Raise `ConfigurationError` unless `version` is empty or a version that a bundle can have."""
+    if not version or _SEMVER.fullmatch(version):
+        return
+    hint = "a version is MAJOR.MINOR.PATCH with an optional `-pre.release`, such as `1.2.3-rc.1`"
+    if _SEMVER.fullmatch(version.partition("+")[0]):
+        hint = "take away the build part after `+`: it cannot be part of an object's name"
+    elif _SEMVER.fullmatch(version.removeprefix("v")):
+        hint = f"say `--version {version.removeprefix('v')}`"
+    raise ConfigurationError(f"`{version}` is not a valid semantic version", hint=hint)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Maker:
+    """One run: collects findings and origins while the CSV grows."""
+
+    wish: Wish
+    collection: Collection
+    notes: list[Diagnostic]
+    origins: list[Origin] = field(default_factory=list)
+    access: Access | None = None
+
+    def csv(self, base: ClusterServiceVersion | None, previous: Mapping[str, Any]) -> Manifest:
+        csv = self._start(base)
+        self._identify(csv, base)
+        self._relate_images(csv, base)
+        self._install(csv, base)
+        self._own_apis(csv, base)
+        self._exemplify(csv, base)
+        self._describe_webhooks(csv, base)
+        self._stamp(csv)
+        result = serialise.csv_manifest(csv)
+        self._date(result, base, previous)
+        return result
+
+    def _note(self, code: str, message: str, **more: Any) -> None:
+        self.notes.append(findings.found(code, message, **more))
+
+    def _from(self, path: str, source: str, resource: Resource | None = None) -> None:
+        at = resource.at() if resource is not None else None
+        self.origins.append(Origin(field=path, source=source, at=at))
+
+    def _start(self, base: ClusterServiceVersion | None) -> Manifest:
+        if base is None:
+            package = self.wish.package
+            self._note(
+                "PRJ105",
+                f"there is no base ClusterServiceVersion of package `{package}`, "
+                "so names and texts are placeholders",
+                hint=f"write `config/manifests/bases/{package}.clusterserviceversion.yaml`, "
+                "for a start with `olmkit generate csv`",
+            )
+            if not self.wish.version:
+                raise ConfigurationError(
+                    "the bundle has no version: no base ClusterServiceVersion says one",
+                    hint="say `--version`",
+                )
+            csv = base_csv.default(package)
+            self.origins.extend(
+                Origin(field=f"spec.{key}", source="default") for key in csv["spec"]
+            )
+            return csv
+        csv = copy.deepcopy(serialise.checked(base, "ClusterServiceVersion"))
+        csv["kind"], csv["apiVersion"] = base.kind, base.api_version
+        for section in ("metadata", "spec"):
+            for key in objects.mapping(base.value.get(section)):
+                at = base.at_key(section, key)
+                self.origins.append(Origin(field=f"{section}.{key}", source="base CSV", at=at))
+        return dict(csv)
+
+    def _identify(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
+        version = self.wish.version
+        if version:
+            csv["metadata"]["name"] = f"{self.wish.package}.v{version}"
+            csv["spec"]["version"] = version
+            self._from("metadata.name", "package and `--version`")
+            self._from("spec.version", "`--version`")
+        elif base is not None and not base.version:
+            raise findings.refusal(
+                "the bundle has no version: the base ClusterServiceVersion says none",
+                at=base.at("spec"),
+                hint="say `--version`, or write `spec.version`",
+            )
+        name = csv["metadata"]["name"]
+        if not names.is_subdomain(name):
+            raise findings.refusal(
+                f'metadata.name "{name}" is invalid',
+                at=base.at("metadata", "name") if base and not version else None,
+                hint="use lower-case letters, digits, `-` and `.` only; "
+                "the name is made from package and version",
+            )
+
+    def _relate_images(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
+        found = images.related(self.collection.deployments, self.notes.append)
+        entries = [{"name": item.name, "image": item.image} for item in found]
+        for item in found:
+            self._from("spec.relatedImages", f"variable of {item.image}", item.source)
+        by_hand = base.related_images if base else ()
+        for given in by_hand:
+            if all(given.get("image") != entry["image"] for entry in entries):
+                entries.append(dict(given))
+        csv["spec"]["relatedImages"] = entries
+
+    def _install(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
+        install = csv["spec"].setdefault("install", {})
+        if install.get("strategy") not in ("", None, "deployment"):
+            return
+        install["strategy"] = "deployment"
+        spec = install.get("spec") or {}
+        install["spec"] = spec
+        self.access = rbac.divide(self.collection, self.wish.extra_service_accounts)
+        self.notes.extend(self.access.findings)
+        if not self.collection.deployments:
+            self._without_deployment(spec, base)
+            if spec.get("deployments"):
+                return
+        self._tell_of_replaced(
+            base,
+            ("install", "spec", "deployments"),
+            [deployment.name for deployment in self.collection.deployments],
+            "name",
+        )
+        spec["deployments"] = [self._deployment(item) for item in self.collection.deployments]
+        for key, permissions in (
+            ("permissions", self.access.permissions),
+            ("clusterPermissions", self.access.cluster_permissions),
+        ):
+            self._tell_of_replaced(
+                base,
+                ("install", "spec", key),
+                [item.service_account for item in permissions],
+                "serviceAccountName",
+            )
+            spec[key] = [self._permission(key, item) for item in permissions]
+
+    def _without_deployment(
+        self, spec: Mapping[str, Any], base: ClusterServiceVersion | None
+    ) -> None:
+        stays = bool(spec.get("deployments"))
+        self._note(
+            "PRJ116",
+            "the input has no Deployment"
+            + (", so that of the base CSV stays" if stays else ", so OLM has nothing to run"),
+            at=base.at("spec", "install", "spec") if base else None,
+            hint="add the rendered manager to the input, as `kustomize build config/manifests` "
+            "prints it",
+        )
+
+    def _deployment(self, deployment: Resource) -> Manifest:
+        spec = serialise.checked(deployment, "DeploymentSpec", "spec")
+        for container in objects.sequence(objects.mapping(spec["template"])["spec"]["containers"]):
+            for index, variable in enumerate(container.get("env", [])):
+                if variable.get("name") == "WATCH_NAMESPACE":
+                    container["env"][index] = copy.deepcopy(_WATCH_NAMESPACE)
+        if deployment.annotations:
+            self._note(
+                "PRJ112",
+                "a CSV has no place for the annotations of a Deployment",
+                at=deployment.at_key("metadata", "annotations"),
+                subject=collect.subject(deployment),
+                hint="write them at the pod template, or leave them out",
+            )
+        self._from("spec.install.spec.deployments", collect.subject(deployment), deployment)
+        labels = dict(deployment.labels)
+        return {"name": deployment.name, "spec": spec} | ({"label": labels} if labels else {})
+
+    def _permission(self, key: str, permission: Permission) -> Manifest:
+        for source in permission.sources:
+            self._from(
+                f"spec.install.spec.{key} of {permission.service_account}",
+                collect.subject(source),
+                source,
+            )
+            serialise.checked(source, source.kind)
+        return {
+            "serviceAccountName": permission.service_account,
+            "rules": copy.deepcopy(list(permission.rules)),
+        }
+
+    def _own_apis(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
+        described: dict[tuple[str, str, str], Mapping[str, Any]] = {}
+        for item in base.owned_crds if base else ():
+            described.setdefault((item.name, item.gvk.version, item.gvk.kind), item.value)
+        owned = []
+        for crd in _crds(self.collection.crds):
+            for version in collect.served_versions(crd):
+                key = (crd.name, version, crd.defined_kind)
+                self._from(
+                    f"spec.customresourcedefinitions.owned {crd.defined_kind} {version}",
+                    "base CSV" if key in described else collect.subject(crd),
+                    crd,
+                )
+                bare = {"name": crd.name, "version": version, "kind": crd.defined_kind}
+                owned.append(copy.deepcopy(dict(described.pop(key, bare))))
+        for item in base.owned_crds if base else ():
+            if (item.name, item.gvk.version, item.gvk.kind) in described and base:
+                self._note(
+                    "PRJ106",
+                    f"`{item.name}` {item.gvk.version} is described as owned, "
+                    "but no CRD of the input serves it",
+                    at=base.at(*item.keys),
+                    hint="add its CRD to the input, or take the description away",
+                )
+        definitions = csv["spec"].setdefault("customresourcedefinitions", {})
+        definitions["owned"] = owned
+
+    def _exemplify(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
+        annotations = csv["metadata"].setdefault("annotations", {})
+        old = serialise.parsed_examples(annotations.get(EXAMPLES, ""))
+        samples = [dict(item.value) for item in self.collection.custom_resources]
+        for item in self.collection.custom_resources:
+            self._from(f"metadata.annotations.{EXAMPLES}", collect.subject(item), item)
+        if not samples and old:
+            return
+        keys = {objects.key(item) for item in samples}
+        lost = [item for item in old if objects.key(item) not in keys]
+        if lost and base:
+            kinds = ", ".join(f"`{objects.kind(item) or '?'}`" for item in lost)
+            self._note(
+                "PRJ106",
+                f"examples of the base CSV give way to the samples of the input: {kinds}",
+                at=base.at("metadata", "annotations", EXAMPLES),
+                hint="keep samples in `config/samples`, or write `[]` into the base",
+            )
+        annotations[EXAMPLES] = serialise.examples(samples)
+
+    def _describe_webhooks(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
+        definitions = webhooks.define(self.collection, self.notes.append)
+        for item in definitions:
+            name = item.value["generateName"]
+            for source in item.sources:
+                self._from(f"spec.webhookdefinitions {name}", collect.subject(source), source)
+        self._tell_of_replaced(
+            base,
+            ("webhookdefinitions",),
+            [item.value["generateName"] for item in definitions],
+            "generateName",
+        )
+        csv["spec"]["webhookdefinitions"] = [dict(item.value) for item in definitions]
+
+    def _tell_of_replaced(
+        self,
+        base: ClusterServiceVersion | None,
+        keys: Sequence[str],
+        computed: Sequence[str],
+        name_key: str,
+    ) -> None:
+        """Tell of entries of the base's list under `keys` that no manifest stands for."""
+        if base is None:
+            return
+        for index, item in enumerate(objects.sequence(base.document.get("spec", *keys))):
+            name = objects.text(objects.mapping(item).get(name_key))
+            if name not in computed:
+                self._note(
+                    "PRJ106",
+                    f"`{name}` of the base CSV gives way to the manifests of the input",
+                    at=base.at("spec", *keys, index),
+                    hint="write it as a manifest, or take it out of the base",
+                )
+
+    def _stamp(self, csv: Manifest) -> None:
+        annotations = csv["metadata"]["annotations"]
+        annotations[BUILDER] = self.wish.builder
+        annotations[PROJECT_LAYOUT] = self.wish.project_layout
+        self._from(f"metadata.annotations.{BUILDER}", "olmkit's version")
+        self._from(f"metadata.annotations.{PROJECT_LAYOUT}", "the PROJECT file")
+
+    def _date(
+        self,
+        csv: Manifest,
+        base: ClusterServiceVersion | None,
+        previous: Mapping[str, Any],
+    ) -> None:
+        annotations = csv["metadata"]["annotations"]
+        written = objects.annotations_of(previous).get(CREATED_AT, "")
+        by_hand = base.annotations.get(CREATED_AT, "") if base else ""
+        unchanged = _undated(previous) == _undated(csv)
+        if written and unchanged:
+            annotations[CREATED_AT] = written
+            self._from(f"metadata.annotations.{CREATED_AT}", "the last run: nothing has changed")
+        elif self.wish.created_at:
+            annotations[CREATED_AT] = self.wish.created_at
+            self._from(f"metadata.annotations.{CREATED_AT}", "`SOURCE_DATE_EPOCH`")
+        elif not by_hand and written:
+            annotations[CREATED_AT] = written
+            self._from(f"metadata.annotations.{CREATED_AT}", "the last run")
+
+    def written(self) -> Iterator[Manifest]:
+        """The objects that are files of their own, in the order in which they are named."""
+        yield from map(serialise.manifest, _crds(self.collection.crds))
+        yield from map(serialise.manifest, self.collection.services)
+        for other in self.collection.others:
+            if other.kind in SUPPORTED:
+                yield serialise.manifest(other)
+        if self.access is not None:
+            yield from map(serialise.manifest, self.access.leftover)
+
+    def tell_of_dropped(self) -> None:
+        groups = {(crd.group, crd.defined_kind) for crd in self.collection.crds}
+        for other in self.collection.others:
+            if other.kind in SUPPORTED:
+                continue
+            gvk = other.gvk
+            reason = REPLACED_BY_OLM.get((gvk.group, gvk.kind))
+            where: dict[str, Any] = {"at": other.at("kind"), "subject": collect.subject(other)}
+            if reason is not None:
+                self._note("PRJ103", f"a bundle needs no `{other.kind}`", hint=reason, **where)
+            elif (gvk.group, gvk.kind) in groups:
+                self._note(
+                    "PRJ114",
+                    f"the sample `{other.name}` is of version `{gvk.version}`, "
+                    "which its CRD does not serve, so it is no example",
+                    hint="write the sample in a served version",
+                    **where,
+                )
+            else:
+                self._note(
+                    "PRJ102",
+                    f"a bundle cannot hold the kind `{other.kind}`, so `{other.name}` is left out",
+                    hint="let the operator create it, or install it apart from the bundle",
+                    **where,
+                )
+
+
+_WATCH_NAMESPACE: Manifest = {
+    "name": "WATCH_NAMESPACE",
+    "valueFrom": {"fieldRef": {"fieldPath": "metadata.annotations['olm.targetNamespaces']"}},
+}
+
+
+def _crds(crds: Iterable[CustomResourceDefinition]) -> Iterator[CustomResourceDefinition]:
+    """CRDs of version v1 first, as their users know the order."""
+    yield from sorted(crds, key=lambda crd: crd.gvk.version != "v1")
+
+
+def _named(manifests: Iterable[Manifest]) -> Iterator[tuple[str, Manifest]]:
+    taken: set[str] = set()
+    duplicates = 0
+    for manifest in manifests:
+        name = file_name(manifest)
+        if name in taken:
+            name = f"dup{duplicates}_{name}"
+            duplicates += 1
+        taken.add(name)
+        yield name, manifest
+
+
+def file_name(manifest: Manifest) -> str:
+    """The file of a bundle that holds an object."""
+    api = objects.gvk(manifest)
+    if api.kind == "CustomResourceDefinition":
+        spec = objects.mapping(manifest.get("spec"))
+        group = objects.text(spec.get("group"))
+        plural = objects.text(objects.mapping(spec.get("names")).get("plural"))
+        if group and plural:
+            return _safe(f"{group}_{plural}.yaml")
+    parts = [objects.name(manifest), api.group, api.version, api.kind.lower()]
+    return _safe("_".join(part for part in parts if part) + ".yaml")
+
+
+def _safe(name: str) -> str:
+    return name.replace("/", "-").replace("\0", "-").lstrip(".")
+
+
+def _undated(csv: Mapping[str, Any]) -> Manifest:
+    result = copy.deepcopy(dict(csv))
+    metadata = result.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if isinstance(annotations, dict):
+        annotations.pop(CREATED_AT, None)
+    return result

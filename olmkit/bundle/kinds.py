@@ -1,0 +1,45 @@
+"""The kinds that a registry+v1 bundle may hold.
+
+Readers match by the kind's name alone, whatever the API group, and each kind
+is known with or without a namespace; the values say which, as the readers have
+it and not always as Kubernetes does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SUPPORTED: Mapping[str, bool] = {
+    "ClusterRole": False,
+    "ClusterRoleBinding": False,
+    "ClusterServiceVersion": True,
+    "ConfigMap": True,
+    "ConsoleCLIDownload": False,
+    "ConsoleLink": False,
+    "ConsolePlugin": False,
+    "ConsoleQuickStart": False,
+    "ConsoleYAMLSample": False,
+    "CustomResourceDefinition": False,
+    "NetworkPolicy": True,
+    "PodDisruptionBudget": True,
+    "PodMonitor": True,
+    "PriorityClass": False,
+    "PrometheusRule": True,
+    "Role": True,
+    "RoleBinding": True,
+    "Secret": True,
+    "Service": True,
+    "ServiceAccount": True,
+    "ServiceMonitor": True,
+    "VerticalPodAutoscaler": False,
+}
+"""Supported kind → whether its objects have a namespace."""
+
+REPLACED_BY_OLM: Mapping[tuple[str, str], str] = {
+    ("", "Namespace"): "OLM installs into the namespace that the user chooses; suggest one with "
+    "the annotation `operatorframework.io/suggested-namespace`",
+    ("cert-manager.io", "Certificate"): "OLM makes the certificates of webhooks itself",
+    ("cert-manager.io", "Issuer"): "OLM makes the certificates of webhooks itself",
+    ("cert-manager.io", "ClusterIssuer"): "OLM makes the certificates of webhooks itself",
+}
+"""Kinds that a bundle does not hold because OLM does their work, and how."""

@@ -1,0 +1,207 @@
+"""Permissions: from roles and bindings to what a CSV grants to service accounts.
+
+OLM creates the service accounts of a CSV with roles and bindings of its own,
+so what is bound to the operator's accounts moves into the CSV, by binding:
+RoleBindings become `permissions`, ClusterRoleBindings `clusterPermissions`.
+What is bound to others stays a manifest. Rules are neither merged nor resolved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import Diagnostic
+from olmkit.bundle import findings
+from olmkit.bundle.collect import RBAC_GROUP, Collection, subject
+from olmkit.bundle.model import Resource
+from olmkit.kube import objects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permission:
+    """The rules of one service account, and the roles they come from."""
+
+    service_account: str
+    rules: tuple[Any, ...]
+    sources: tuple[Resource, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What moves into the CSV, and what stays a manifest of the bundle."""
+
+    service_accounts: tuple[str, ...]
+    permissions: tuple[Permission, ...]
+    cluster_permissions: tuple[Permission, ...]
+    leftover: tuple[Resource, ...]
+    findings: tuple[Diagnostic, ...]
+
+
+def operator_accounts(deployments: Iterable[Resource], extra: Iterable[str]) -> tuple[str, ...]:
+    """The names of the accounts that OLM will create, in the order of their appearance."""
+    names = [
+        objects.text(objects.pod_spec(deployment.value).get("serviceAccountName")) or "default"
+        for deployment in deployments
+    ]
+    return tuple(dict.fromkeys([*names, *extra]))
+
+
+def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -> Access:
+    """Divide roles, bindings and accounts between the CSV and the manifests."""
+    accounts = operator_accounts(collection.deployments, extra_service_accounts)
+    used: list[Resource] = []
+    leftover_bindings = [
+        binding
+        for binding in (*collection.role_bindings, *collection.cluster_role_bindings)
+        if _stays(binding, collection, accounts, used)
+    ]
+    leftover = (
+        *(role for role in collection.roles if not _among(role, used)),
+        *(role for role in collection.cluster_roles if not _among(role, used)),
+        *leftover_bindings,
+        *(account for account in collection.service_accounts if account.name not in accounts),
+    )
+    return Access(
+        service_accounts=accounts,
+        permissions=_permissions(collection.role_bindings, collection, accounts),
+        cluster_permissions=_permissions(collection.cluster_role_bindings, collection, accounts),
+        leftover=leftover,
+        findings=(
+            *_aggregated(used),
+            *_dangling(leftover_bindings, collection, used),
+            *_lost_of_accounts(collection.service_accounts, accounts),
+            *_unknown(collection, extra_service_accounts),
+        ),
+    )
+
+
+def _stays(
+    binding: Resource, collection: Collection, accounts: Sequence[str], used: list[Resource]
+) -> bool:
+    """Whether a binding has subjects besides our accounts; notes the role it uses for ours."""
+    role = _bound_role(binding, collection)
+    subjects = objects.sequence(binding.value.get("subjects"))
+    if role is None:
+        return bool(subjects)
+    others = [item for item in subjects if _account(item) not in accounts]
+    if len(others) < len(subjects) and not _among(role, used):
+        used.append(role)
+    return bool(others)
+
+
+def _bound_role(binding: Resource, collection: Collection) -> Resource | None:
+    """The role that a binding refers to, when it is in the input."""
+    reference = objects.mapping(binding.value.get("roleRef"))
+    if reference.get("apiGroup") not in (None, "", RBAC_GROUP):
+        return None
+    name = reference.get("name")
+    match reference.get("kind"):
+        case "ClusterRole":
+            named = [role for role in collection.cluster_roles if role.name == name]
+        case "Role" if binding.kind == "RoleBinding":
+            named = [role for role in collection.roles if role.name == name]
+            near = [role for role in named if _namespace(role) == _namespace(binding)]
+            named = near or named
+        case _:
+            return None
+    return named[-1] if named else None
+
+
+def _account(item: Any) -> str:
+    """The name of a subject that is a service account, else an empty text."""
+    value = objects.mapping(item)
+    return objects.text(value.get("name")) if value.get("kind") == "ServiceAccount" else ""
+
+
+def _permissions(
+    bindings: Iterable[Resource], collection: Collection, accounts: Sequence[str]
+) -> tuple[Permission, ...]:
+    rules: dict[str, list[Any]] = {}
+    sources: dict[str, list[Resource]] = {}
+    for binding in bindings:
+        role = _bound_role(binding, collection)
+        if role is None:
+            continue
+        for item in objects.sequence(binding.value.get("subjects")):
+            account = _account(item)
+            if account and account in accounts:
+                rules.setdefault(account, []).extend(objects.sequence(role.value.get("rules")))
+                sources.setdefault(account, []).append(role)
+    return tuple(
+        Permission(service_account=account, rules=tuple(granted), sources=tuple(sources[account]))
+        for account, granted in sorted(rules.items())
+        if granted
+    )
+
+
+def _aggregated(used: Iterable[Resource]) -> Iterator[Diagnostic]:
+    for role in used:
+        if role.value.get("aggregationRule"):
+            yield findings.found(
+                "PRJ109",
+                f"the rules that `{role.name}` aggregates do not reach the CSV",
+                at=role.at("aggregationRule"),
+                subject=subject(role),
+                hint="write the rules themselves, or bind the roles that it aggregates",
+            )
+
+
+def _dangling(
+    bindings: Iterable[Resource], collection: Collection, used: Sequence[Resource]
+) -> Iterator[Diagnostic]:
+    for binding in bindings:
+        role = _bound_role(binding, collection)
+        if role is not None and _among(role, used):
+            yield findings.found(
+                "PRJ110",
+                f"`{binding.name}` stays for its other subjects, but its role "
+                f"`{role.name}` moves into the CSV",
+                at=binding.at("subjects"),
+                subject=subject(binding),
+                hint="bind the operator's account and the others separately, to two roles",
+            )
+
+
+def _lost_of_accounts(accounts: Iterable[Resource], known: Sequence[str]) -> Iterator[Diagnostic]:
+    for account in accounts:
+        if account.name not in known:
+            continue
+        for field in ("imagePullSecrets", "secrets", "automountServiceAccountToken"):
+            if account.value.get(field):
+                yield _lost(account, field)
+        if account.annotations:
+            yield _lost(account, "metadata", "annotations")
+
+
+def _lost(account: Resource, *keys: str) -> Diagnostic:
+    return findings.found(
+        "PRJ112",
+        f"OLM creates the service account `{account.name}` itself, without `{'.'.join(keys)}`",
+        at=account.at_key(*keys),
+        subject=subject(account),
+    )
+
+
+def _unknown(collection: Collection, extra: Sequence[str]) -> Iterator[Diagnostic]:
+    bound = {
+        _account(item)
+        for binding in (*collection.role_bindings, *collection.cluster_role_bindings)
+        for item in objects.sequence(binding.value.get("subjects"))
+    }
+    for name in extra:
+        if name not in bound:
+            yield findings.found(
+                "PRJ115",
+                f"no binding names the extra service account `{name}`",
+                hint="leave it out of `--extra-service-accounts`, or bind a role to it",
+            )
+
+
+def _among(resource: Resource, others: Iterable[Resource]) -> bool:
+    return any(resource is other for other in others)
+
+
+def _namespace(resource: Resource) -> str:
+    return objects.text(resource.metadata.get("namespace"))

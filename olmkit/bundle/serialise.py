@@ -1,0 +1,106 @@
+"""How a CSV and its neighbours are written.
+
+OLM's tools read a CSV into typed structures and write it again, which leaves
+out what is empty and writes some empty structures. We write the same bytes from
+the same facts, so that moving to olmkit changes no line of a bundle for nothing;
+but fields that those types do not know stay.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from olmkit.base import documents
+from olmkit.bundle import findings
+from olmkit.bundle.model import Resource
+from olmkit.kube import objects, shapes
+from olmkit.kube.objects import Manifest
+from olmkit.kube.shapes import ShapeError
+
+# Go's JSON writer escapes what could end a script or a line in HTML and JavaScript.
+_GO_ESCAPES = {
+    ord("<"): "\\u003c",
+    ord(">"): "\\u003e",
+    ord("&"): "\\u0026",
+    0x2028: "\\u2028",
+    0x2029: "\\u2029",
+}
+
+
+def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
+    """A CSV as it is written: conforming to its type, without status and times of creation."""
+    result: Manifest = shapes.conform(csv, "ClusterServiceVersion")
+    result.pop("status", None)
+    result = _without(result, "creationTimestamp")
+    if result["spec"].get("cleanup") == {"enabled": False}:
+        del result["spec"]["cleanup"]
+    return result
+
+
+def checked(resource: Resource, type_name: str, *keys: str) -> Any:
+    """The value under `keys` as its type is written; a wrong type is refused with its place."""
+    value: Any = resource.value
+    for key in keys:
+        value = objects.mapping(value).get(key)
+    try:
+        return shapes.conform(value, type_name, keys)
+    except ShapeError as error:
+        raise findings.refusal(
+            f"{error.message} in {resource.kind} `{resource.name}`",
+            at=resource.at(*error.keys),
+        ) from None
+
+
+def manifest(resource: Resource) -> Manifest:
+    """An object as a bundle holds it: without namespace, and without what a cluster adds."""
+    value: Manifest
+    match (resource.gvk.group, resource.kind):
+        case (
+            "rbac.authorization.k8s.io",
+            "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding",
+        ) | ("", "ServiceAccount"):
+            value = checked(resource, resource.kind)
+        case ("", "Service") | ("apiextensions.k8s.io", "CustomResourceDefinition"):
+            value = {key: item for key, item in resource.value.items() if key != "status"}
+        case _:
+            value = dict(resource.value)
+    metadata = {key: item for key, item in resource.metadata.items() if key != "namespace"}
+    if metadata.get("creationTimestamp", "") is None:
+        del metadata["creationTimestamp"]
+    value["metadata"] = metadata
+    return value
+
+
+def examples(custom_resources: list[Manifest]) -> str:
+    """The text of `alm-examples`: a JSON list as Go's indenting writer puts it."""
+    text = documents.dump_json(custom_resources, indent=2).decode()
+    # Outside of strings these characters do not occur in JSON.
+    return text.rstrip("\n").translate(_GO_ESCAPES)
+
+
+def yaml(value: Mapping[str, Any]) -> bytes:
+    return documents.dump(value)
+
+
+def parsed_examples(text: str) -> list[Manifest]:
+    """The objects of an `alm-examples` text; none when it is not a JSON list of objects."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    return [item for item in objects.sequence(value) if isinstance(item, dict)]
+
+
+def _without(value: Any, name: str) -> Any:
+    """`value` without `name` anywhere; below a mapping that had it nothing more is removed."""
+    match value:
+        case dict():
+            if name in value:
+                return {key: item for key, item in value.items() if key != name}
+            return {key: _without(item, name) for key, item in value.items()}
+        case list():
+            return [_without(item, name) for item in value]
+        case _:
+            return value
