@@ -52,6 +52,27 @@ _DECODER = msgspec.json.Decoder(_Envelope)
 _EMPTY = Metadata()
 
 
+def _metadata(raw: bytes) -> Metadata:
+    try:
+        return _DECODER.decode(raw).metadata or _EMPTY
+    except msgspec.ValidationError:
+        # A null or a wrong type in one field must not lose the object.
+        return _lenient(msgspec.json.decode(raw))
+
+
+def _lenient(value: Any) -> Metadata:
+    found = value.get("metadata") if isinstance(value, dict) else None
+    if not isinstance(found, dict):
+        raise msgspec.ValidationError("no object with metadata")
+    fields: dict[str, Any] = {}
+    for field in msgspec.structs.fields(Metadata):
+        try:
+            fields[field.name] = msgspec.convert(found[field.encode_name], field.type)
+        except (KeyError, msgspec.ValidationError):
+            continue
+    return Metadata(**fields)
+
+
 class Snapshot:
     """Immutable; equal when the bytes are."""
 
@@ -60,9 +81,7 @@ class Snapshot:
     def __init__(self, raw: bytes, metadata: Metadata | None = None) -> None:
         """Raises `msgspec.DecodeError` when `raw` is no object with metadata of the right types."""
         self.raw = raw
-        if metadata is None:
-            metadata = _DECODER.decode(raw).metadata or _EMPTY
-        self.metadata = metadata
+        self.metadata = _metadata(raw) if metadata is None else metadata
 
     @classmethod
     def of(cls, manifest: Any) -> Snapshot:

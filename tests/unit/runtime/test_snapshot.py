@@ -26,7 +26,15 @@ def test_metadata_may_be_missing() -> None:
     assert Snapshot(b'{"metadata":null}').key == Request("")
 
 
-@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'{"metadata":{"name":1}}', b'{"metadata":[]}'])
+@pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'{"metadata":[]}', b'{"metadata":1}'])
 def test_what_is_no_object_is_refused(raw: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         Snapshot(raw)
+
+
+def test_a_null_or_a_wrong_type_in_one_field_loses_only_that_field() -> None:
+    snapshot = Snapshot(b'{"metadata":{"name":"a","generation":null,"labels":{"x":1},"uid":"u"}}')
+    assert snapshot.key == Request("a")
+    assert snapshot.metadata.generation == 0
+    assert snapshot.metadata.labels is None
+    assert snapshot.metadata.uid == "u"

@@ -1,0 +1,289 @@
+"""Keeps a local copy of one collection alive by list and watch.
+
+Every way in which a watch can end has its own next step (the table below), so
+that an overloaded server is not listed to death and a version that is gone is
+not asked for again. A watch that hangs without closing is ended by the client.
+
+| how it ended | next |
+| --- | --- |
+| closed by the server | watch again from the last version, at once |
+| closed within a second without an event | back off, list again |
+| 410 Gone | back off, list again, at least as new as what was seen |
+| 429, or connection refused | back off, watch again; no list |
+| anything else | back off, list again |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+
+from olmkit.kube.api import (
+    Cluster,
+    ClusterError,
+    EventType,
+    Gone,
+    NoSuchKind,
+    Resource,
+    TooLargeResourceVersion,
+    TooManyRequests,
+    WatchEvent,
+)
+from olmkit.runtime.snapshot import Snapshot
+
+_LOG = logging.getLogger(__name__)
+
+_PAGE = 500
+_QUICK = 1.0  # a watch that ends sooner, without an event, is an error
+_MISSING_KIND = 10.0  # how often a kind without CRD is looked for
+
+Transform = Callable[[bytes], bytes]
+"""Runs on each object's bytes before they are stored; must be idempotent."""
+
+
+class Sink(Protocol):
+    """What a reflector feeds."""
+
+    def replace(self, snapshots: Iterable[Snapshot]) -> None:
+        """These are all the objects."""
+
+    def upsert(self, snapshot: Snapshot) -> None:
+        """This object is there, in this state."""
+
+    def remove(self, snapshot: Snapshot) -> None:
+        """This object is gone; this was its last state."""
+
+
+class Backoff:
+    """0.8 s, doubled each time, at most 30 s, plus 0 to 100 %; anew after two quiet minutes."""
+
+    def __init__(
+        self,
+        *,
+        base: float = 0.8,
+        maximum: float = 30.0,
+        reset_after: float = 120.0,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._base = base
+        self._maximum = maximum
+        self._reset_after = reset_after
+        self._chance = chance or random.Random()  # noqa: S311 - jitter
+        self._next = base
+        self._last: float | None = None
+
+    def delay(self) -> float:
+        """How long to pause now, in seconds."""
+        now = asyncio.get_running_loop().time()
+        if self._last is not None and now - self._last > self._reset_after:
+            self._next = self._base
+        delay = self._next * (1 + self._chance.random())
+        self._next = min(self._next * 2, self._maximum)
+        self._last = now + delay
+        return delay
+
+    async def pause(self) -> None:
+        await asyncio.sleep(self.delay())
+
+
+class _Then(Enum):
+    WATCH = "watch again"
+    WATCH_LATER = "watch again after a pause"
+    LIST = "list again after a pause"
+
+
+class Reflector:
+    """List and watch of one collection, for ever."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        api_version: str,
+        kind: str,
+        sink: Sink,
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        metadata_only: bool = False,
+        transform: Transform | None = None,
+        chance: random.Random | None = None,
+        watch_seconds: tuple[int, int] = (300, 600),
+    ) -> None:
+        self._cluster = cluster
+        self._api_version = api_version
+        self._kind = kind
+        self._sink = sink
+        self._namespace = namespace
+        self._label_selector = label_selector
+        self._field_selector = field_selector
+        self._metadata_only = metadata_only
+        self._transform = transform
+        self._chance = chance or random.Random()  # noqa: S311 - jitter
+        self._watch_seconds = watch_seconds
+        self._backoff = Backoff(chance=self._chance)
+        self._version: str | None = None  # the last resource version seen
+        self.synced = asyncio.Event()
+        self.last_contact: float | None = None
+        self.failure: Exception | None = None
+
+    @property
+    def resource_version(self) -> str:
+        """The last version that the copy is known to have reached."""
+        return self._version or ""
+
+    async def run(self) -> None:
+        """Keep the copy alive until cancelled."""
+        while True:
+            try:
+                resource = await self._resource()
+                await self._list(resource)
+                await self._follow(resource)
+            except ClusterError as error:
+                self._failed("cannot list", error)
+            except Exception as error:
+                self._failed("cannot use the answer to a list", error)
+            await self._backoff.pause()
+
+    async def _resource(self) -> Resource:
+        while True:
+            try:
+                return await self._cluster.resource(self._api_version, self._kind)
+            except NoSuchKind as error:
+                self._failed("the kind is not there", error)
+                await asyncio.sleep(_MISSING_KIND)
+
+    async def _list(self, resource: Resource) -> None:
+        """Replace the copy by a list that is no older than what was seen before."""
+        try:
+            if self._version is None:
+                snapshots, version = await self._pages(resource, "0", _PAGE)
+            else:
+                # Without a limit: paging would make the server read from etcd.
+                snapshots, version = await self._pages(resource, self._version, None)
+        except (Gone, TooLargeResourceVersion):
+            snapshots, version = await self._pages(resource, "", _PAGE)
+        self._sink.replace(snapshots)
+        self._version = version
+        self._reached()
+        self.synced.set()
+
+    async def _pages(
+        self, resource: Resource, version: str, limit: int | None
+    ) -> tuple[list[Snapshot], str]:
+        snapshots: list[Snapshot] = []
+        token = ""
+        while True:
+            page = await self._cluster.list_page(
+                resource,
+                namespace=self._namespace,
+                label_selector=self._label_selector,
+                field_selector=self._field_selector,
+                resource_version=version or None,
+                limit=limit,
+                continue_token=token,
+                metadata_only=self._metadata_only,
+            )
+            for raw in page.items:
+                try:
+                    snapshots.append(self._snapshot(raw, resource))
+                except msgspec.MsgspecError as error:
+                    # One odd object must not hide all others.
+                    _LOG.error("object cannot be read", extra=self._facts(error=str(error)))
+            token = page.continue_token
+            if not token:
+                return snapshots, page.resource_version
+            await asyncio.sleep(0)
+
+    async def _follow(self, resource: Resource) -> None:
+        """Watch until a list is due."""
+        while True:
+            match await self._watch(resource):
+                case _Then.WATCH:
+                    continue
+                case _Then.WATCH_LATER:
+                    await self._backoff.pause()
+                case _Then.LIST:
+                    return
+
+    async def _watch(self, resource: Resource) -> _Then:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        seen = False
+        try:
+            async for event in self._cluster.watch(
+                resource,
+                namespace=self._namespace,
+                label_selector=self._label_selector,
+                field_selector=self._field_selector,
+                resource_version=self._version or "",
+                timeout_seconds=self._chance.randint(*self._watch_seconds),
+                metadata_only=self._metadata_only,
+            ):
+                seen = True
+                self._take(event, resource)
+        except Gone as error:
+            self._failed("the version is gone", error)
+            return _Then.LIST
+        except TooManyRequests as error:
+            self._failed("the server is overloaded", error)
+            return _Then.WATCH_LATER
+        except ClusterError as error:
+            self._failed("the watch broke", error)
+            return _Then.WATCH_LATER if error.code == 0 and error.temporary else _Then.LIST
+        except msgspec.MsgspecError as error:
+            self._failed("an event cannot be read", error)
+            return _Then.LIST
+        if not seen and loop.time() - begun < _QUICK:
+            self._failed("the watch was closed at once", None)
+            return _Then.LIST
+        return _Then.WATCH
+
+    def _take(self, event: WatchEvent, resource: Resource) -> None:
+        snapshot = self._snapshot(event.object, resource)
+        match event.type:
+            case EventType.BOOKMARK:
+                pass
+            case EventType.DELETED:
+                self._sink.remove(snapshot)
+            case EventType.ADDED | EventType.MODIFIED:
+                self._sink.upsert(snapshot)
+        if snapshot.metadata.resource_version:
+            self._version = snapshot.metadata.resource_version
+        self._reached()
+
+    def _snapshot(self, raw: bytes, resource: Resource) -> Snapshot:
+        if self._metadata_only:
+            raw = _relabelled(raw, resource)
+        if self._transform is not None:
+            raw = self._transform(raw)
+        return Snapshot(raw)
+
+    def _reached(self) -> None:
+        self.last_contact = asyncio.get_running_loop().time()
+        self.failure = None
+
+    def _failed(self, what: str, error: Exception | None) -> None:
+        self.failure = error or ClusterError(what, temporary=True)
+        _LOG.warning(what, extra=self._facts(error=str(error or what)))
+
+    def _facts(self, **more: str) -> dict[str, str]:
+        return {
+            "api_version": self._api_version,
+            "kind": self._kind,
+            "watched_namespace": self._namespace,
+        } | more
+
+
+def _relabelled(raw: bytes, resource: Resource) -> bytes:
+    """Metadata-only answers come as PartialObjectMetadata; give them their real kind."""
+    value = msgspec.json.decode(raw)
+    if isinstance(value, dict):
+        value["apiVersion"], value["kind"] = resource.api_version, resource.gvk.kind
+    return msgspec.json.encode(value)
