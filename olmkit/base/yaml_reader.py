@@ -50,11 +50,20 @@ class Missing:
 MISSING: Final = Missing()
 
 
-def read(data: bytes) -> Any:
-    """The value of the first document; `MISSING` when there is none."""
-    for value in read_all(data):
-        return value
-    return MISSING
+def read(data: bytes) -> tuple[Any, bool]:
+    """The value of the first document (`MISSING` when there is none), and whether more follows.
+
+    What follows is not looked at: it may be anything, as it is for Go's reader.
+    """
+    stream = events(data)
+    for event in stream:
+        if type(event) is yaml_events.DocumentStartEvent:
+            value = _Builder(stream).document()
+            try:
+                return value, type(next(stream)) is not yaml_events.StreamEndEvent
+            except YamlError:
+                return value, True
+    return MISSING, False
 
 
 def read_all(data: bytes) -> Iterator[Any]:

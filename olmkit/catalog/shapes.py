@@ -1,0 +1,278 @@
+"""Fixed shapes of JSON objects, read and written as Go's `encoding/json` does with structs.
+
+Keys match without regard to case, unknown ones are dropped, `null` leaves a field
+as it is, and the first value of a wrong type is the error. Catalogs are compared
+byte by byte with what the reference writes, so all of that counts.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+
+class ShapeError(Exception):
+    """A value that does not fit its shape; the text is that of Go, `keys` the way to it."""
+
+    def __init__(self, message: str, keys: tuple[str | int, ...]) -> None:
+        super().__init__(message)
+        self.message = message
+        self.keys = keys
+
+
+class Absent:
+    """Stands for a field that is not there, where `null` would be a value."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Final = Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string; empty when absent."""
+
+    go: str = "string"
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Any JSON value, kept as it is."""
+
+    go: str = "json.RawMessage"
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """Base64 text, kept in its one canonical spelling."""
+
+    go: str = "[]uint8"
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf:
+    """A list of one shape; None when absent."""
+
+    item: Shape
+    go: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of an object; `omit` leaves it out of the text when it is empty."""
+
+    name: str
+    shape: Shape
+    omit: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Object:
+    """An object with known fields, in the order in which they are written.
+
+    An `optional` one is None when absent.
+    """
+
+    go: str
+    fields: tuple[Field, ...]
+    optional: bool = False
+    folded: Mapping[str, Field] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folded", {fold(each.name): each for each in self.fields})
+
+
+Shape = Text | Anything | Bytes | ListOf | Object
+
+
+def fold(name: str) -> str:
+    """The form in which Go compares field names: simple case folding."""
+    if name.isascii():
+        return name.lower()
+    # The only other letters that fold onto ASCII ones: the Kelvin sign and the long s.
+    return name.replace("\u212a", "k").replace("\u017f", "s").lower()
+
+
+def read(shape: Object, value: Any) -> dict[str, Any]:
+    """The fields of `value`, all of them, empty ones too. Raises `ShapeError`."""
+    reader = _Reader()
+    result = reader.value(shape, value, ABSENT, ())
+    if reader.error is not None:
+        raise reader.error
+    assert isinstance(result, dict)  # noqa: S101 - an object that is not optional
+    return result
+
+
+def written(
+    shape: Object, state: Mapping[str, Any], *, anything: Callable[[Any], Any] | None = None
+) -> dict[str, Any]:
+    """What is written of the fields that `read` gave: in order, empty ones left out.
+
+    `anything` turns a value of no known shape into what is written of it.
+    """
+    result: dict[str, Any] = {}
+    for each in shape.fields:
+        value = state[each.name]
+        if each.omit and (value is None or value in ("", [])):
+            continue
+        result[each.name] = _written(each.shape, value, anything)
+    return result
+
+
+def _written(shape: Shape, value: Any, anything: Callable[[Any], Any] | None) -> Any:
+    match shape:
+        case Object() if value is not None:
+            return written(shape, value, anything=anything)
+        case ListOf() if value is not None:
+            return [_written(shape.item, item, anything) for item in value]
+        case Anything():
+            value = None if value is ABSENT else value
+            return anything(value) if anything else value
+        case _:
+            return value
+
+
+def _empty(shape: Shape) -> Any:
+    match shape:
+        case Text():
+            return ""
+        case Anything():
+            return ABSENT
+        case Object() if not shape.optional:
+            return {each.name: _empty(each.shape) for each in shape.fields}
+        case _:
+            return None
+
+
+class _Reader:
+    """Reads on after a wrong value and keeps the first error, as Go does."""
+
+    def __init__(self) -> None:
+        self.error: ShapeError | None = None
+        self._structs: list[str] = []
+        self._names: list[str] = []
+
+    def value(self, shape: Shape, value: Any, old: Any, keys: tuple[str | int, ...]) -> Any:
+        if old is ABSENT:
+            old = _empty(shape)
+        match shape:
+            case Anything():
+                return value
+            case _ if value is None:
+                return None if not isinstance(shape, Text) and not _is_plain(shape) else old
+            case Text():
+                return value if isinstance(value, str) else self._wrong(shape, value, old, keys)
+            case Bytes():
+                return self._bytes(shape, value, old, keys)
+            case ListOf():
+                if not isinstance(value, list):
+                    return self._wrong(shape, value, old, keys)
+                return [
+                    self.value(shape.item, item, ABSENT, (*keys, index))
+                    for index, item in enumerate(value)
+                ]
+            case Object():
+                if not isinstance(value, dict):
+                    return self._wrong(shape, value, old, keys)
+                return self._object(shape, value, old, keys)
+
+    def _object(
+        self, shape: Object, value: dict[str, Any], old: Any, keys: tuple[str | int, ...]
+    ) -> dict[str, Any]:
+        state: dict[str, Any] = old if old is not None else _empty_fields(shape)
+        self._structs.append(shape.go.rpartition(".")[2])
+        # Keys are in order of code points, since the blob was written so before it is read here.
+        for key in sorted(value):
+            each = shape.folded.get(fold(key))
+            if each is None:
+                continue
+            self._names.append(each.name)
+            state[each.name] = self.value(each.shape, value[key], state[each.name], (*keys, key))
+            self._names.pop()
+        self._structs.pop()
+        return state
+
+    def _bytes(self, shape: Bytes, value: Any, old: Any, keys: tuple[str | int, ...]) -> Any:
+        if not isinstance(value, str):
+            return self._wrong(shape, value, old, keys)
+        data = decode_base64(value)
+        if isinstance(data, int):
+            self._keep(ShapeError(f"illegal base64 data at input byte {data}", keys))
+            return old
+        return base64.b64encode(data).decode()
+
+    def _wrong(self, shape: Shape, value: Any, old: Any, keys: tuple[str | int, ...]) -> Any:
+        into = f"value of type {shape.go}"
+        if self._structs:
+            into = f"struct field {self._structs[-1]}.{'.'.join(self._names)} of type {shape.go}"
+        self._keep(ShapeError(f"json: cannot unmarshal {kind(value)} into Go {into}", keys))
+        return old
+
+    def _keep(self, error: ShapeError) -> None:
+        if self.error is None:
+            self.error = error
+
+
+def _is_plain(shape: Shape) -> bool:
+    return isinstance(shape, Object) and not shape.optional
+
+
+def _empty_fields(shape: Object) -> dict[str, Any]:
+    return {each.name: _empty(each.shape) for each in shape.fields}
+
+
+def kind(value: Any) -> str:
+    """What Go calls the type of a JSON value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, list):
+        return "array"
+    if isinstance(value, dict):
+        return "object"
+    return "number"
+
+
+_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*", re.ASCII)
+_BASE64_END: Final = re.compile(r"(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z", re.ASCII)
+
+
+def decode_base64(text: str) -> bytes | int:
+    """The bytes, or the offset of the first byte that Go's decoder refuses."""
+    try:
+        return base64.b64decode(text.encode("ascii"), validate=True)
+    except (binascii.Error, UnicodeEncodeError):
+        pass
+    # Line breaks are skipped; the offset counts bytes of the written text.
+    data = text.encode()
+    clean = bytes(byte for byte in data if byte not in b"\r\n")
+    offsets = [index for index, byte in enumerate(data) if byte not in b"\r\n"]
+    try:
+        return base64.b64decode(clean, validate=True)
+    except binascii.Error:
+        pass
+    bad = _first_illegal(clean)
+    return offsets[bad] if bad < len(offsets) else len(data)
+
+
+def _first_illegal(clean: bytes) -> int:
+    text = clean.decode("latin-1")
+    match = _BASE64.match(text)
+    start = match.end() if match else 0
+    if _BASE64_END.match(text, start):
+        return start  # pragma: no cover - the caller has tried to decode it
+    position = start
+    while position < len(text) and re.match(r"[A-Za-z0-9+/]", text[position], re.ASCII):
+        position += 1
+    # A cut-off last group is reported at its start.
+    return start if position >= len(text) else position
