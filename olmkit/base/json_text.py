@@ -17,8 +17,8 @@ from olmkit.base import floats
 _HTML: Final = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 # Go escapes these two whatever it is told: JavaScript takes them for line ends.
 _SEPARATORS: Final = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
-# A number with an exponent, or what looks like one inside a string.
-_EXPONENT: Final = re.compile(rb"[:\[,]-?[0-9][0-9.]*[eE]|^-?[0-9][0-9.]*[eE]")
+# A number that Go writes in another way, or what looks like one inside a string.
+_EXPONENT: Final = re.compile(rb"(?:[:\[,]|^)-?[0-9][0-9.]*[eE]|-0\.0(?![0-9])")
 
 _sorted: Final = msgspec.json.Encoder(order="sorted")
 _as_is: Final = msgspec.json.Encoder()
