@@ -17,8 +17,9 @@ from olmkit.base import floats
 _HTML: Final = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
 # Go escapes these two whatever it is told: JavaScript takes them for line ends.
 _SEPARATORS: Final = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
-# A number that Go writes in another way, or what looks like one inside a string.
-_EXPONENT: Final = re.compile(rb"(?:[:\[,]|^)-?[0-9][0-9.]*[eE]|-0\.0(?![0-9])")
+# Ends of numbers that Go writes in another way, or what looks like one inside a string.
+_WHOLE: Final = re.compile(rb"\.0(?:[,\]}]|\Z)")
+_EXPONENT: Final = re.compile(rb"e[-0-9][0-9]*(?:[,\]}]|\Z)")
 
 _sorted: Final = msgspec.json.Encoder(order="sorted")
 _as_is: Final = msgspec.json.Encoder()
@@ -28,7 +29,7 @@ def compact(value: Any, *, escape_html: bool = True, sort: bool = True) -> bytes
     """One line without spaces; keys sorted, or in the order of the mappings."""
     encoder = _sorted if sort else _as_is
     data = encoder.encode(value)
-    if _EXPONENT.search(data):
+    if _WHOLE.search(data) or _EXPONENT.search(data):
         data = encoder.encode(_written_out(value))
     if escape_html:
         for plain, escaped in _HTML:
