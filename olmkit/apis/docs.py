@@ -1,0 +1,72 @@
+"""Documentation text: from docstrings and comments to descriptions.
+
+The steps are those of the reference generators: marker lines go, runs of blank
+lines become one, `TODO` lines go, and a line of dashes ends the text.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+
+def from_docstring(text: str) -> str:
+    """A docstring, as its indentation and the generators' rules leave it."""
+    return clean(inspect.cleandoc(text))
+
+
+def clean(text: str) -> str:
+    lines = [line.rstrip() for line in text.splitlines() if not is_marker_line(line)]
+    return "\n".join(_without_notes(_one_blank(lines)))
+
+
+def is_marker_line(line: str) -> bool:
+    stripped = line.lstrip()
+    return stripped.startswith("+") and stripped[1:2].isalpha()
+
+
+def _one_blank(lines: list[str]) -> list[str]:
+    found: list[str] = []
+    for line in lines:
+        if line or (found and found[-1]):
+            found.append(line)
+    while found and not found[-1]:
+        found.pop()
+    return found
+
+
+def _without_notes(lines: list[str]) -> list[str]:
+    found: list[str] = []
+    fenced = False
+    for line in lines:
+        stripped = line.lstrip()
+        if stripped.startswith(("```", "~~~")):
+            fenced = not fenced
+        if not fenced and line.startswith("---"):
+            break
+        if not fenced and line.startswith("TODO"):
+            continue
+        found.append(line)
+    return found
+
+
+def shortened(text: str, limit: int | None) -> str:
+    """A description of at most `limit` bytes, cut after a sentence, else after a word."""
+    data = text.encode()
+    if limit is None or len(data) <= limit:
+        return text
+    if limit <= 0:
+        return ""
+    cut = data[:limit].decode("utf-8", "ignore")
+    for end in range(len(cut) - 1, 0, -1):
+        if cut[end] in _SENTENCE_ENDS:
+            return cut[: end + 1]
+    for end in range(len(cut) - 1, 0, -1):
+        if cut[end].isspace():
+            return cut[:end] + "..."
+    return cut + "..."
+
+
+# The commoner characters that Unicode says end a sentence.
+_SENTENCE_ENDS = frozenset(
+    ".!?\u0589\u061f\u06d4\u0964\u203c\u203d\u2047\u2048\u2049\u3002\uff01\uff0e\uff1f\uff61"
+)

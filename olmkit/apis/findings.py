@@ -1,0 +1,91 @@
+"""What can be wrong with types and markers: codes, names, and how much each matters.
+
+The table is the documentation: `--explain` and the reference pages print it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from olmkit.base.diagnostics import Diagnostic, Fix, Location, Related, Severity
+
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One code of the family `API`."""
+
+    code: str
+    name: str
+    severity: Severity
+    doc: str
+
+
+RULES: dict[str, Rule] = {
+    rule.code: rule
+    for rule in (
+        Rule("API001", "source-syntax", _ERROR, "A source file cannot be parsed."),
+        Rule("API002", "source-encoding", _ERROR, "A source file is not text."),
+        Rule("API003", "marker-syntax", _ERROR, "A marker is not written as it must be."),
+        Rule("API004", "unknown-marker", _WARNING, "A marker has no meaning to anybody known."),
+        Rule("API005", "misplaced-marker", _WARNING, "A marker stands where nobody reads it."),
+        Rule("API006", "unsupported-type", _ERROR, "A type has no form in a CRD."),
+        Rule("API007", "unknown-type", _ERROR, "A type cannot be found in the sources."),
+        Rule("API008", "duplicate-kind", _ERROR, "A kind is declared twice in one version."),
+        Rule("API009", "marker-does-not-fit", _ERROR, "A marker does not fit the type it is on."),
+        Rule("API010", "conflicting-constraints", _ERROR, "Two constraints contradict each other."),
+        Rule("API011", "recursive-type", _ERROR, "A type contains itself; CRDs cannot."),
+        Rule("API012", "storage-version", _ERROR, "Not exactly one version of a kind is stored."),
+        Rule("API013", "no-served-version", _ERROR, "No version of a kind is served."),
+        Rule("API014", "no-group", _WARNING, "A kind's package names no API group."),
+        Rule("API015", "differing-resource", _ERROR, "Versions of a kind disagree on its names."),
+        Rule("API016", "invalid-metadata", _ERROR, "A label or an annotation is no `key=value`."),
+        Rule("API017", "duplicate-field", _ERROR, "Two fields of a type have one JSON name."),
+        Rule("API018", "default-does-not-fit", _ERROR, "A default is not of the field's type."),
+        Rule("API019", "csv-resource", _ERROR, "A resource of a CSV marker lacks kind or version."),
+        Rule("API020", "kind-not-found", _WARNING, "A kind of the project file has no type."),
+        Rule("API021", "ignored-field", _WARNING, "An attribute of a kind is no field of its API."),
+        Rule("API022", "docstring-marker", _WARNING, "A marker stands in a docstring."),
+        Rule("API023", "invalid-name", _ERROR, "A group, version or kind is no valid name."),
+    )
+}
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collects what is found on the way, so that a file with five faults tells of five."""
+
+    items: list[Diagnostic] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(self.items)
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        at: Location | None,
+        *,
+        hint: str = "",
+        fix: Fix | None = None,
+        related: tuple[Related, ...] = (),
+    ) -> None:
+        rule = RULES[code]
+        found = Diagnostic(
+            rule=code,
+            name=rule.name,
+            severity=rule.severity,
+            message=message,
+            at=at,
+            hint=hint,
+            fix=fix,
+            related=related,
+        )
+        # A type that is used twice is looked at twice; its faults are told once.
+        if found not in self.items:
+            self.items.append(found)
+
+    def sorted(self) -> tuple[Diagnostic, ...]:
+        return tuple(sorted(self.items, key=Diagnostic.sort_key))

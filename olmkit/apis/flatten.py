@@ -1,0 +1,91 @@
+"""Merging two schemas into one, as the reference generators flatten `allOf`.
+
+What both sides may say once is merged; what both say differently and cannot be
+merged (lengths, bounds, patterns …) goes into two entries of `allOf`, so that
+an API server still checks both.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+Schema = dict[str, Any]
+
+RULES = "x-kubernetes-validations"
+# Words of a type and of a field that uses it: the user's own win, where there are any.
+TEXTS = ("title", "description", "example", "externalDocs")
+_SOURCE_WINS = frozenset(
+    {
+        "x-kubernetes-preserve-unknown-fields",
+        "x-kubernetes-map-type",
+        "x-kubernetes-list-type",
+        "x-kubernetes-list-map-keys",
+    }
+)
+_EQUAL_IS_ONE = frozenset(
+    {
+        *("minProperties", "maxProperties", "nullable", "uniqueItems", "format", "pattern"),
+        *("exclusiveMinimum", "exclusiveMaximum"),
+        *("x-kubernetes-int-or-string", "x-kubernetes-embedded-resource"),
+    }
+)
+
+
+class TypesDifferError(Exception):
+    """Two schemas of different types cannot be one."""
+
+
+def merge(destination: Schema, source: Schema) -> None:
+    """Merge `source` into `destination`; texts stay the destination's."""
+    hoisted_from_destination: Schema = {}
+    hoisted_from_source: Schema = {}
+    for key, value in source.items():
+        if key in TEXTS:
+            continue
+        if key not in destination:
+            destination[key] = copy.deepcopy(value)
+        elif key == "properties":
+            _merge_properties(destination[key], value)
+        elif key == "required":
+            destination[key] = sorted({*destination[key], *value})
+        elif key == "additionalProperties":
+            merge(destination[key], value)
+        elif key == "type":
+            if destination[key] != value:
+                raise TypesDifferError(f"`{destination[key]}` and `{value}`")
+        elif key == RULES:
+            destination[key] = [*copy.deepcopy(value), *destination[key]]
+        elif key == "allOf":
+            destination[key] = [*destination[key], *copy.deepcopy(value)]
+        elif key in _SOURCE_WINS:
+            destination[key] = copy.deepcopy(value)
+        elif key == "enum" or (key in _EQUAL_IS_ONE and destination[key] == value):
+            continue
+        else:
+            hoisted_from_destination[key] = destination.pop(key)
+            hoisted_from_source[key] = copy.deepcopy(value)
+    if hoisted_from_destination:
+        destination["allOf"] = [
+            *destination.get("allOf", []),
+            hoisted_from_destination,
+            hoisted_from_source,
+        ]
+
+
+def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
+    """The schema of a field whose type is declared elsewhere; the field's texts win."""
+    merged = copy.deepcopy(type_schema)
+    merge(merged, field_schema)
+    for text in TEXTS:
+        if field_schema.get(text):
+            merged[text] = field_schema[text]
+    return merged
+
+
+def _merge_properties(destination: Schema, source: Schema) -> None:
+    for name, value in source.items():
+        if name in destination:
+            merge(destination[name], value)
+        else:
+            destination[name] = copy.deepcopy(value)

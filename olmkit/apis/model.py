@@ -1,0 +1,178 @@
+"""Kinds and their types as values, whatever language they were written in.
+
+`python_source` makes these from Python text; `schema`, `manifests`, `roles` and
+`csv_markers` read nothing else, so another language needs only another reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from olmkit.apis.markers import Marker
+from olmkit.base.diagnostics import Location
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A value without parts: its OpenAPI type and format."""
+
+    type: str
+    format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ListType:
+    item: TypeExpression
+    is_set: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    value: TypeExpression
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A declared type, by the name of its module and its own."""
+
+    module: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class WellKnown:
+    """A type whose schema Kubernetes fixes: see `olmkit.apis.well_known`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A few literal values of one scalar type."""
+
+    base: Scalar
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A limit written beside a type: `Ge(1)`, `max_length=5`.
+
+    `keyword` is the one of the schema, or `minimum size`, `maximum size`, which become
+    lengths, items or properties by the type they stand on.
+    """
+
+    keyword: str
+    value: Any
+    at: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Constrained:
+    base: TypeExpression
+    constraints: tuple[Constraint, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Untyped:
+    """Nothing is known of the type: it is not looked at, or a finding says why not."""
+
+    reason: str = ""
+
+
+TypeExpression = Scalar | ListType | MapType | Named | WellKnown | Choice | Constrained | Untyped
+
+
+class Missing(Enum):
+    """The one value that says there is no default."""
+
+    MISSING = "missing"
+
+
+MISSING = Missing.MISSING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """A field of a model. `default` is its literal default, or `MISSING`."""
+
+    name: str
+    json_name: str
+    type: TypeExpression
+    at: Location
+    is_optional: bool = False
+    default: Any = MISSING
+    doc: str = ""
+    title: str = ""
+    example: Any = MISSING
+    markers: tuple[Marker, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Struct:
+    """A model: an object with named fields. `bases` are merged into it."""
+
+    name: Named
+    at: Location
+    doc: str = ""
+    markers: tuple[Marker, ...] = ()
+    fields: tuple[Field, ...] = ()
+    bases: tuple[Named, ...] = ()
+    is_kind: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedType:
+    """A name for a type that is no model: a `NewType`, an alias, an enumeration."""
+
+    name: Named
+    at: Location
+    type: TypeExpression
+    doc: str = ""
+    markers: tuple[Marker, ...] = ()
+
+
+Declaration = Struct | NamedType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """The types of one API version, or of none: then `group` is None."""
+
+    module: str
+    at: Location
+    group: str | None
+    version: str
+    markers: tuple[Marker, ...] = ()
+    is_skipped: bool = False
+    optional_by_default: bool = False
+    declarations: tuple[Declaration, ...] = ()
+
+    def kinds(self) -> tuple[Struct, ...]:
+        """The kinds of this package, by name."""
+        if self.is_skipped:
+            return ()
+        structs = (d for d in self.declarations if isinstance(d, Struct))
+        return tuple(sorted((s for s in structs if s.is_kind), key=_by_name))
+
+
+def _by_name(kind: Struct) -> tuple[str, str]:
+    return (kind.name.name, kind.name.module)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """All packages of a project, and where to find a declaration."""
+
+    packages: tuple[Package, ...]
+    declarations: Mapping[Named, Declaration]
+    package_of: Mapping[Named, Package]
+
+    def get(self, name: Named) -> Declaration | None:
+        return self.declarations.get(name)

@@ -1,0 +1,112 @@
+"""RBAC markers → roles: as few rules as say the same.
+
+The merging is the reference's, step by step and each step once, because its
+result is what people have committed and review. `core` is the empty group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from olmkit.apis.markers import Marker
+from olmkit.apis.model import Sources
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    groups: tuple[str, ...] = ()
+    resources: tuple[str, ...] = ()
+    resource_names: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+    verbs: tuple[str, ...] = ()
+
+    def manifest(self) -> Manifest:
+        parts = {
+            "apiGroups": self.groups,
+            "nonResourceURLs": self.urls,
+            "resourceNames": self.resource_names,
+            "resources": self.resources,
+        }
+        rule: Manifest = {key: list(value) for key, value in parts.items() if value}
+        return rule | {"verbs": ["*"] if "*" in self.verbs else list(self.verbs)}
+
+
+def roles(sources: Sources, *, role_name: str) -> list[Manifest]:
+    """ClusterRoles first, then the roles of each namespace; empty when no marker asks for one."""
+    found: dict[tuple[str, str], list[Rule]] = {}
+    for package in sources.packages:
+        for marker in package.markers:
+            if marker.name == "kubebuilder:rbac":
+                key = (marker.get("namespace") or "", marker.get("roleName") or role_name)
+                found.setdefault(key, []).extend(_rules(marker))
+    return [
+        _role(namespace, name, merged(rules)) for (namespace, name), rules in sorted(found.items())
+    ]
+
+
+def _role(namespace: str, name: str, rules: list[Rule]) -> Manifest:
+    metadata = {"name": name}
+    if namespace:
+        metadata["namespace"] = namespace
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role" if namespace else "ClusterRole",
+        "metadata": metadata,
+        "rules": [rule.manifest() for rule in rules],
+    }
+
+
+def _rules(marker: Marker) -> list[Rule]:
+    """One rule for each resource that a marker names."""
+    groups = _normal("" if group == "core" else group for group in marker.get("groups") or ())
+    rule = Rule(
+        groups=groups,
+        resource_names=_normal(marker.get("resourceNames") or ()),
+        urls=_normal(marker.get("urls") or ()),
+        verbs=_normal(marker.get("verbs") or ()),
+    )
+    resources = marker.get("resources") or ()
+    if not resources:
+        return [rule]
+    return [replace(rule, resources=(resource,)) for resource in resources]
+
+
+def merged(rules: Iterable[Rule]) -> list[Rule]:
+    """Rules that differ in one part only become one, part after part."""
+    current = list(rules)
+    current = _merge(current, "verbs", lambda r: (r.groups, r.resources, r.resource_names, r.urls))
+    current = _merge(current, "resources", lambda r: (r.groups, r.resource_names, r.urls, r.verbs))
+    current = _merge(current, "groups", lambda r: (r.resources, r.resource_names, r.urls, r.verbs))
+    current = _merge(current, "urls", lambda r: (r.groups, r.resources, r.resource_names, r.verbs))
+    return sorted(current, key=_sort_key)
+
+
+Parts = tuple[tuple[str, ...], ...]
+
+
+def _merge(rules: list[Rule], part: str, key: Callable[[Rule], Parts]) -> list[Rule]:
+    found: dict[tuple[str, ...], Rule] = {}
+    for rule in rules:
+        # Keys are joined texts: no group and the empty group are one, and `""` is written.
+        joined = tuple("&".join(texts) for texts in key(rule))
+        other = found.get(joined)
+        if other is None:
+            found[joined] = rule
+            continue
+        union = _normal([*getattr(other, part), *getattr(rule, part)])
+        changed = replace(other, groups=other.groups or rule.groups)
+        found[joined] = replace(changed, **{part: union})
+    return list(found.values())
+
+
+def _sort_key(rule: Rule) -> str:
+    parts = (rule.groups, rule.resources, rule.resource_names, rule.urls)
+    return " + ".join("&".join(part) for part in parts)
+
+
+def _normal(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(texts)))
