@@ -47,36 +47,41 @@ def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
     except NotADirectoryError:
         raise ConfigurationError(f"`{path}` does not exist") from None
     except OSError as error:
-        raise _disk_error(path, error) from error
+        raise disk_error(path, error) from error
 
 
 def read_tree(
     folder: Path, *, file_limit: int = MAX_FILE_SIZE, total_limit: int = MAX_TREE_SIZE
 ) -> Tree:
     """All regular files below `folder`; links are followed when they stay inside it."""
-    if not folder.exists():
-        raise ConfigurationError(f"`{folder}` does not exist")
-    if not folder.is_dir():
-        raise ConfigurationError(f"`{folder}` is not a folder")
-    root = folder.resolve()
     files: dict[str, File] = {}
     total = 0
-    for path in _walk(folder):
-        relative = path.relative_to(folder).as_posix()
-        if path.is_symlink():
-            target = path.resolve()
-            if not target.is_relative_to(root):
-                raise InputError(f"`{path}` is a link that leaves `{folder}`")
-            if target.is_dir():
-                continue
+    for path in files_of(folder):
         data = read_file(path, limit=file_limit)
         total += len(data)
         if total > total_limit:
             raise InputError(
                 f"`{folder}` holds more than the {total_limit / 1e6:.0f} MB that are read"
             )
-        files[relative] = File(data, path.stat().st_mode & 0o777)
+        files[path.relative_to(folder).as_posix()] = File(data, path.stat().st_mode & 0o777)
     return Tree(files)
+
+
+def files_of(folder: Path) -> Iterator[Path]:
+    """What `read_tree` reads, in order: links to folders are left out, those that leave refused."""
+    if not folder.exists():
+        raise ConfigurationError(f"`{folder}` does not exist")
+    if not folder.is_dir():
+        raise ConfigurationError(f"`{folder}` is not a folder")
+    root = folder.resolve()
+    for path in _walk(folder):
+        if path.is_symlink():
+            target = path.resolve()
+            if not target.is_relative_to(root):
+                raise InputError(f"`{path}` is a link that leaves `{folder}`")
+            if target.is_dir():
+                continue
+        yield path
 
 
 def apply(root: Path, changes: Changes) -> None:
@@ -90,7 +95,7 @@ def apply(root: Path, changes: Changes) -> None:
             else:
                 write_atomically(path, change.wanted.data, mode=change.wanted.mode)
         except OSError as error:
-            raise _disk_error(path, error) from error
+            raise disk_error(path, error) from error
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
@@ -135,6 +140,7 @@ def _umask() -> int:
     return mask
 
 
-def _disk_error(path: Path, error: OSError) -> RemoteError:
+def disk_error(path: Path, error: OSError) -> RemoteError:
+    """What the disk said, in our words."""
     reason = (error.strerror or str(error)).lower()
     return RemoteError(f"cannot access `{path}`: {reason}", temporary=False)

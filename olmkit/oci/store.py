@@ -38,11 +38,15 @@ _MAX_DEPTH = 4  # an index of indexes of indexes is more than anyone has needed
 
 @dataclass(eq=False)
 class RegistryError(RemoteError):
-    """A registry, or what lies in it, said no. `url` carries no secrets."""
+    """A registry, or what lies in it, said no.
+
+    `url` carries no secrets; `retry_after` is for how many seconds it wants to be left alone.
+    """
 
     status: int = 0
     codes: tuple[str, ...] = ()
     url: str = ""
+    retry_after: float = 0.0
 
 
 @dataclass(eq=False)

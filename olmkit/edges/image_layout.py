@@ -1,0 +1,361 @@
+"""OCI layouts on disk: a folder to read and write, or one tar file to read.
+
+Every file is complete from the moment it has its name: content goes to a
+temporary neighbour first, `index.json` is replaced as a whole and under a lock,
+and names are entered last. An interrupted command leaves a layout that is good.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tarfile
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.edges.disk import disk_error, write_atomically
+from olmkit.oci.content import (
+    MAX_MANIFEST_SIZE,
+    Descriptor,
+    Digest,
+    ImageIndex,
+    MediaType,
+    parse_manifest,
+)
+from olmkit.oci.store import ContentError, Opener, checked
+
+REF_NAME = "org.opencontainers.image.ref.name"
+_MARKER = "oci-layout"
+_INDEX = "index.json"
+_VERSION = b'{"imageLayoutVersion":"1.0.0"}'
+_CHUNK = 1024 * 1024
+_MAX_MEMBERS = 200_000
+_MAX_HEADER = 1024 * 1024
+
+
+class _Files(Protocol):
+    """The files of a layout, wherever they lie."""
+
+    def open(self, name: str) -> BinaryIO | None: ...
+
+
+class LayoutReader:
+    """A `Store` that is only read; `shown` is how messages speak of it."""
+
+    def __init__(self, files: _Files, shown: str) -> None:
+        self._files = files
+        self._shown = shown
+
+    async def exists(self, descriptor: Descriptor) -> bool:
+        stream = self._files.open(_blob_name(descriptor.digest))
+        if stream is None:
+            return False
+        with stream:
+            return stream.seek(0, os.SEEK_END) == descriptor.size
+
+    async def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
+        stream = self._files.open(_blob_name(descriptor.digest))
+        if stream is None:
+            raise ContentError(
+                f"layout `{self._shown}` lacks the content `{descriptor.digest}`",
+                hint="the layout is incomplete: make it again",
+            )
+        with stream:
+            for chunk in _chunks(stream, offset):
+                yield chunk
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:  # noqa: ARG002
+        raise self._read_only()
+
+    async def tag(self, descriptor: Descriptor, tag: str) -> None:  # noqa: ARG002
+        raise self._read_only()
+
+    async def tags(self) -> tuple[str, ...]:
+        return tuple(sorted({name for name, _ in self.entries() if name}))
+
+    async def resolve(self, selector: str) -> Descriptor:
+        """The image under a tag or digest; with nothing asked, the only one there is."""
+        entries = self.entries()
+        if not selector:
+            images = {entry.digest: entry for _, entry in entries}
+            if len(images) == 1:
+                return next(iter(images.values()))
+            raise self._which(entries)
+        for name, entry in entries:
+            if selector in (name, str(entry.digest)):
+                return entry
+        if ":" in selector and (found := self._by_digest(selector)) is not None:
+            return found
+        raise self._which(entries, selector)
+
+    def entries(self) -> tuple[tuple[str, Descriptor], ...]:
+        """Names and images as they stand in the layout's index."""
+        stream = self._files.open(_INDEX)
+        if stream is None:
+            raise ConfigurationError(f"`{self._shown}` is no OCI layout: it has no `{_INDEX}`")
+        with stream:
+            data = stream.read(MAX_MANIFEST_SIZE + 1)
+        try:
+            index = parse_manifest(data, MediaType.OCI_INDEX)
+        except InputError as error:
+            raise InputError(f"`{self._shown}/{_INDEX}`: {error.message}") from None
+        if not isinstance(index, ImageIndex):
+            raise InputError(f"`{self._shown}/{_INDEX}` is no image index")
+        return tuple((entry.annotations.get(REF_NAME, ""), entry) for entry in index.manifests)
+
+    def _by_digest(self, selector: str) -> Descriptor | None:
+        try:
+            digest = Digest.parse(selector)
+        except InputError:
+            return None
+        stream = self._files.open(_blob_name(digest))
+        if stream is None:
+            return None
+        with stream:
+            data = stream.read(MAX_MANIFEST_SIZE + 1)
+        if not digest.matches(data):
+            raise ContentError(f"content `{digest}` in layout `{self._shown}` is damaged")
+        return Descriptor(media_type=parse_manifest(data).media_type, digest=digest, size=len(data))
+
+    def _which(
+        self, entries: tuple[tuple[str, Descriptor], ...], selector: str = ""
+    ) -> ConfigurationError:
+        names = [name or str(entry.digest) for name, entry in entries]
+        shown = ", ".join(f"`{name}`" for name in sorted(set(names))[:20])
+        if selector:
+            message = f"layout `{self._shown}` has no image `{selector}`"
+        elif names:
+            message = f"layout `{self._shown}` has several images"
+        else:
+            message = f"layout `{self._shown}` has no image"
+        return ConfigurationError(message, hint=f"it has {shown}" if names else "")
+
+    def _read_only(self) -> ConfigurationError:
+        return ConfigurationError(f"`{self._shown}` can only be read")
+
+
+class Layout(LayoutReader):
+    """A `Store` over an OCI layout folder, which is made when something is pushed."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(_Folder(folder), str(folder))
+        self.folder = folder
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        path = self.folder / _blob_name(descriptor.digest)
+        try:
+            self._prepare()
+            with _temporary(path) as stream:
+                async for chunk in checked(descriptor, content(0)):
+                    stream.write(chunk)
+        except OSError as error:
+            raise disk_error(path, error) from error
+
+    async def tag(self, descriptor: Descriptor, tag: str) -> None:
+        """Let `tag` stand for an image; with an empty tag, list the image without a name."""
+        path = self.folder / _INDEX
+        try:
+            self._prepare()
+            with _locked(self.folder):
+                entries = list(self.entries()) if path.exists() else []
+                kept = [
+                    entry
+                    for name, entry in entries
+                    if name != tag or (not tag and entry.digest != descriptor.digest)
+                ]
+                named = replace(descriptor, annotations={REF_NAME: tag} if tag else {})
+                index = ImageIndex(
+                    media_type=MediaType.OCI_INDEX,
+                    manifests=tuple(sorted([*kept, named], key=_index_order)),
+                )
+                write_atomically(path, index.format())
+        except OSError as error:
+            raise disk_error(path, error) from error
+
+    def _prepare(self) -> None:
+        marker = self.folder / _MARKER
+        if marker.exists():
+            return
+        if (self.folder / _INDEX).exists() or _is_foreign(self.folder):
+            raise ConfigurationError(
+                f"`{self.folder}` is a folder with other things in it, not an OCI layout",
+                hint="name an empty or a new folder",
+            )
+        (self.folder / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
+        write_atomically(marker, _VERSION)
+
+
+def open_archive(path: Path) -> LayoutReader:
+    """An OCI layout in a tar file, read where it lies."""
+    return LayoutReader(Archive(path), str(path))
+
+
+class Archive:
+    """The regular files of an uncompressed tar archive, by name."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._members = _archive_members(path)
+
+    def open(self, name: str) -> BinaryIO | None:
+        place = self._members.get(name)
+        return None if place is None else _Window(self._path, *place)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._members)
+
+
+class _Folder:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def open(self, name: str) -> BinaryIO | None:
+        path = self._folder / name
+        try:
+            return path.open("rb")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise disk_error(path, error) from error
+
+
+class _Window(BinaryIO):
+    """A part of a file as if it were a whole one; only what readers of layouts need."""
+
+    def __init__(self, path: Path, start: int, size: int) -> None:
+        self._stream = path.open("rb")
+        self._start = start
+        self._size = size
+        self._position = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        left = max(self._size - self._position, 0)
+        self._stream.seek(self._start + self._position)
+        data = self._stream.read(left if size < 0 else min(size, left))
+        self._position += len(data)
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
+        self._position = max(base + offset, 0)
+        return self._position
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def __enter__(self) -> _Window:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Headers:
+    """A stream that gives no reader more at once than an honest header needs."""
+
+    def __init__(self, stream: BinaryIO, path: Path) -> None:
+        self._stream = stream
+        self._path = path
+
+    def read(self, size: int = -1, /) -> bytes:
+        if not 0 <= size <= _MAX_HEADER:
+            raise InputError(f"`{self._path}`: the header of an entry is too large")
+        return self._stream.read(size)
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._stream.tell()
+
+
+def _archive_members(path: Path) -> dict[str, tuple[int, int]]:
+    members: dict[str, tuple[int, int]] = {}
+    try:
+        with path.open("rb") as stream:
+            if stream.read(2) == b"\x1f\x8b":
+                raise InputError(
+                    f"`{path}` is compressed", hint=f"unpack it first: `gunzip {path.name}`"
+                )
+            stream.seek(0)
+            with tarfile.open(fileobj=_Headers(stream, path), mode="r:") as tar:  # type: ignore[call-overload]
+                for entry in tar:
+                    if entry.isreg() and not entry.issparse():
+                        members[entry.name.removeprefix("./")] = (entry.offset_data, entry.size)
+                    elif entry.issym():
+                        _add_link(members, entry)
+                    if len(members) > _MAX_MEMBERS:
+                        raise InputError(f"`{path}` has more than {_MAX_MEMBERS} entries")
+    except FileNotFoundError:
+        raise ConfigurationError(f"`{path}` does not exist") from None
+    except IsADirectoryError:
+        raise InputError(f"`{path}` is a folder, not an archive") from None
+    except OSError as error:
+        raise disk_error(path, error) from error
+    except (tarfile.TarError, ValueError, OverflowError, EOFError):
+        raise InputError(f"`{path}` is no intact tar archive") from None
+    return members
+
+
+def _add_link(members: dict[str, tuple[int, int]], entry: tarfile.TarInfo) -> None:
+    """Older `docker save` links equal layers; only what is already in the archive is followed."""
+    folder = os.path.dirname(entry.name)  # noqa: PTH120 - a name in an archive, not on the disk
+    target = os.path.normpath(f"{folder}/{entry.linkname}").removeprefix("./")
+    if target in members:
+        members[entry.name.removeprefix("./")] = members[target]
+
+
+def _blob_name(digest: Digest) -> str:
+    return f"blobs/{digest.algorithm}/{digest.encoded}"
+
+
+def _index_order(entry: Descriptor) -> tuple[str, str]:
+    return (entry.annotations.get(REF_NAME, ""), str(entry.digest))
+
+
+def _is_foreign(folder: Path) -> bool:
+    return folder.is_dir() and any(path.name != "blobs" for path in folder.iterdir())
+
+
+def _chunks(stream: BinaryIO, offset: int) -> Iterator[bytes]:
+    try:
+        stream.seek(offset)
+        while chunk := stream.read(_CHUNK):
+            yield chunk
+    except OSError as error:
+        raise RemoteError(f"cannot read a layout: {(error.strerror or '').lower()}") from error
+
+
+@contextlib.contextmanager
+def _temporary(path: Path) -> Iterator[BinaryIO]:
+    """A file that has its name only when it is complete and on the disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).chmod(0o644)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Only one process at a time; the lock ends with the process, however it ends."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)

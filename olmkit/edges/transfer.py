@@ -1,0 +1,104 @@
+"""Carrying images from one store to another, several pieces at once.
+
+What the target has is not sent again, what a neighbour in the same registry has
+is mounted, and the rest flows through in chunks. Parts go before what names
+them, so that a target never holds an image that is not whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.oci import store
+from olmkit.oci.content import Descriptor
+from olmkit.oci.store import Mounting, Store
+
+
+class Outcome(StrEnum):
+    """How a piece came to be in the target."""
+
+    SENT = "sent"
+    MOUNTED = "mounted"
+    PRESENT = "already there"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One piece that is in the target now."""
+
+    descriptor: Descriptor
+    outcome: Outcome
+
+
+Report = Callable[[Step], None]
+
+# As many as Docker uploads at once; more only makes registries say 429.
+_JOBS = 5
+
+
+def silent(_: Step) -> None:
+    """Report nothing."""
+
+
+async def copy(
+    source: Store,
+    target: Store,
+    root: Descriptor,
+    *,
+    tag: str | None = None,
+    jobs: int = _JOBS,
+    report: Report = silent,
+) -> None:
+    """Bring `root` and all it consists of into `target`, and name it `tag` there."""
+    if await target.exists(root):
+        report(Step(root, Outcome.PRESENT))
+    else:
+        limit = asyncio.Semaphore(jobs)
+
+        async def carry(descriptor: Descriptor) -> None:
+            async with limit:
+                report(Step(descriptor, await _carry(source, target, descriptor)))
+
+        for level in await store.levels(source, root):
+            await _all(carry(descriptor) for descriptor in level)
+    if tag is not None:
+        await target.tag(root, tag)
+
+
+async def _carry(source: Store, target: Store, descriptor: Descriptor) -> Outcome:
+    if await target.exists(descriptor):
+        return Outcome.PRESENT
+    if isinstance(target, Mounting) and await target.mount(descriptor, source):
+        return Outcome.MOUNTED
+    await target.push(descriptor, lambda offset: source.fetch(descriptor, offset))
+    return Outcome.SENT
+
+
+async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Everything in `work` at once; the first error ends the others and is the one that is told."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for item in work:
+                group.create_task(item)
+    except BaseExceptionGroup as errors:
+        first = _first(errors)
+        raise first from first.__cause__
+
+
+def _first(errors: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The error to tell: ours before others, since ours has words."""
+    flat = list(_flatten(errors))
+    return next((error for error in flat if isinstance(error, OlmkitError)), flat[0])
+
+
+def _flatten(errors: BaseExceptionGroup[BaseException]) -> Iterable[BaseException]:
+    for error in errors.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _flatten(error)
+        else:
+            yield error

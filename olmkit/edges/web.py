@@ -1,0 +1,381 @@
+"""HTTP as a client: the one place that knows time-outs, retries, TLS and proxies.
+
+Requests and answers are plain values and chunks; the HTTP library's types stay
+here. Secrets never reach a message: URLs are redacted once, here, and headers
+are never shown. Redirects are followed by hand, so that credentials stay with
+the host they are for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import email.utils
+import logging
+import random
+import ssl
+import time
+import urllib.request
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MAX_REDIRECTS = 5
+_CHUNK = 256 * 1024
+# Answers that say "not now": request timeout, too early, too many requests, and the server's own.
+TEMPORARY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebOptions:
+    """How the outside is reached; the environment is what `http_proxy` and such are read from."""
+
+    plain_http: bool = False
+    ca_file: str | None = None
+    skip_tls_verify: bool = False
+    connect_timeout: float = 15.0  # a registry behind a slow VPN still answers in this time
+    # Between two pieces of an answer; registries hash whole layers before they answer a push.
+    read_timeout: float = 120.0
+    attempts: int = 6  # with the waits below: about half a minute for an outage to pass
+    first_wait: float = 0.2
+    longest_wait: float = 15.0
+    longest_retry_after: float = 60.0  # a server that wants more than this is told of, not obeyed
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class Reply:
+    """An answer whose body is still to be read."""
+
+    def __init__(self, response: aiohttp.ClientResponse, url: URL) -> None:
+        self._response = response
+        self._url = url
+        self.status = response.status
+        self.headers: Mapping[str, str] = response.headers
+
+    @property
+    def url(self) -> str:
+        """Where the answer came from, redacted."""
+        return redact(str(self._url))
+
+    @property
+    def full_url(self) -> str:
+        """Where the answer came from, as it was asked. It may carry secrets."""
+        return str(self._url)
+
+    @property
+    def location(self) -> str:
+        """The absolute URL of the `Location` header, or nothing. It may carry secrets."""
+        text = self.headers.get("Location", "")
+        return str(_join(self._url, text)) if text else ""
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The body as it comes."""
+        try:
+            async for chunk in self._response.content.iter_chunked(_CHUNK):
+                yield chunk
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            raise _translated(error, self._url) from error
+
+    async def read(self, limit: int) -> bytes:
+        """The body as a whole; `RemoteError` when it is longer than `limit` bytes."""
+        data = bytearray()
+        async for chunk in self.chunks():
+            data += chunk
+            if len(data) > limit:
+                raise RemoteError(f"the answer of `{self.url}` is larger than {limit} bytes")
+        return bytes(data)
+
+    @property
+    def retry_after(self) -> float:
+        """For how many seconds the server does not want to be asked; 0 when it does not say."""
+        return parse_retry_after(self.headers.get("Retry-After", ""), time.time())
+
+
+class Web:
+    """A client with its connections; an asynchronous context manager."""
+
+    def __init__(self, options: WebOptions, *, source: random.Random | None = None) -> None:
+        self.options = options
+        # Only spreads retries out; nobody gains from guessing it.
+        self._random = source or random.Random()  # noqa: S311
+        self._session: aiohttp.ClientSession | None = None
+        self._tls: ssl.SSLContext | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    @contextlib.asynccontextmanager
+    async def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | AsyncIterator[bytes] | None = None,
+        follow: bool = True,
+    ) -> AsyncIterator[Reply]:
+        """Send one request; the answer is open inside the `with`. Any status is an answer.
+
+        Raises `RemoteError` when none comes. Redirects are followed for what has no body,
+        without `Authorization` when they lead to another host.
+        """
+        target = URL(url, encoded=True)
+        sent = dict(headers or {})
+        for _ in range(_MAX_REDIRECTS + 1):
+            async with self._open(method, target, sent, body) as reply:
+                leads = reply.headers.get("Location", "") if reply.status in _REDIRECTS else ""
+                if not (leads and follow and body is None):
+                    yield reply
+                    return
+            following = _join(target, leads)
+            if following.scheme not in ("http", "https") or not following.host:
+                raise RemoteError(f"`{redact(str(target))}` redirects to something that is no URL")
+            if target.scheme == "https" and following.scheme == "http":
+                raise RemoteError(
+                    f"`{redact(str(target))}` redirects to `{redact(str(following))}`, "
+                    "which is not encrypted"
+                )
+            if following.origin() != target.origin():
+                sent.pop("Authorization", None)
+            target = following
+        raise RemoteError(f"`{redact(url)}` redirects more than {_MAX_REDIRECTS} times")
+
+    async def retry(self, work: Callable[[], Awaitable[T]]) -> T:
+        """The outcome of `work`, which is tried again while its errors are temporary."""
+        for attempt in range(1, self.options.attempts + 1):
+            try:
+                return await work()
+            except OlmkitError as error:
+                if not getattr(error, "temporary", False) or attempt == self.options.attempts:
+                    raise
+                asked = float(getattr(error, "retry_after", 0.0))
+                if asked > self.options.longest_retry_after:
+                    error.hint = f"try again in {asked:.0f} seconds"
+                    raise
+                _log.debug("waiting before another attempt: %s", error.message)
+            await self.pause(attempt, asked)
+        raise AssertionError("unreachable")
+
+    async def pause(self, failures: int, asked: float = 0.0) -> None:
+        """Wait after so many failures, at least as long as the server asked for."""
+        wait = min(self.options.first_wait * 2 ** (failures - 1), self.options.longest_wait)
+        # Jitter: clients that failed together do not come back together.
+        await asyncio.sleep(max(asked, wait * (0.5 + self._random.random() / 2)))
+
+    @contextlib.asynccontextmanager
+    async def _open(
+        self,
+        method: str,
+        url: URL,
+        headers: Mapping[str, str],
+        body: bytes | AsyncIterator[bytes] | None,
+    ) -> AsyncIterator[Reply]:
+        session = self._client()
+        try:
+            response = await session.request(
+                method,
+                url,
+                headers=headers,
+                data=body,
+                allow_redirects=False,
+                ssl=self._context() if url.scheme == "https" else True,
+                proxy=_proxy(url, self.options.environment),
+            )
+        except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            raise _translated(error, url) from error
+        try:
+            _log.debug("%s %s: %d", method, redact(str(url)), response.status)
+            yield Reply(response, url)
+        finally:
+            response.release()
+
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(
+                    total=None,  # a large layer over a slow line takes what it takes
+                    sock_connect=self.options.connect_timeout,
+                    sock_read=self.options.read_timeout,
+                ),
+                auto_decompress=False,  # a compressed layer is content, not an encoding
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"User-Agent": "olmkit", "Accept-Encoding": "identity"},
+                read_bufsize=4 * _CHUNK,
+            )
+        return self._session
+
+    def _context(self) -> ssl.SSLContext:
+        if self._tls is None:
+            self._tls = _tls_context(self.options)
+        return self._tls
+
+
+def redact(url: str) -> str:
+    """`url` without user, password, and the values of its query."""
+    try:
+        parsed = URL(url, encoded=True)
+        if parsed.host is None:
+            return parsed.path or "a URL"
+        query = "?…" if parsed.raw_query_string else ""
+        port = f":{parsed.explicit_port}" if parsed.explicit_port else ""
+        host = f"[{parsed.host}]" if ":" in parsed.host else parsed.host
+    except ValueError:
+        return "a URL"
+    return f"{parsed.scheme}://{host}{port}{parsed.raw_path}{query}"
+
+
+def same_origin(one: str, other: str) -> bool:
+    """Whether two URLs are for the same scheme, host and port."""
+    try:
+        return URL(one, encoded=True).origin() == URL(other, encoded=True).origin()
+    except ValueError:
+        return False
+
+
+def parse_retry_after(text: str, now: float) -> float:
+    """The seconds of a `Retry-After` header, which is a number or a date."""
+    if not text:
+        return 0.0
+    if text.strip().isdecimal():
+        return float(text)
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - now)
+    except (ValueError, OverflowError):
+        return 0.0
+
+
+def _join(base: URL, text: str) -> URL:
+    try:
+        return base.join(URL(text, encoded=True))
+    except ValueError:
+        raise RemoteError(f"`{redact(str(base))}` answers with a location that is no URL") from None
+
+
+def _tls_context(options: WebOptions) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if options.ca_file is not None:
+        try:
+            context.load_verify_locations(options.ca_file)
+        except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
+            reason = (error.strerror or str(error)).lower()
+            raise ConfigurationError(f"cannot read `{options.ca_file}`: {reason}") from None
+        except (ssl.SSLError, ValueError, OSError):
+            raise ConfigurationError(
+                f"`{options.ca_file}` holds no certificate",
+                hint="`--ca-file` takes certificates in PEM form",
+            ) from None
+    if options.skip_tls_verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _proxy(url: URL, environment: Mapping[str, str]) -> str | None:
+    """The proxy for `url`, by the variables that curl and Go also read."""
+    names = (f"{url.scheme}_proxy", f"{url.scheme}_proxy".upper())
+    proxy = next((environment[name] for name in names if environment.get(name)), None)
+    if proxy is None or not url.host:
+        return None
+    if url.host == "localhost" or url.host.startswith("127.") or url.host == "::1":
+        return None  # as Go does: what is on this machine is not reached through another
+    bypass = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
+    if urllib.request.proxy_bypass_environment(  # type: ignore[attr-defined]
+        f"{url.host}:{url.port}", {"no": bypass}
+    ):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _translated(error: BaseException, url: URL) -> RemoteError:
+    """An error of the HTTP library as ours, with a cure where one is known."""
+    if (ours := _own_error(error)) is not None:
+        return ours
+    host = f"{url.host}:{url.explicit_port}" if url.explicit_port else str(url.host)
+    match error:
+        case aiohttp.ClientProxyConnectionError() | aiohttp.ClientHttpProxyError():
+            return RemoteError(
+                f"cannot reach `{host}` through the proxy",
+                hint="check the variables `https_proxy`, `http_proxy` and `no_proxy`",
+                temporary=True,
+            )
+        case aiohttp.ClientConnectorCertificateError() | ssl.SSLCertVerificationError():
+            return _untrusted(error, host)
+        case aiohttp.ClientConnectorDNSError():
+            return RemoteError(
+                f"cannot reach `{host}`: there is no such host",
+                hint="check the name and the network",
+                temporary=False,
+            )
+        case aiohttp.ClientSSLError() | ssl.SSLError():
+            return RemoteError(
+                f"cannot reach `{host}`: it does not speak TLS as it should",
+                hint="if it speaks plain HTTP, say `--plain-http`",
+                temporary=False,
+            )
+        case ConnectionRefusedError():
+            return RemoteError(
+                f"cannot reach `{host}`: connection refused",
+                hint="check that it runs, and its address and port",
+                temporary=True,
+            )
+        case aiohttp.ClientConnectorError():
+            return (
+                _translated(error.os_error, url) if _differs(error) else _unreachable(error, host)
+            )
+        case TimeoutError():
+            return RemoteError(f"`{host}` does not answer in time", temporary=True)
+        case aiohttp.InvalidURL() | ValueError():
+            return RemoteError(f"`{redact(str(url))}` is no URL that can be asked")
+        case aiohttp.ClientError():
+            return RemoteError(f"the connection to `{host}` was cut", temporary=True)
+        case _:
+            return _unreachable(error, host)
+
+
+def _own_error(error: BaseException | None) -> RemoteError | None:
+    """Our own error, when the content that was being sent is what failed."""
+    for _ in range(5):
+        if error is None or isinstance(error, RemoteError):
+            return error
+        error = error.__cause__
+    return None
+
+
+def _differs(error: aiohttp.ClientConnectorError) -> bool:
+    return isinstance(error.os_error, ConnectionRefusedError | ssl.SSLError)
+
+
+def _untrusted(error: BaseException, host: str) -> RemoteError:
+    inner = getattr(error, "certificate_error", error)
+    reason = getattr(inner, "verify_message", "") or "it cannot be verified"
+    return RemoteError(
+        f"cannot trust the certificate of `{host}`: {reason}",
+        hint="name the authority that signed it with `--ca-file`",
+        temporary=False,
+    )
+
+
+def _unreachable(error: BaseException, host: str) -> RemoteError:
+    reason = getattr(error, "strerror", None) or "the connection failed"
+    return RemoteError(f"cannot reach `{host}`: {str(reason).lower()}", temporary=True)
