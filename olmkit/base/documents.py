@@ -8,18 +8,16 @@ worked out only when somebody asks for one.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-import yaml
-
-from olmkit.base import json_reader, yaml_places, yaml_reader
+from olmkit.base import json_reader, json_text, yaml_places, yaml_reader, yaml_writer
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.json_reader import JsonError
 from olmkit.base.yaml_places import Node
 from olmkit.base.yaml_reader import YamlError
+from olmkit.base.yaml_writer import UnwritableError
 
 Key = str | int
 
@@ -207,33 +205,23 @@ def _parts(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def dump(value: Any) -> bytes:
-    """YAML text in the house style, which is that of Go's yaml.v2 with sorted keys."""
-    text: bytes = yaml.dump(
-        value, Dumper=_Dumper, encoding="utf-8", allow_unicode=True, default_flow_style=False
-    )
-    return text
+    """YAML text in the house style, which is that of Go's yaml.v2 with sorted keys.
+
+    Raises `InputError` for a string that cannot be written so that every reader gets it back.
+    """
+    try:
+        return yaml_writer.write(value).encode()
+    except UnwritableError as error:
+        raise InputError(
+            f"yaml: {error}",
+            "remove control characters from strings, and keep keys under 1,024 characters",
+        ) from None
 
 
 def dump_json(value: Any, *, indent: int | None = None) -> bytes:
     """JSON text with sorted keys and one newline at the end."""
-    separators = (",", ":") if indent is None else (",", ": ")
-    text = json.dumps(
-        value, sort_keys=True, indent=indent, ensure_ascii=False, separators=separators
-    )
-    return text.encode() + b"\n"
-
-
-class _Dumper(yaml.CSafeDumper):
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the library's interface
-        return True
-
-
-def _text(dumper: Any, value: str) -> Any:
-    style = "|" if "\n" in value else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-
-_Dumper.add_representer(str, _text)
+    text = json_text.compact(value, escape_html=False)
+    return (text if indent is None else json_text.indent(text, indent)) + b"\n"
 
 
 def _json_first(data: bytes) -> Any:

@@ -27,7 +27,8 @@ MERGE: Final = PREFIX + "merge"
 
 Scalar = str | int | float | bool | None
 
-_WORDS: Final[dict[str, Scalar]] = {
+# Every plain scalar that is no string and no number.
+WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE"), True),
     **dict.fromkeys(("on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE"), False),
@@ -62,8 +63,8 @@ def plain(text: str) -> Scalar:
     """The value of an unquoted scalar without a tag."""
     if text and text[0] not in _FIRST:
         return text
-    if text in _WORDS:
-        return _WORDS[text]
+    if text in WORDS:
+        return WORDS[text]
     first = text[0]
     if first == "." or first in "+-0123456789":
         return _number(text)
@@ -78,7 +79,7 @@ def tagged(tag: str | None, text: str) -> Scalar:
         return _binary(text)
     if tag == STR or tag not in _RESOLVABLE:
         return text
-    if tag == TIMESTAMP and _is_timestamp(text):
+    if tag == TIMESTAMP and is_timestamp(text):
         return text
     value = plain(text)
     kind = _kind(value)
@@ -149,7 +150,8 @@ def _kind(value: Scalar) -> str:
     return FLOAT if isinstance(value, float) else STR
 
 
-def _is_timestamp(text: str) -> bool:
+def is_timestamp(text: str) -> bool:
+    """Whether Go takes the text for a point in time (and keeps it as a string all the same)."""
     match = _TIMESTAMP.fullmatch(text)
     if not match:
         return False
