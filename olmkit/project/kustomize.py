@@ -1,0 +1,525 @@
+"""The part of kustomize that operator projects use.
+
+An overlay is a folder with a kustomization file: resources, other overlays, and
+what is done to them. It is built as kustomize builds it. What lies outside of
+this part is refused with its place, never ignored: a manifest that silently
+differs from kustomize's would be worse than none.
+"""
+
+from __future__ import annotations
+
+import copy
+import posixpath
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError, Location
+from olmkit.base.documents import Document, Key
+from olmkit.kube import objects, patches
+from olmkit.kube.patches import PatchError
+from olmkit.project import kustomize_fields as fields
+from olmkit.project import kustomize_names, kustomize_replacements, kustomize_transforms
+from olmkit.project.kustomize_fields import FieldSpec, Lists
+from olmkit.project.kustomize_resources import (
+    PIPE_HINT,
+    Resource,
+    Selector,
+    refusal,
+    require_unique,
+)
+
+Reader = Callable[[str], bytes | None]
+"""The bytes of a file by its path below the root, None when there is no such file."""
+
+FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+# Deeper than any project; a chain of overlays this long is a mistake or an attack.
+_MAX_DEPTH = 50
+
+_PLAIN_KEYS = frozenset({"apiVersion", "kind", "metadata"})
+_SUPPORTED_KEYS = frozenset(
+    {
+        "resources",
+        "bases",
+        "components",
+        "configurations",
+        "namespace",
+        "namePrefix",
+        "nameSuffix",
+        "labels",
+        "commonLabels",
+        "commonAnnotations",
+        "patches",
+        "patchesStrategicMerge",
+        "patchesJson6902",
+        "replicas",
+        "images",
+        "replacements",
+        "sortOptions",
+    }
+)
+_KNOWN_KEYS = frozenset(
+    {
+        "buildMetadata",
+        "configMapGenerator",
+        "crds",
+        "generatorOptions",
+        "generators",
+        "helmChartInflationGenerator",
+        "helmCharts",
+        "helmGlobals",
+        "openapi",
+        "secretGenerator",
+        "transformers",
+        "validators",
+        "vars",
+    }
+)
+
+
+def is_overlay(read: Reader, folder: str) -> bool:
+    """Whether a folder has a kustomization file."""
+    return any(read(posixpath.join(folder, name)) is not None for name in FILE_NAMES)
+
+
+def render(
+    read: Reader, folder: str, *, shown: Callable[[str], str] = lambda path: path
+) -> tuple[Document, ...]:
+    """The objects of an overlay, in kustomize's order, with the places of their files.
+
+    `shown` gives the path that people see. Raises `InputError` for what kustomize
+    refuses too, and for its features that are not supported.
+    """
+    builder = _Builder(read=read, shown=shown)
+    built = builder.build(posixpath.normpath(folder))
+    references = (*fields.REFERENCES, *built.lists.references)
+    kustomize_names.rewrite(built.resources, _merged(references))
+    require_unique(built.resources, lambda resource: resource.document.at())
+    kept = [resource for resource in built.resources if not _is_local(resource)]
+    return tuple(resource.finished() for resource in _sorted(kept, built.order))
+
+
+def _merged(references: Sequence[fields.Reference]) -> list[fields.Reference]:
+    """References of one kind as one, so that a field is looked up once."""
+    merged: dict[tuple[str, str, str], list[FieldSpec]] = {}
+    for reference in references:
+        key = (reference.kind, reference.group, reference.version)
+        merged.setdefault(key, []).extend(reference.fields)
+    return [
+        fields.Reference(
+            kind=kind, group=group, version=version, fields=tuple(dict.fromkeys(specs))
+        )
+        for (kind, group, version), specs in merged.items()
+    ]
+
+
+def _is_local(resource: Resource) -> bool:
+    annotations = objects.annotations_of(resource.value)
+    return annotations.get("config.kubernetes.io/local-config") == "true"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Built:
+    """The resources of an overlay so far, and the field lists that its parents inherit."""
+
+    resources: list[Resource] = field(default_factory=list)
+    lists: Lists = field(default_factory=Lists)
+    order: str = "legacy"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Builder:
+    read: Reader
+    shown: Callable[[str], str]
+    stack: list[str] = field(default_factory=list)
+
+    def build(self, folder: str, asked: Location | None = None) -> _Built:
+        built = _Built()
+        self._accumulate(folder, built, asked)
+        return built
+
+    def _accumulate(self, folder: str, built: _Built, asked: Location | None) -> None:
+        if folder in self.stack or len(self.stack) > _MAX_DEPTH:
+            raise refusal(f"cycle detected: `{self.shown(folder)}` is part of itself", asked)
+        overlay = self._kustomization(folder, asked)
+        self.stack.append(folder)
+        try:
+            for keys, entry in _entries(overlay, "resources", "bases"):
+                self._add(folder, entry, built, overlay.at(*keys))
+            require_unique(built.resources, lambda resource: resource.document.at())
+            for keys, entry in _entries(overlay, "components"):
+                self._accumulate(self._folder(folder, entry), built, overlay.at(*keys))
+            for keys, entry in _entries(overlay, "configurations"):
+                document = self._file(folder, entry, overlay.at(*keys))
+                built.lists = built.lists.joined(fields.configuration(document))
+            self._transform(overlay, folder, built)
+            require_unique(built.resources, lambda resource: resource.document.at())
+        finally:
+            self.stack.pop()
+
+    def _kustomization(self, folder: str, asked: Location | None) -> Document:
+        found = [
+            (path, data)
+            for name in FILE_NAMES
+            if (data := self.read(path := posixpath.join(folder, name))) is not None
+        ]
+        if not found:
+            raise refusal(f"`{self.shown(folder)}` has no kustomization file", asked)
+        if len(found) > 1:
+            names = ", ".join(f"`{self.shown(path)}`" for path, _ in found)
+            raise refusal(f"there are several kustomization files: {names}", asked)
+        path, data = found[0]
+        document = documents.load(data, self.shown(path))
+        if document.value is None:
+            raise refusal(
+                f"{posixpath.basename(path)} is empty", Location(path=self.shown(path), line=1)
+            )
+        if not isinstance(document.value, dict):
+            raise refusal("a kustomization must be a mapping", document.at())
+        self._check_keys(document)
+        return document
+
+    def _check_keys(self, document: Document) -> None:
+        for key, value in document.value.items():
+            if key in _KNOWN_KEYS and value:
+                raise refusal(
+                    f"`{key}` of kustomize is not supported here", document.at_key(key), PIPE_HINT
+                )
+            if key not in _PLAIN_KEYS | _SUPPORTED_KEYS | _KNOWN_KEYS:
+                raise refusal(
+                    f'invalid Kustomization: json: unknown field "{key}"', document.at_key(key)
+                )
+
+    def _folder(self, folder: str, entry: Any) -> str:
+        return posixpath.normpath(posixpath.join(folder, str(entry)))
+
+    def _add(self, folder: str, entry: Any, built: _Built, at: Location) -> None:
+        if not isinstance(entry, str) or not entry:
+            raise refusal("a resource must be a path", at)
+        if "://" in entry or entry.startswith("git@") or "?ref=" in entry:
+            raise refusal(f"`{entry}` is not on this machine", at, PIPE_HINT)
+        path = self._folder(folder, entry)
+        if path.startswith(("..", "/")):
+            raise refusal(f"`{entry}` lies outside of the project", at, PIPE_HINT)
+        if is_overlay(self.read, path):
+            inner = self.build(path, at)
+            built.resources += inner.resources
+            built.lists = built.lists.joined(inner.lists)
+            return
+        for document in self._documents(folder, entry, at):
+            built.resources += _resources(document)
+
+    def _data(self, folder: str, entry: Any, at: Location) -> tuple[str, bytes]:
+        """The path and bytes of a file in or below the overlay's folder."""
+        path = self._folder(folder, entry)
+        inside = path.startswith(f"{folder}/") or folder == "."
+        data = self.read(path) if not path.startswith(("..", "/")) else None
+        if data is None:
+            raise refusal(f"there is no file or overlay `{entry}`", at)
+        if not inside:
+            raise refusal(
+                f"`{entry}` is not in or below `{self.shown(folder)}`",
+                at,
+                hint="give its folder a kustomization file, and name the folder",
+            )
+        return path, data
+
+    def _documents(self, folder: str, entry: Any, at: Location) -> Iterator[Document]:
+        path, data = self._data(folder, entry, at)
+        yield from documents.load_all(data, self.shown(path))
+
+    def _file(self, folder: str, entry: Any, at: Location) -> Document:
+        path, data = self._data(folder, entry, at)
+        return documents.load(data, self.shown(path))
+
+    # The order in which kustomize itself works.
+    def _transform(self, overlay: Document, folder: str, built: _Built) -> None:
+        self._patch(overlay, folder, built, "patchesStrategicMerge")
+        self._patch(overlay, folder, built, "patches")
+        namespace = _text(overlay, "namespace")
+        if namespace:
+            kustomize_transforms.set_namespace(built.resources, namespace, built.lists)
+        kustomize_transforms.add_affixes(
+            built.resources, _text(overlay, "namePrefix"), _text(overlay, "nameSuffix"), built.lists
+        )
+        _label(overlay, built)
+        pairs = _pairs(overlay, "commonAnnotations")
+        if pairs:
+            specs = (*fields.ANNOTATIONS, *built.lists.annotations)
+            kustomize_transforms.add_pairs(built.resources, pairs, specs)
+        self._patch(overlay, folder, built, "patchesJson6902")
+        for keys, entry in _entries(overlay, "replicas"):
+            name, count = objects.mapping(entry).get("name"), objects.mapping(entry).get("count")
+            if not isinstance(name, str) or not isinstance(count, int):
+                raise refusal("an entry of `replicas` has `name` and `count`", overlay.at(*keys))
+            kustomize_transforms.set_replicas(
+                built.resources, name, count, overlay.at(*keys), built.lists
+            )
+        for keys, entry in _entries(overlay, "images"):
+            if not objects.text(objects.mapping(entry).get("name")):
+                raise refusal("an entry of `images` needs a `name`", overlay.at(*keys))
+            kustomize_transforms.set_images(
+                built.resources, objects.mapping(entry), overlay.at(*keys), built.lists
+            )
+        for keys, entry in _entries(overlay, "replacements"):
+            self._replace(overlay, folder, built, keys, objects.mapping(entry))
+        built.order = str(objects.mapping(overlay.get("sortOptions")).get("order") or "legacy")
+
+    def _replace(
+        self,
+        overlay: Document,
+        folder: str,
+        built: _Built,
+        keys: tuple[Key, ...],
+        entry: Mapping[str, Any],
+    ) -> None:
+        if "path" not in entry:
+            kustomize_replacements.replace(built.resources, entry, overlay.at(*keys))
+            return
+        document = self._file(folder, entry["path"], overlay.at(*keys, "path"))
+        listed = document.value if isinstance(document.value, list) else [document.value]
+        for index, part in enumerate(listed):
+            at = document.at(index) if isinstance(document.value, list) else document.at()
+            kustomize_replacements.replace(built.resources, objects.mapping(part), at)
+
+    def _patch(self, overlay: Document, folder: str, built: _Built, section: str) -> None:
+        for keys, entry in _entries(overlay, section):
+            for patch in self._patches_of(overlay, folder, section, keys, entry):
+                try:
+                    _apply(built, patch)
+                except PatchError as error:
+                    raise refusal(f"the patch does not apply: {error}", patch.at) from None
+
+    def _patches_of(
+        self,
+        overlay: Document,
+        folder: str,
+        section: str,
+        keys: tuple[Key, ...],
+        entry: Any,
+    ) -> Iterator[_Patch]:
+        at = overlay.at(*keys)
+        given = objects.mapping(entry)
+        if section == "patchesStrategicMerge":
+            given = {"patch" if "\n" in str(entry) else "path": entry}
+        unknown = sorted(set(given) - {"path", "patch", "target", "options"})
+        if unknown:
+            raise refusal(
+                f"`{unknown[0]}` is no part of a patch", overlay.at_key(*keys, unknown[0])
+            )
+        if bool(given.get("path")) == bool(given.get("patch")):
+            raise refusal("a patch needs one of `path` and `patch`", at)
+        target = None
+        if given.get("target"):
+            target = Selector.parse(given["target"], overlay.at(*keys, "target"))
+        if given.get("path"):
+            place = overlay.at(*keys, "path") if isinstance(entry, dict) else at
+            loaded = list(self._documents(folder, given["path"], place))
+        else:
+            loaded = _inline(str(given["patch"]), overlay.path, at)
+        for document in loaded:
+            if document.value is None:
+                continue
+            inline = not given.get("path")
+            yield _Patch(document.value, target, at if inline else document.at())
+
+
+@dataclass(frozen=True, slots=True)
+class _Patch:
+    value: Any
+    target: Selector | None
+    at: Location
+
+
+def _inline(text: str, path: str, at: Location) -> list[Document]:
+    try:
+        return list(documents.load_all(text.encode(), path))
+    except InputError as error:
+        raise refusal(f"the patch is no YAML: {error.diagnostics[0].message}", at) from None
+
+
+def _apply(built: _Built, patch: _Patch) -> None:
+    if isinstance(patch.value, list):
+        if patch.target is None:
+            raise refusal("a JSON patch needs a `target`", patch.at)
+        for resource in built.resources:
+            if patch.target.matches(resource):
+                old = resource.now
+                resource.value = patches.json_patch(resource.value, patch.value)
+                if resource.now != old:
+                    resource.past.append(old)
+        return
+    if not isinstance(patch.value, dict):
+        raise refusal("a patch is a mapping or a list of operations", patch.at)
+    if patch.target is not None:
+        wanted = [resource for resource in built.resources if patch.target.matches(resource)]
+    else:
+        wanted = [_meant(built.resources, patch)]
+    for resource in wanted:
+        merged = patches.strategic_merge(resource.value, _without_identity(patch.value))
+        if merged is None:
+            built.resources.remove(resource)
+        else:
+            resource.value = merged
+
+
+def _meant(resources: Sequence[Resource], patch: _Patch) -> Resource:
+    api, name = objects.gvk(patch.value), objects.name(patch.value)
+    namespace = objects.namespace(patch.value)
+    if not api.kind or not name:
+        raise refusal("a patch without `target` needs `kind` and `metadata.name`", patch.at)
+    found = [
+        resource
+        for resource in resources
+        if (resource.gvk.group, resource.gvk.kind) == (api.group, api.kind)
+        and any(
+            identity.name == name and _same_namespace(identity.namespace, namespace)
+            for identity in resource.identities
+        )
+    ]
+    if len(found) != 1:
+        reason = "no resource matches" if not found else "several resources match"
+        raise refusal(
+            f"{reason} the strategic merge patch of {api.kind} `{name}`",
+            patch.at,
+            hint="correct its kind, name or namespace, or give the patch a `target`",
+        )
+    return found[0]
+
+
+def _same_namespace(first: str, second: str) -> bool:
+    return (first or "default") == (second or "default")
+
+
+def _without_identity(patch: Mapping[str, Any]) -> dict[str, Any]:
+    """A patch says which object it means, and does not rename it."""
+    result = {key: item for key, item in patch.items() if key not in ("apiVersion", "kind")}
+    if isinstance(result.get("metadata"), dict):
+        result["metadata"] = {
+            key: item
+            for key, item in result["metadata"].items()
+            if key not in ("name", "namespace")
+        }
+    return result
+
+
+def _resources(document: Document) -> Iterator[Resource]:
+    value = document.value
+    if value is None:
+        return
+    if not isinstance(value, dict):
+        raise refusal("a resource must be a mapping", document.at())
+    if not objects.kind(value):
+        raise refusal("missing kind in object", document.at(), hint="write its `kind`")
+    if objects.kind(value) == "List" and isinstance(value.get("items"), list):
+        for index, item in enumerate(value["items"]):
+            yield from _resources(document.derived(item, "items", index))
+        return
+    if not objects.name(value):
+        raise refusal(
+            f"the `{objects.kind(value)}` has no name",
+            document.at("metadata"),
+            hint="write `metadata.name`",
+        )
+    yield Resource(copy.deepcopy(value), document)
+
+
+def _label(overlay: Document, built: _Built) -> None:
+    common = _pairs(overlay, "commonLabels")
+    selecting = (fields.LABELS, *fields.TEMPLATE_LABELS, *fields.SELECTORS, *built.lists.labels)
+    if common:
+        kustomize_transforms.add_pairs(built.resources, common, selecting)
+    for keys, entry in _entries(overlay, "labels"):
+        pairs = _pairs(overlay, *keys, "pairs")
+        given = objects.mapping(entry)
+        specs: tuple[FieldSpec, ...] = (fields.LABELS,)
+        if given.get("includeSelectors"):
+            specs = selecting
+        elif given.get("includeTemplates"):
+            specs = (fields.LABELS, *fields.TEMPLATE_LABELS)
+        if given.get("fields"):
+            raise refusal(
+                "`fields` of labels is not supported here",
+                overlay.at_key(*keys, "fields"),
+                PIPE_HINT,
+            )
+        kustomize_transforms.add_pairs(built.resources, pairs, specs)
+
+
+def _entries(overlay: Document, *sections: str) -> Iterator[tuple[tuple[Key, ...], Any]]:
+    """The entries of list sections with their keys; null is an empty list."""
+    for section in sections:
+        value = overlay.get(section)
+        if value is None:
+            continue
+        if not isinstance(value, list):
+            raise refusal(f"`{section}` must be a list", overlay.at(section))
+        for index, entry in enumerate(value):
+            yield (section, index), entry
+
+
+def _text(overlay: Document, key: str) -> str:
+    value = overlay.get(key)
+    if value is not None and not isinstance(value, str):
+        raise refusal(f"`{key}` must be text", overlay.at(key))
+    return value or ""
+
+
+def _pairs(overlay: Document, *keys: Key) -> dict[str, str]:
+    value = overlay.get(*keys)
+    if value is None:
+        return {}
+    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
+        raise refusal(
+            f"`{documents.field_path(keys)}` must be a mapping of texts",
+            overlay.at(*keys),
+            hint="quote numbers and truth values",
+        )
+    return value
+
+
+_FIRST = (
+    "Namespace",
+    "ResourceQuota",
+    "StorageClass",
+    "CustomResourceDefinition",
+    "ServiceAccount",
+    "PodSecurityPolicy",
+    "Role",
+    "ClusterRole",
+    "RoleBinding",
+    "ClusterRoleBinding",
+    "ConfigMap",
+    "Secret",
+    "Endpoints",
+    "Service",
+    "LimitRange",
+    "PriorityClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Deployment",
+    "StatefulSet",
+    "CronJob",
+    "PodDisruptionBudget",
+)
+_LAST = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+
+
+def _sorted(resources: Sequence[Resource], order: str) -> list[Resource]:
+    if order == "fifo":
+        return list(resources)
+    return sorted(resources, key=_sort_key)
+
+
+def _sort_key(resource: Resource) -> tuple[int, str, str, str]:
+    api = resource.gvk
+    if api.kind in _FIRST:
+        rank = _FIRST.index(api.kind) - len(_FIRST)
+    elif api.kind in _LAST:
+        rank = _LAST.index(api.kind) + 1
+    else:
+        rank = 0
+    text = f"{api.group or '~G'}_{api.version or '~V'}_{api.kind}"
+    return (rank, text, resource.namespace or "~X", resource.name)

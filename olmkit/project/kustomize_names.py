@@ -1,0 +1,116 @@
+"""References between resources follow when names and namespaces change.
+
+A field that names another object holds the name which that object had when the
+file was written. Once all names are final, each such field is looked up among
+the earlier names and rewritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.project import kustomize_fields
+from olmkit.project.kustomize_fields import FieldSpec, Reference
+from olmkit.project.kustomize_resources import Resource, refusal
+
+
+def rewrite(resources: Sequence[Resource], references: Iterable[Reference]) -> None:
+    """Rewrite every reference in `resources`; one whose object is not there stays."""
+    for reference in references:
+        named = [resource for resource in resources if reference.means(resource.gvk)]
+        if not named:
+            continue
+        for spec in reference.fields:
+            for referrer in resources:
+                if spec.applies(referrer.gvk):
+                    _rewrite_field(referrer, spec, reference, named)
+
+
+def _rewrite_field(
+    referrer: Resource, spec: FieldSpec, reference: Reference, named: Sequence[Resource]
+) -> None:
+    if spec.path.endswith("roleRef/name") and not _means_role(referrer, reference):
+        return
+
+    def change(value: Any) -> Any:
+        if isinstance(value, str):
+            found = _by_name(value, referrer, reference, named)
+            return found.name if found else None
+        if isinstance(value, list):
+            for item in value:
+                _change_mapping(item, referrer, reference, named)
+        else:
+            _change_mapping(value, referrer, reference, named)
+        return None
+
+    kustomize_fields.update(referrer.value, spec, change)
+
+
+def _means_role(referrer: Resource, reference: Reference) -> bool:
+    role = objects.mapping(referrer.value.get("roleRef"))
+    return role.get("kind") == reference.kind and role.get("apiGroup") == reference.group
+
+
+def _by_name(
+    name: str, referrer: Resource, reference: Reference, named: Sequence[Resource]
+) -> Resource | None:
+    candidates = [
+        resource
+        for resource in named
+        if _had(resource, name)
+        and (
+            not referrer.is_namespaced
+            or not resource.is_namespaced
+            or reference.kind == "ServiceAccount"
+            or resource.namespace == referrer.namespace
+        )
+    ]
+    return _only(candidates, referrer, name)
+
+
+def _change_mapping(
+    value: Any, referrer: Resource, reference: Reference, named: Sequence[Resource]
+) -> None:
+    """A reference with name and namespace, as subjects and webhooks have it."""
+    if not isinstance(value, dict) or value.get("kind", reference.kind) != reference.kind:
+        return
+    name, namespace = objects.text(value.get("name")), objects.text(value.get("namespace"))
+    candidates = [resource for resource in named if _had(resource, name)]
+    if namespace:
+        exact = [item for item in candidates if item.original.namespace == namespace]
+        candidates = exact or [item for item in candidates if item.namespace == namespace]
+    found = _only(candidates, referrer, name)
+    if found is None:
+        return
+    value["name"] = found.name
+    if found.namespace and found.is_namespaced:
+        value["namespace"] = found.namespace
+
+
+def _had(resource: Resource, name: str) -> bool:
+    return any(identity.name == name for identity in resource.identities)
+
+
+def _only(candidates: Sequence[Resource], referrer: Resource, name: str) -> Resource | None:
+    if len(candidates) > 1:
+        near = [
+            item
+            for item in candidates
+            if item.prefixes == referrer.prefixes and item.suffixes == referrer.suffixes
+        ]
+        candidates = near or candidates
+    if len(candidates) > 1:
+        near = [item for item in candidates if item.namespace == referrer.namespace]
+        candidates = near or candidates
+    if not candidates:
+        return None
+    if len({item.now for item in candidates}) > 1:
+        others = ", ".join(f"{item} ({item.document.at()})" for item in candidates)
+        raise refusal(
+            f"`{name}` in {referrer} may mean several objects: {others}",
+            referrer.document.at(),
+            hint="give them different names",
+        )
+    return candidates[0]
