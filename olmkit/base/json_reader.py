@@ -22,8 +22,10 @@ MAX_DEPTH: Final = 500
 _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _TEXT_SPACE: Final = re.compile(r"[ \t\r\n]*")
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
-_BIG: Final = re.compile(rb"[0-9]{16}")
-_MINUS_ZERO: Final = re.compile(rb"-0(?![0-9.eE])")
+_BIG: Final = re.compile(rb"(?:[:\[,\s]|\A)-?[0-9]{16}")
+_MINUS_ZERO: Final = re.compile(rb"(?:[:\[,\s]|\A)-0(?![0-9.eE])")
+# Every digit becomes a zero, so that a long number is found by a plain search.
+_DIGITS: Final = bytes(48 if 48 <= byte <= 57 else 46 for byte in range(256))
 
 
 class JsonError(Exception):
@@ -38,13 +40,17 @@ class JsonError(Exception):
 
 def read(data: bytes) -> Any:
     """The only value of a text; integers of up to 64 bits stay exact."""
-    return _read(data, _exact if _BIG.search(data) else None)
+    return _read(data, _exact if _has_big(data) else None)
 
 
 def read_doubles(data: bytes) -> Any:
     """The only value of a text, each number having passed through a double."""
-    odd = _BIG.search(data) or _MINUS_ZERO.search(data)
+    odd = _has_big(data) or (b"-0" in data and _MINUS_ZERO.search(data))
     return _read(data, _doubles if odd else None)
+
+
+def _has_big(data: bytes) -> bool:
+    return b"0" * 16 in data.translate(_DIGITS) and _BIG.search(data) is not None
 
 
 def skip_space(data: bytes, start: int) -> int:
