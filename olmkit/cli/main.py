@@ -36,6 +36,10 @@ GROUPS: Mapping[str, str] = {
 }
 
 COMMANDS: Mapping[str, Entry] = {
+    "bundle generate": Entry(
+        "olmkit.cli.bundle_generate:generate",
+        "Write the bundle of a project from its manifests and base CSV.",
+    ),
     "completion": Entry(
         "olmkit.cli.completion:completion", "Print the completion script of a shell."
     ),
