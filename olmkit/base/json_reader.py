@@ -23,7 +23,8 @@ _SPACE: Final = re.compile(rb"[ \t\r\n]*")
 _TEXT_SPACE: Final = re.compile(r"[ \t\r\n]*")
 _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 _BIG: Final = re.compile(rb"(?:[:\[,\s]|\A)-?[0-9]{16}")
-_MINUS_ZERO: Final = re.compile(rb"(?:[:\[,\s]|\A)-0(?![0-9.eE])")
+# Looking back comes after the literal, by which the search is quick.
+_MINUS_ZERO: Final = re.compile(rb"-0(?<=[:\[,\s]-0)(?![0-9.eE])")
 # Every digit becomes a zero, so that a long number is found by a plain search.
 _DIGITS: Final = bytes(48 if 48 <= byte <= 57 else 46 for byte in range(256))
 
@@ -45,7 +46,7 @@ def read(data: bytes) -> Any:
 
 def read_doubles(data: bytes) -> Any:
     """The only value of a text, each number having passed through a double."""
-    odd = _has_big(data) or (b"-0" in data and _MINUS_ZERO.search(data))
+    odd = _has_big(data) or _MINUS_ZERO.search(data) or data.startswith(b"-0")
     return _read(data, _doubles if odd else None)
 
 

@@ -1,0 +1,97 @@
+"""A catalog as the registry API serves it: an index, and pieces of messages.
+
+The index is small and lives in memory: names, edges, APIs, and where the pieces
+of each bundle's message lie. The pieces are large and lie wherever the reader
+keeps them. Messages of protocol buffers are concatenations, so what a bundle is
+in every channel is stored once, and a channel's own fields are added when asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+API = tuple[str, str, str]
+"""Group, version and kind."""
+
+Read = Callable[[int, int], bytes]
+"""`length` bytes from `offset` of the pieces."""
+
+FORMAT: Final = 1
+"""Changes whenever the index, the pieces or the meaning of either changes."""
+
+
+# Structs and not dataclasses: thousands are decoded at start, as arrays and without the
+# bookkeeping of the garbage collector.
+class BundleRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Where the pieces of one bundle lie, and what is asked of it without reading them.
+
+    The pieces stand one after the other from `offset`: `brief` bytes of small fields,
+    `objects` bytes of inlined manifests, and up to `length` the CSV's text where it is none of
+    those. The CSV's text is the `csv_length` bytes from `offset + csv_start`.
+    """
+
+    name: str
+    has_image: bool
+    provided: tuple[API, ...]
+    offset: int
+    brief: int
+    objects: int
+    length: int
+    csv_start: int
+    csv_length: int
+
+
+class EntryRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One bundle in one channel; `bundle` counts the bundles of the package."""
+
+    bundle: int
+    replaces: str
+    skips: tuple[str, ...]
+    skip_range: str
+
+
+class ChannelRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One channel; entries by bundle name."""
+
+    name: str
+    head: str
+    deprecation: str | None
+    entries: tuple[EntryRecord, ...]
+
+
+class PackageRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One package; channels by name."""
+
+    name: str
+    default_channel: str
+    deprecation: str | None
+    bundles: tuple[BundleRecord, ...]
+    channels: tuple[ChannelRecord, ...]
+
+
+class CustomRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """Where one blob of a schema that is not OLM's own lies, as a `Struct` message."""
+
+    schema: str
+    package: str
+    offset: int
+    length: int
+
+
+class Index(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A whole catalog; packages by name."""
+
+    packages: tuple[PackageRecord, ...]
+    customs: tuple[CustomRecord, ...]
+
+
+def encode(index: Index) -> bytes:
+    return msgspec.msgpack.encode(index)
+
+
+def decode(data: bytes) -> Index:
+    """The index of `encode`; `ValueError` when `data` is none."""
+    return msgspec.msgpack.decode(data, type=Index)

@@ -1,0 +1,91 @@
+"""A client of `api.Registry`: asks a served catalog, ours or another program's.
+
+Messages are built from the descriptors in `services.binpb`, in a pool of our
+own, so that nothing clashes with what else is loaded, and any supported
+protobuf release works.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from types import TracebackType
+from typing import Any
+
+import grpc
+from google.protobuf import descriptor_pb2, descriptor_pool, json_format, message_factory
+
+# A bundle with large inlined objects exceeds the default of 4 MiB.
+_MAX_MESSAGE = 256 * 1024 * 1024
+
+
+@functools.cache
+def _pool() -> descriptor_pool.DescriptorPool:
+    data = resources.files("olmkit.edges").joinpath("services.binpb").read_bytes()
+    pool = descriptor_pool.DescriptorPool()
+    for file in descriptor_pb2.FileDescriptorSet.FromString(data).file:
+        pool.Add(file)
+    return pool
+
+
+class CatalogClient:
+    """One connection to a served catalog."""
+
+    def __init__(self, address: str, *, timeout: float = 60) -> None:
+        self._channel = grpc.insecure_channel(
+            address, options=[("grpc.max_receive_message_length", _MAX_MESSAGE)]
+        )
+        self._timeout = timeout
+
+    def __enter__(self) -> CatalogClient:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._channel.close()
+
+    def ask(
+        self,
+        rpc: str,
+        request: dict[str, Any] | None = None,
+        *,
+        service: str = "api.Registry",
+        metadata: tuple[tuple[str, str], ...] = (),
+    ) -> Any:
+        """The answer as protobuf JSON with the fields' own names; a list for a stream.
+
+        Raises `grpc.RpcError` when the server refuses.
+        """
+        method = _pool().FindServiceByName(service).methods_by_name[rpc]
+        encoder = message_factory.GetMessageClass(method.input_type)
+        decoder = message_factory.GetMessageClass(method.output_type)
+        call = (
+            self._channel.unary_stream if method.server_streaming else self._channel.unary_unary
+        )(
+            f"/{service}/{rpc}",
+            request_serializer=encoder.SerializeToString,
+            response_deserializer=decoder.FromString,
+        )
+        message = json_format.ParseDict(request or {}, encoder())
+        answer = call(message, timeout=self._timeout, metadata=metadata, wait_for_ready=True)
+        if method.server_streaming:
+            return [_plain(item) for item in answer]
+        return _plain(answer)
+
+    def health(self, service: str = "") -> str:
+        """`SERVING`, `NOT_SERVING` or `UNKNOWN`."""
+        answer = self.ask("Check", {"service": service}, service="grpc.health.v1.Health")
+        status: str = answer.get("status", "UNKNOWN")
+        return status
+
+
+def _plain(message: Any) -> dict[str, Any]:
+    value: dict[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    return value
