@@ -1,0 +1,41 @@
+"""What rendering has to say about a bundle.
+
+These are no rules, since they judge not what lies there but what a catalog
+would make of it: a part that is left out is a warning, a bundle that no catalog
+can hold is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+
+
+class Kind(NamedTuple):
+    """A finding's name and weight."""
+
+    name: str
+    severity: Severity
+
+
+KINDS: Mapping[str, Kind] = {
+    "FBC900": Kind("unrenderable-bundle", Severity.ERROR),
+    "FBC901": Kind("file-left-out", Severity.WARNING),
+    "FBC902": Kind("second-csv", Severity.WARNING),
+    "FBC903": Kind("missing-owned-crd", Severity.ERROR),
+    "FBC904": Kind("wrong-type", Severity.ERROR),
+    "FBC905": Kind("unreadable-properties", Severity.WARNING),
+    "FBC906": Kind("unreadable-property", Severity.ERROR),
+}
+
+
+def found(code: str, message: str, *, at: Location | None = None, hint: str = "") -> Diagnostic:
+    name, severity = KINDS[code]
+    return Diagnostic(rule=code, name=name, severity=severity, message=message, at=at, hint=hint)
+
+
+def refusal(faults: Sequence[Diagnostic], notes: Sequence[Diagnostic] = ()) -> InputError:
+    """The error for a bundle that cannot be rendered, with what was noticed on the way."""
+    return InputError(faults[0].message, faults[0].hint, (*notes, *faults))
