@@ -37,6 +37,7 @@ KINDS: Mapping[str, Kind] = {
     "PRJ114": Kind("sample-without-api", Severity.WARNING),
     "PRJ115": Kind("unknown-service-account", Severity.WARNING),
     "PRJ116": Kind("no-deployment", Severity.WARNING),
+    "PRJ117": Kind("changed-stale-file", Severity.WARNING),
 }
 
 

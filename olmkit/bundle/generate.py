@@ -9,14 +9,14 @@ same input gives the same bytes.
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from olmkit.base import names
-from olmkit.base.diagnostics import ConfigurationError, Diagnostic, Location
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Location
 from olmkit.base.documents import Document
+from olmkit.base.versions import Version
 from olmkit.bundle import base_csv, collect, findings, images, rbac, serialise, webhooks
 from olmkit.bundle.collect import Collection
 from olmkit.bundle.kinds import REPLACED_BY_OLM, SUPPORTED
@@ -31,10 +31,16 @@ CREATED_AT = "createdAt"
 EXAMPLES = "alm-examples"
 SCORECARD_FILE = "tests/scorecard/config.yaml"
 
-_SEMVER = re.compile(
-    r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)"
-    r"(-(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)(\.(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*))*)?",
-    re.ASCII,
+_BASE, _DEFAULT = "base CSV", "default"
+# What the base may say of these is replaced, or is told of in parts.
+_COMPUTED = frozenset(
+    {
+        ("metadata", "annotations"),
+        ("spec", "customresourcedefinitions"),
+        ("spec", "install"),
+        ("spec", "relatedImages"),
+        ("spec", "webhookdefinitions"),
+    }
 )
 
 
@@ -115,14 +121,24 @@ def generate(
 
 def check_version(version: str) -> None:
     """Raise `ConfigurationError` unless `version` is empty or a version that a bundle can have."""
-    if not version or _SEMVER.fullmatch(version):
+    if not version:
         return
     hint = "a version is MAJOR.MINOR.PATCH with an optional `-pre.release`, such as `1.2.3-rc.1`"
-    if _SEMVER.fullmatch(version.partition("+")[0]):
-        hint = "take away the build part after `+`: it cannot be part of an object's name"
-    elif _SEMVER.fullmatch(version.removeprefix("v")):
-        hint = f"say `--version {version.removeprefix('v')}`"
-    raise ConfigurationError(f"`{version}` is not a valid semantic version", hint=hint)
+    try:
+        parsed = Version.parse(version)
+    except InputError as error:
+        if version.startswith("v"):
+            hint = f"say `--version {version.removeprefix('v')}`"
+        reason = error.message.partition(": ")[2] or error.message
+        raise ConfigurationError(
+            f"{version} is not a valid semantic version: {reason}", hint=hint
+        ) from None
+    if parsed.build:
+        raise ConfigurationError(
+            f"{version} is not a version that a bundle can have: a build part after `+` cannot "
+            "be part of an object's name",
+            hint=f"say `--version {parsed.without_build}`",
+        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -152,8 +168,24 @@ class _Maker:
         self.notes.append(findings.found(code, message, **more))
 
     def _from(self, path: str, source: str, resource: Resource | None = None) -> None:
+        """A field comes from here, and not from the base; several objects may make one field."""
         at = resource.at() if resource is not None else None
+        self.origins = [
+            origin
+            for origin in self.origins
+            if origin.field != path or origin.source not in (_BASE, _DEFAULT)
+        ]
         self.origins.append(Origin(field=path, source=source, at=at))
+
+    def _from_base(self, base: ClusterServiceVersion) -> None:
+        keys: list[tuple[str, ...]] = [("metadata", key) for key in base.metadata]
+        keys += [("metadata", "annotations", key) for key in base.annotations]
+        keys += [("spec", key) for key in base.spec]
+        for path in keys:
+            if path not in _COMPUTED:
+                self.origins.append(
+                    Origin(field=".".join(path), source=_BASE, at=base.at_key(*path))
+                )
 
     def _start(self, base: ClusterServiceVersion | None) -> Manifest:
         if base is None:
@@ -171,16 +203,11 @@ class _Maker:
                     hint="say `--version`",
                 )
             csv = base_csv.default(package)
-            self.origins.extend(
-                Origin(field=f"spec.{key}", source="default") for key in csv["spec"]
-            )
+            self.origins.extend(Origin(field=f"spec.{key}", source=_DEFAULT) for key in csv["spec"])
             return csv
         csv = copy.deepcopy(serialise.checked(base, "ClusterServiceVersion"))
         csv["kind"], csv["apiVersion"] = base.kind, base.api_version
-        for section in ("metadata", "spec"):
-            for key in objects.mapping(base.value.get(section)):
-                at = base.at_key(section, key)
-                self.origins.append(Origin(field=f"{section}.{key}", source="base CSV", at=at))
+        self._from_base(base)
         return dict(csv)
 
     def _identify(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
@@ -214,6 +241,7 @@ class _Maker:
         for given in by_hand:
             if all(given.get("image") != entry["image"] for entry in entries):
                 entries.append(dict(given))
+                self._from("spec.relatedImages", f"{_BASE}: {given.get('image')}", base)
         csv["spec"]["relatedImages"] = entries
 
     def _install(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
@@ -302,7 +330,7 @@ class _Maker:
                 key = (crd.name, version, crd.defined_kind)
                 self._from(
                     f"spec.customresourcedefinitions.owned {crd.defined_kind} {version}",
-                    "base CSV" if key in described else collect.subject(crd),
+                    _BASE if key in described else collect.subject(crd),
                     crd,
                 )
                 bare = {"name": crd.name, "version": version, "kind": crd.defined_kind}

@@ -38,7 +38,9 @@ def read(tree: Tree, root: str = "") -> Bundle:
     reader = _Reader(tree, root)
     annotations_path, annotations_document = _find_annotations(tree, reader.load)
     annotations = read_annotations(annotations_document)
-    manifests_dir = _directory(annotations.get(model.MANIFESTS)) or DEFAULT_MANIFESTS
+    manifests_dir = directory(annotations.get(model.MANIFESTS, "")) or DEFAULT_MANIFESTS
+    if annotations.get(model.MANIFESTS, "").strip("/") == ".":
+        manifests_dir = ""
     metadata_dir = (
         annotations_path.rpartition("/")[0] if annotations_path is not None else DEFAULT_METADATA
     )
@@ -80,7 +82,7 @@ def read_annotations(document: Document | None) -> dict[str, str]:
         return {}
     return {
         str(key): model.text(value)
-        for key, value in model.mapping(_annotations_of(document)).items()
+        for key, value in model.mapping(annotations_value(document)).items()
         if not isinstance(value, Mapping | list)
     }
 
@@ -115,7 +117,7 @@ def _find_annotations(
         document = load(usual)
         if document is None:
             return usual, None
-        if model.mapping(_annotations_of(document)):
+        if model.mapping(annotations_value(document)):
             return usual, document
         first = (usual, document)
     for path, file in tree.items():
@@ -125,30 +127,46 @@ def _find_annotations(
             document = documents.load(file.data, path)
         except InputError:
             continue
-        if model.mapping(_annotations_of(document)):
+        if model.mapping(annotations_value(document)):
             return path, load(path)
     return first or (None, None)
 
 
-def _annotations_of(document: Document) -> Any:
+def annotations_value(document: Document | None) -> Any:
+    """What stands under `annotations`, found without regard to case."""
     found = None
-    for key, value in model.mapping(document.value).items():
+    for key, value in model.mapping(document.value if document else None).items():
         if key.lower() == "annotations":
             found = value
     return found
 
 
-def _directory(value: str | None) -> str:
-    """The directory that an annotation names, relative to the bundle; empty when it leaves it."""
+def directory(value: str) -> str | None:
+    """The directory that an annotation names, relative to the bundle; `None` when it leaves it."""
     parts: list[str] = []
-    for part in (value or "").split("/"):
+    for part in value.split("/"):
         if part == ".." and not parts:
-            return ""
+            return None
         if part == "..":
             parts.pop()
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts)
+
+
+def extra_documents(bundle: Bundle, document: Document) -> tuple[Document, ...]:
+    """The documents of a file after the first, which nothing reads."""
+    data = bundle.data(document)
+    if b"\n---" not in data:
+        return ()
+    try:
+        return tuple(
+            other
+            for other in documents.load_all(data, document.path)
+            if other.index > 0 and other.value is not None
+        )
+    except InputError:
+        return ()
 
 
 def _files_in(tree: Tree, directory: str) -> Iterator[str]:

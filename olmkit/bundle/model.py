@@ -8,15 +8,15 @@ needs a sound bundle asks the rules first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document, Key
 from olmkit.base.tree import Tree
 from olmkit.kube import typed
-from olmkit.kube.objects import GVK
+from olmkit.kube.objects import GVK as GVK
 from olmkit.kube.typed import Difference
 
 ANNOTATION_PREFIX = "operators.operatorframework.io."
@@ -353,6 +353,13 @@ class Bundle:
     properties: tuple[Property, ...]
     metadata: tuple[Document, ...]
     unreadable: tuple[Unreadable, ...]
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def once(self, what: str, work: Callable[[Bundle], Any]) -> Any:
+        """What `work` makes of the bundle, made once however many rules ask for it."""
+        if what not in self.memo:
+            self.memo[what] = work(self)
+        return self.memo[what]
 
     @property
     def csv(self) -> ClusterServiceVersion | None:
@@ -371,6 +378,14 @@ class Bundle:
     @property
     def default_channel(self) -> str:
         return self.annotations.get(DEFAULT_CHANNEL, "")
+
+    def relative(self, document: Document) -> str:
+        """The path of a document inside the bundle."""
+        return document.path.removeprefix(join(self.root, "") if self.root else "").lstrip("/")
+
+    def data(self, document: Document) -> bytes:
+        """The bytes of the file that a document is in."""
+        return self.tree.data(self.relative(document))
 
     def place(self, path: str = "") -> Location:
         """A file of the bundle, or the bundle itself, as a place."""

@@ -1,0 +1,351 @@
+"""Bundle generate: a project's manifests become its bundle folder.
+
+Reads the input through the disk edge, lets the middle decide, compares with
+what lies there, and writes. Everything that can fail has failed before the
+first file is written.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from olmkit import __version__
+from olmkit.base import documents
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
+from olmkit.base.documents import Document
+from olmkit.base.tree import Change, Changes, Tree, diff
+from olmkit.bundle import findings, layout, metadata, model, record
+from olmkit.bundle import generate as generator
+from olmkit.bundle.generate import Generated, Origin, Wish
+from olmkit.edges import disk
+from olmkit.project import kustomize
+
+STDIN = "-"
+BUILDER = f"olmkit-v{__version__}"
+
+# A stream of manifests; larger ones are no operator's.
+MAX_INPUT_SIZE = 64 * 1024 * 1024
+_CONFIG = "config/manifests"
+_CONTAINERFILE = "bundle.Dockerfile"
+_DEFAULT_CHANNELS = "alpha"
+_YAML = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateOptions:
+    """What `bundle generate` is asked; empty values mean "as the project says".
+
+    `inputs` are files, folders or `-` for `stdin`. `created_at` is the time to
+    write when something has changed, in RFC 3339.
+    """
+
+    inputs: tuple[str, ...] = ()
+    stdin: bytes | None = None
+    version: str = ""
+    channels: str = ""
+    default_channel: str = ""
+    package: str = ""
+    extra_service_accounts: tuple[str, ...] = ()
+    output: str = "bundle"
+    created_at: str = ""
+    builder: str = BUILDER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateResult:
+    """What was written, or would be; paths are as the user names them."""
+
+    package: str
+    version: str
+    output: str
+    changes: Changes
+    diagnostics: tuple[Diagnostic, ...] = ()
+    origins: tuple[Origin, ...] = field(default=(), repr=False)
+
+
+def generate(project: Path, options: GenerateOptions, *, dry_run: bool = False) -> GenerateResult:
+    """Write the bundle of a project; with `dry_run`, only say what would change.
+
+    Raises `InputError` for material that allows no bundle, `ConfigurationError`
+    when it is asked wrongly; then nothing is written.
+    """
+    facts = _facts(project)
+    package = options.package or facts.name
+    if not package:
+        raise ConfigurationError(
+            "the bundle's package has no name: there is no `PROJECT` file here",
+            hint="say `--package`, or run it in the project's folder (`-C`)",
+        )
+    generator.check_version(options.version)
+    _check_channels(options.channels, options.default_channel)
+    output = project / options.output
+    found = disk.read_tree(output) if output.exists() else Tree()
+    result = generator.generate(
+        Wish(
+            package=package,
+            builder=options.builder,
+            project_layout=facts.layout,
+            version=options.version,
+            extra_service_accounts=options.extra_service_accounts,
+            created_at=options.created_at,
+        ),
+        _inputs(project, options),
+        stored_base=_stored_base(project, package),
+        previous=_previous(found, package),
+    )
+    written = _Written.make(project, options, package, facts.layout, result, found)
+    if not dry_run:
+        for root, changes in written.parts:
+            disk.apply(root, changes)
+    return GenerateResult(
+        package=package,
+        version=str(result.csv["spec"].get("version", "")),
+        output=str(output),
+        changes=_shown(written.parts),
+        diagnostics=(*result.findings, *written.notes),
+        origins=result.origins,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    name: str = ""
+    layout: str = "unknown"
+
+
+def _facts(project: Path) -> _Facts:
+    path = project / "PROJECT"
+    if not path.is_file():
+        return _Facts()
+    document = documents.load(disk.read_file(path), str(path))
+    listed = document.get("layout")
+    plugins = listed if isinstance(listed, list) else [listed]
+    return _Facts(
+        name=model.text(document.get("projectName")),
+        layout=",".join(text for text in map(model.text, plugins) if text) or "unknown",
+    )
+
+
+def _check_channels(channels: str, default: str) -> None:
+    names = channels.split(",") if channels else []
+    for name in (*names, *([default] if default else [])):
+        if not name or name != name.strip() or any(char.isspace() for char in name):
+            raise ConfigurationError(
+                f"`{name or channels}` is no name of a channel",
+                hint="separate channels by commas only, such as `--channels stable,fast`",
+            )
+    if default and names and default not in names:
+        raise ConfigurationError(
+            f"the default channel `{default}` is not among the channels `{channels}`",
+            hint="add it to `--channels`, or choose one of them",
+        )
+
+
+def _inputs(project: Path, options: GenerateOptions) -> Iterator[Document]:
+    if not options.inputs:
+        folder = project / _CONFIG
+        if not kustomize.is_overlay(_reader(project), _CONFIG):
+            raise ConfigurationError(
+                f"there is nothing to generate a bundle from: `{folder}` has no kustomization",
+                hint="name manifests with `--input`, or pipe them into `--input -`",
+            )
+        yield from _rendered(project, _CONFIG)
+        return
+    loaded: list[Document] = []
+    errors: list[InputError] = []
+    for name in options.inputs:
+        try:
+            loaded.extend(_load(project, name, options.stdin))
+        except InputError as error:
+            errors.append(error)
+    if errors:
+        raise _joined(errors)
+    if all(document.value is None for document in loaded):
+        named = ", ".join(f"`{name}`" for name in options.inputs)
+        raise findings.refusal(
+            f"there is no Kubernetes object in {named}",
+            hint="pipe what `kustomize build config/manifests` prints into `--input -`",
+        )
+    yield from loaded
+
+
+def _load(project: Path, name: str, stdin: bytes | None) -> Iterator[Document]:
+    if name == STDIN:
+        yield from documents.load_all(stdin or b"", "<stdin>")
+        return
+    path = project / name
+    if not path.is_dir():
+        yield from documents.load_all(disk.read_file(path, limit=MAX_INPUT_SIZE), str(path))
+        return
+    relative = _inside(project, path)
+    if relative is not None and kustomize.is_overlay(_reader(project), relative):
+        yield from _rendered(project, relative)
+        return
+    tree = disk.read_tree(path, file_limit=MAX_INPUT_SIZE, total_limit=4 * MAX_INPUT_SIZE)
+    errors: list[InputError] = []
+    for inner, file in tree.items():
+        shown = str(path / inner)
+        try:
+            yield from list(documents.load_all(file.data, shown))
+        except InputError as error:
+            # A folder may hold a readme; only what calls itself YAML or JSON must be some.
+            if inner.endswith(_YAML):
+                errors.append(error)
+    if errors:
+        raise _joined(errors)
+
+
+def _rendered(project: Path, folder: str) -> Iterator[Document]:
+    return iter(kustomize.render(_reader(project), folder, shown=lambda path: str(project / path)))
+
+
+def _reader(project: Path) -> kustomize.Reader:
+    root = project.resolve()
+
+    def read(path: str) -> bytes | None:
+        file = project / path
+        if not file.is_file():
+            return None
+        if not file.resolve().is_relative_to(root):
+            raise InputError(f"`{file}` is a link that leaves `{project}`")
+        return disk.read_file(file, limit=MAX_INPUT_SIZE)
+
+    return read
+
+
+def _inside(project: Path, path: Path) -> str | None:
+    """`path` relative to the project, `None` when it lies elsewhere."""
+    try:
+        return path.resolve().relative_to(project.resolve()).as_posix()
+    except ValueError:
+        return None
+
+
+def _joined(errors: Sequence[InputError]) -> InputError:
+    if len(errors) == 1:
+        return errors[0]
+    return InputError(
+        f"{errors[0].message} (and {len(errors) - 1} more)",
+        hint=errors[0].hint,
+        diagnostics=tuple(found for error in errors for found in error.diagnostics),
+    )
+
+
+def _stored_base(project: Path, package: str) -> Document | None:
+    path = project / _CONFIG / "bases" / f"{package}.clusterserviceversion.yaml"
+    if not path.is_file():
+        return None
+    return documents.load(disk.read_file(path), str(path))
+
+
+def _previous(found: Tree, package: str) -> Mapping[str, Any]:
+    """The CSV that an earlier run left; nothing when it cannot be read."""
+    path = f"manifests/{package.lower()}.clusterserviceversion.yaml"
+    if path not in found:
+        return {}
+    try:
+        value = documents.load(found.data(path), path).value
+    except InputError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Written:
+    """What changes below which folder, and what is to be said about it."""
+
+    parts: tuple[tuple[Path, Changes], ...]
+    notes: tuple[Diagnostic, ...]
+
+    @classmethod
+    def make(
+        cls,
+        project: Path,
+        options: GenerateOptions,
+        package: str,
+        project_layout: str,
+        result: Generated,
+        found: Tree,
+    ) -> _Written:
+        output = project / options.output
+        files = result.files()
+        annotations_path = f"{layout.DEFAULT_METADATA}/{layout.ANNOTATIONS_FILE}"
+        old = _old_annotations(found, annotations_path, output)
+        values = metadata.annotation_values(
+            package=package,
+            channels=options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS,
+            default_channel=_default_channel(options, old),
+            builder=options.builder,
+            project_layout=project_layout,
+            has_scorecard=result.scorecard is not None or generator.SCORECARD_FILE in found,
+            others=old,
+        )
+        files[annotations_path] = metadata.annotations_file(values)
+        folder, directory = _containerfile_place(project, options.output)
+        path = folder / _CONTAINERFILE
+        existing = Tree({_CONTAINERFILE: disk.read_file(path)}) if path.exists() else Tree()
+        containerfile = Tree(
+            {
+                _CONTAINERFILE: metadata.containerfile(
+                    values, directory, existing.data(_CONTAINERFILE) if existing else None
+                )
+            }
+        )
+        untouched, changed = record.stale(found, files)
+        files[record.FILE] = record.text(files)
+        return cls(
+            parts=(
+                (output, diff(Tree(files), found, stale=untouched)),
+                (folder, diff(containerfile, existing)),
+            ),
+            notes=tuple(
+                findings.found(
+                    "PRJ117",
+                    f"`{output / name}` is no longer generated, but stays, "
+                    "since it was changed by hand",
+                    hint="remove it if the bundle does not need it",
+                )
+                for name in sorted(changed)
+            ),
+        )
+
+
+def _old_annotations(found: Tree, path: str, output: Path) -> Mapping[str, str]:
+    if path not in found:
+        return {}
+    document = documents.load(found.data(path), str(output / path))
+    return layout.read_annotations(document)
+
+
+def _default_channel(options: GenerateOptions, old: Mapping[str, str]) -> str:
+    """The wished one; else the one that lies there, as long as its channel stays."""
+    if options.default_channel:
+        return options.default_channel
+    default = old.get(model.DEFAULT_CHANNEL, "")
+    channels = options.channels or old.get(model.CHANNELS, "")
+    return default if default in channels.split(",") else ""
+
+
+def _containerfile_place(project: Path, output: str) -> tuple[Path, str]:
+    """The folder of the Containerfile, from where images are built, and the bundle seen from it.
+
+    An image is built from below one folder, so a bundle outside of the project
+    has its Containerfile with it.
+    """
+    normal = posixpath.normpath(output)
+    if normal.startswith(("..", "/")) or normal == ".":
+        return project / output, ""
+    return project, normal
+
+
+def _shown(parts: Sequence[tuple[Path, Changes]]) -> Changes:
+    changes = [
+        Change(change.kind, str(root / change.path), change.wanted, change.found)
+        for root, part in parts
+        for change in part
+    ]
+    return Changes(tuple(sorted(changes, key=lambda change: change.path)))
