@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -41,6 +41,7 @@ _LOG = logging.getLogger(__name__)
 
 _PAGE = 500
 _QUICK = 1.0  # a watch that ends sooner, without an event, is an error
+BREATH = 200  # objects after which others may run: a few milliseconds
 _MISSING_KIND = 10.0  # how often a kind without CRD is looked for
 
 Transform = Callable[[bytes], bytes]
@@ -50,14 +51,14 @@ Transform = Callable[[bytes], bytes]
 class Sink(Protocol):
     """What a reflector feeds."""
 
-    def replace(self, snapshots: Iterable[Snapshot]) -> None:
-        """These are all the objects."""
+    async def replace(self, snapshots: Sequence[Snapshot]) -> None:
+        """All the objects there are; may let others run in between."""
 
     def upsert(self, snapshot: Snapshot) -> None:
-        """This object is there, in this state."""
+        """An object is there, in this state."""
 
     def remove(self, snapshot: Snapshot) -> None:
-        """This object is gone; this was its last state."""
+        """An object is gone; its last state."""
 
 
 class Backoff:
@@ -169,7 +170,7 @@ class Reflector:
                 snapshots, version = await self._pages(resource, self._version, None)
         except (Gone, TooLargeResourceVersion):
             snapshots, version = await self._pages(resource, "", _PAGE)
-        self._sink.replace(snapshots)
+        await self._sink.replace(snapshots)
         self._version = version
         self._reached()
         self.synced.set()
@@ -190,7 +191,9 @@ class Reflector:
                 continue_token=token,
                 metadata_only=self._metadata_only,
             )
-            for raw in page.items:
+            for number, raw in enumerate(page.items, 1):
+                if number % BREATH == 0:
+                    await asyncio.sleep(0)
                 try:
                     snapshots.append(self._snapshot(raw, resource))
                 except msgspec.MsgspecError as error:

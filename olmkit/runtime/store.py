@@ -77,16 +77,10 @@ class Store:
         self._unindex(key, old)
         return DeleteEvent(snapshot)
 
-    def replace(self, snapshots: Iterable[Snapshot], *, initial: bool = False) -> list[Event]:
-        """Make the store hold exactly `snapshots`; what that changed, deletions first."""
-        wanted = {snapshot.key: snapshot for snapshot in snapshots}
-        events: list[Event] = []
-        for key in [key for key in self._items if key not in wanted]:
-            old = self._items.pop(key)
-            self._unindex(key, old)
-            events.append(DeleteEvent(old, state_unknown=True))
-        events += [self.upsert(snapshot, initial=initial) for snapshot in wanted.values()]
-        return events
+    def remove_unseen(self, snapshot: Snapshot) -> Event | None:
+        """Take out what a list no longer had; its last state is not known."""
+        event = self.remove(snapshot)
+        return None if event is None else DeleteEvent(snapshot, state_unknown=True)
 
     def _index(self, key: Request, snapshot: Snapshot) -> None:
         if key.namespace:

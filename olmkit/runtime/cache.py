@@ -1,0 +1,394 @@
+"""Local copies of what a manager watches, and reading from them.
+
+One informer a kind: a reflector and a store for each watched namespace, any
+number of handlers. The store is changed first, then handlers are told. Objects
+outside the scope of the cache look as if they did not exist, except that a
+namespace which is not watched at all is an error: it is a mistake in the
+program, not a missing object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube.api import Cluster, NoSuchKind, Resource
+from olmkit.kube.labels import LabelSelector
+from olmkit.kube.objects import GVK
+from olmkit.runtime.predicate import CreateEvent, Event
+from olmkit.runtime.reconcile import Request
+from olmkit.runtime.reflector import BREATH, Reflector, Transform
+from olmkit.runtime.snapshot import Snapshot
+from olmkit.runtime.store import Indexer, Store
+
+_LOG = logging.getLogger(__name__)
+
+ALL_NAMESPACES = ""
+"""As a key among namespaces: everything else."""
+
+Deliver = Callable[[Event], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Which objects are kept, and in which form; None inherits from the broader setting."""
+
+    label_selector: str | None = None
+    field_selector: str | None = None
+    transform: Transform | None = None
+
+    def over(self, broader: Scope) -> Scope:
+        """The narrower setting wins, field by field."""
+        return Scope(
+            label_selector=broader.label_selector
+            if self.label_selector is None
+            else self.label_selector,
+            field_selector=broader.field_selector
+            if self.field_selector is None
+            else self.field_selector,
+            transform=broader.transform if self.transform is None else self.transform,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindScope:
+    """The scope of one kind; `namespaces` None takes the cache's default."""
+
+    scope: Scope = Scope()
+    namespaces: Mapping[str, Scope] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheSettings:
+    """What a cache keeps. Without namespaces it keeps all of them."""
+
+    namespaces: Mapping[str, Scope] = field(default_factory=dict)
+    scope: Scope = Scope()
+    kinds: Mapping[GVK, KindScope] = field(default_factory=dict)
+
+    def parts(self, gvk: GVK, *, namespaced: bool) -> dict[str, Scope]:
+        """The collections to watch for a kind: namespace (empty: all) → scope."""
+        kind = self.kinds.get(gvk, KindScope())
+        scope = kind.scope.over(self.scope)
+        if not namespaced:
+            if kind.namespaces:
+                raise ConfigurationError(f"`{gvk.kind}` has no namespaces to restrict it to")
+            return {ALL_NAMESPACES: scope}
+        if kind.namespaces is not None:
+            chosen = {
+                name: own.over(kind.scope).over(self.namespaces.get(name, Scope())).over(self.scope)
+                for name, own in kind.namespaces.items()
+            }
+        else:
+            chosen = {
+                name: kind.scope.over(own).over(self.scope) for name, own in self.namespaces.items()
+            }
+        if not chosen:
+            chosen = {ALL_NAMESPACES: scope}
+        return _exclude_named(chosen)
+
+
+def _exclude_named(parts: dict[str, Scope]) -> dict[str, Scope]:
+    """Where "all" stands beside named namespaces, it means all others."""
+    rest = parts.get(ALL_NAMESPACES)
+    if rest is None or len(parts) == 1:
+        return parts
+    excluded = [f"metadata.namespace!={name}" for name in sorted(parts) if name]
+    selector = ",".join([*([rest.field_selector] if rest.field_selector else []), *excluded])
+    return parts | {ALL_NAMESPACES: replace(rest, field_selector=selector)}
+
+
+def parse_namespaces(text: str | None) -> tuple[str, ...]:
+    """Namespaces as OLM's target list gives them: comma separated; none means all."""
+    return tuple(sorted({part.strip() for part in (text or "").split(",") if part.strip()}))
+
+
+class _Part:
+    """One watched collection: fills a store and tells the informer."""
+
+    def __init__(self, store: Store, deliver: Deliver) -> None:
+        self.store = store
+        self._deliver = deliver
+        self._initial = True
+
+    async def replace(self, snapshots: Sequence[Snapshot]) -> None:
+        wanted = {snapshot.key for snapshot in snapshots}
+        for old in self.store:
+            if old.key not in wanted:
+                event = self.store.remove_unseen(old)
+                if event is not None:
+                    self._deliver(event)
+        for number, snapshot in enumerate(snapshots, 1):
+            self._deliver(self.store.upsert(snapshot, initial=self._initial))
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+        self._initial = False
+
+    def upsert(self, snapshot: Snapshot) -> None:
+        self._deliver(self.store.upsert(snapshot))
+
+    def remove(self, snapshot: Snapshot) -> None:
+        event = self.store.remove(snapshot)
+        if event is not None:
+            self._deliver(event)
+
+
+class Informer:
+    """The copy of one kind: its stores, its reflectors and its handlers."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        gvk: GVK,
+        settings: CacheSettings,
+        *,
+        metadata_only: bool = False,
+        chance: random.Random | None = None,
+    ) -> None:
+        self.gvk = gvk
+        self.metadata_only = metadata_only
+        self.failure: Exception | None = None
+        self._cluster = cluster
+        self._settings = settings
+        self._chance = chance
+        self._indexers: dict[str, Indexer] = {}
+        self._handlers: list[Deliver] = []
+        self._parts: dict[str, _Part] = {}
+        self._reflectors: dict[str, Reflector] = {}
+        self._synced = asyncio.Event()
+        self.resource: Resource | None = None
+
+    def add_index(self, name: str, indexer: Indexer) -> None:
+        """Index by `indexer`'s values under `name`; before the informer starts, once a name."""
+        if self._parts:
+            raise ConfigurationError(f"index `{name}` of `{self.gvk.kind}` comes after its start")
+        if name in self._indexers:
+            raise ConfigurationError(f"`{self.gvk.kind}` has an index `{name}` already")
+        self._indexers[name] = indexer
+
+    def add_handler(self, deliver: Deliver) -> None:
+        """Tell `deliver` of every event; first, of everything that is there."""
+        for part in self._parts.values():
+            for snapshot in part.store:
+                deliver(CreateEvent(snapshot, initial=True))
+        self._handlers.append(deliver)
+
+    def remove_handler(self, deliver: Deliver) -> None:
+        self._handlers.remove(deliver)
+
+    @property
+    def synced(self) -> bool:
+        return self._synced.is_set()
+
+    async def wait_for_sync(self) -> None:
+        """Until the first list of every part is stored and delivered."""
+        await self._synced.wait()
+
+    @property
+    def failures(self) -> list[Exception]:
+        """What keeps parts from being up to date just now."""
+        found = [reflector.failure for reflector in self._reflectors.values()]
+        return [failure for failure in (self.failure, *found) if failure is not None]
+
+    @property
+    def reflectors(self) -> Mapping[str, Reflector]:
+        return self._reflectors
+
+    async def run(self) -> None:
+        """Keep the copy alive until cancelled."""
+        self.resource = resource = await self._find()
+        parts = self._settings.parts(self.gvk, namespaced=resource.namespaced)
+        for namespace, scope in parts.items():
+            part = _Part(Store(self._indexers), self._deliver)
+            self._parts[namespace] = part
+            self._reflectors[namespace] = Reflector(
+                self._cluster,
+                resource.api_version,
+                self.gvk.kind,
+                part,
+                namespace=namespace,
+                label_selector=scope.label_selector or "",
+                field_selector=scope.field_selector or "",
+                transform=scope.transform,
+                metadata_only=self.metadata_only,
+                chance=self._chance,
+            )
+        async with asyncio.TaskGroup() as group:
+            for reflector in self._reflectors.values():
+                group.create_task(reflector.run())
+            for reflector in self._reflectors.values():
+                await reflector.synced.wait()
+            self._synced.set()
+
+    def get(self, key: Request) -> Snapshot | None:
+        return self._part(key.namespace).store.get(key)
+
+    def list(
+        self,
+        *,
+        namespace: str = "",
+        labels: LabelSelector | None = None,
+        index: tuple[str, str] | None = None,
+    ) -> list[Snapshot]:
+        """The objects of a namespace, or of all; by label selector and by one index."""
+        parts = [self._part(namespace)] if namespace else list(self._parts.values())
+        found: list[Snapshot] = []
+        for part in parts:
+            if index is None:
+                found += part.store.in_namespace(namespace)
+            elif index[0] in part.store.indexed_fields:
+                found += part.store.by_index(*index, namespace=namespace)
+            else:
+                raise ConfigurationError(
+                    f"`{self.gvk.kind}` has no index `{index[0]}`",
+                    hint="declare it with `add_index` before the cache starts",
+                )
+        if labels is not None:
+            found = [one for one in found if labels.matches(one.metadata.labels or {})]
+        return found
+
+    def version_of(self, namespace: str) -> str:
+        """The resource version which the copy of a namespace is known to have reached."""
+        name = namespace if namespace in self._reflectors else ALL_NAMESPACES
+        reflector = self._reflectors.get(name)
+        return reflector.resource_version if reflector else ""
+
+    def _part(self, namespace: str) -> _Part:
+        part = self._parts.get(namespace) or self._parts.get(ALL_NAMESPACES)
+        if part is None:
+            watched = ", ".join(f"`{name}`" for name in self._parts)
+            raise ConfigurationError(
+                f"namespace `{namespace}` is not watched for `{self.gvk.kind}`",
+                hint=f"watched are {watched}; add it to the cache's settings",
+            )
+        return part
+
+    def _deliver(self, event: Event) -> None:
+        for deliver in self._handlers:
+            try:
+                deliver(event)
+            except Exception:
+                _LOG.exception("handler failed", extra={"kind": self.gvk.kind})
+
+    async def _find(self) -> Resource:
+        api_version = f"{self.gvk.group}/{self.gvk.version}" if self.gvk.group else self.gvk.version
+        while True:
+            try:
+                resource = await self._cluster.resource(api_version, self.gvk.kind)
+            except NoSuchKind as error:
+                # The CRD may be installed shortly after the operator.
+                self.failure = error
+                _LOG.warning("the kind is not there", extra={"kind": str(self.gvk)})
+                await asyncio.sleep(10)
+            except Exception as error:
+                self.failure = error
+                _LOG.warning("cannot ask for the kind", extra={"error": str(error)})
+                await asyncio.sleep(2)
+            else:
+                self.failure = None
+                return resource
+
+
+class Cache:
+    """All informers of a manager; they appear on first use."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: CacheSettings | None = None,
+        *,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._settings = settings or CacheSettings()
+        self._chance = chance
+        self._informers: dict[tuple[GVK, bool], Informer] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._tasks: dict[tuple[GVK, bool], asyncio.Task[None]] = {}
+
+    def informer(self, gvk: GVK, *, metadata_only: bool = False) -> Informer:
+        """The informer of a kind, made and started when it is not there."""
+        key = (gvk, metadata_only)
+        informer = self._informers.get(key)
+        if informer is None:
+            informer = self._informers[key] = Informer(
+                self._cluster,
+                gvk,
+                self._settings,
+                metadata_only=metadata_only,
+                chance=self._chance,
+            )
+            self._start(key)
+        return informer
+
+    def add_index(self, gvk: GVK, name: str, indexer: Indexer) -> None:
+        """Declare an index, before the cache starts."""
+        self.informer(gvk).add_index(name, indexer)
+
+    @property
+    def informers(self) -> Iterable[Informer]:
+        return tuple(self._informers.values())
+
+    async def run(self) -> None:
+        """Keep all copies alive until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                for key in list(self._informers):
+                    self._start(key)
+                await asyncio.Event().wait()
+            finally:
+                self._group = None
+
+    async def wait_for_sync(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        """Until every informer is synced; `TimeoutError` names nothing, `unsynced` does."""
+        async with asyncio.timeout(timeout):
+            for informer in list(self._informers.values()):
+                await informer.wait_for_sync()
+
+    def unsynced(self) -> list[Informer]:
+        return [informer for informer in self._informers.values() if not informer.synced]
+
+    async def synced_informer(self, gvk: GVK, *, metadata_only: bool = False) -> Informer:
+        """The informer of a kind once it can be read.
+
+        Waits as long as it takes; the caller bounds that. Raises `ConfigurationError`
+        when the cache does not run, since then it would wait for ever.
+        """
+        informer = self.informer(gvk, metadata_only=metadata_only)
+        if not informer.synced:
+            if self._group is None:
+                raise ConfigurationError("the cache does not run: read after the manager started")
+            await informer.wait_for_sync()
+        return informer
+
+    async def get(self, gvk: GVK, key: Request) -> Snapshot | None:
+        return (await self.synced_informer(gvk)).get(key)
+
+    async def list(
+        self,
+        gvk: GVK,
+        *,
+        namespace: str = "",
+        labels: LabelSelector | None = None,
+        index: tuple[str, str] | None = None,
+    ) -> Sequence[Snapshot]:
+        informer = await self.synced_informer(gvk)
+        return informer.list(namespace=namespace, labels=labels, index=index)
+
+    async def remove(self, gvk: GVK, *, metadata_only: bool = False) -> None:
+        """Stop watching a kind."""
+        key = (gvk, metadata_only)
+        self._informers.pop(key, None)
+        task = self._tasks.pop(key, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+
+    def _start(self, key: tuple[GVK, bool]) -> None:
+        if self._group is not None and key not in self._tasks:
+            self._tasks[key] = self._group.create_task(self._informers[key].run())

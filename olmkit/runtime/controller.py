@@ -1,0 +1,214 @@
+"""From queue to reconciler: workers, and what each outcome does to the queue.
+
+| outcome | queue | limiter |
+| --- | --- | --- |
+| raised | back with growing delay, priority kept | grows |
+| raised `TerminalError`, also as a cause | nothing | stays |
+| `Result(requeue_after=d)`, d > 0 | forgotten, then again after d | reset |
+| anything else | forgotten | reset |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.kube.objects import GVK
+from olmkit.runtime.cache import Cache
+from olmkit.runtime.handler import Queue
+from olmkit.runtime.metrics import ControllerMetrics, Registry, WorkQueueMetrics
+from olmkit.runtime.reconcile import Reconciler, Request, Result, TerminalError
+from olmkit.runtime.source import Source
+from olmkit.runtime.workqueue import RateLimiter, WorkQueue
+
+_LOG = logging.getLogger(__name__)
+
+reconcile_facts: contextvars.ContextVar[dict[str, str]] = contextvars.ContextVar("reconcile_facts")
+"""What every log line of a running reconcile should say: controller, object, reconcile_id."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ControllerSettings:
+    """How a controller works; times in seconds."""
+
+    max_concurrent_reconciles: int = 1
+    cache_sync_timeout: float = 120.0
+    reconciliation_timeout: float | None = None
+    recover: bool = True
+    need_leader_election: bool = True
+    limiter: RateLimiter | None = None
+
+
+# What Go would panic on: mistakes in the program, not conditions of the world.
+_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RecursionError,
+    TypeError,
+)
+
+
+class Controller:
+    """Workers that reconcile what sources ask for."""
+
+    def __init__(
+        self,
+        name: str,
+        reconciler: Reconciler,
+        sources: Sequence[Source],
+        *,
+        registry: Registry | None = None,
+        settings: ControllerSettings | None = None,
+        gvk: GVK | None = None,
+    ) -> None:
+        self.name = name
+        self.settings = settings or ControllerSettings()
+        self.need_leader_election = self.settings.need_leader_election
+        self._reconciler = reconciler
+        self._sources = list(sources)
+        self._gvk = gvk
+        registry = registry or Registry()
+        self.metrics = ControllerMetrics(registry, name)
+        self.metrics.max_concurrent.set(self.settings.max_concurrent_reconciles)
+        self._queue_metrics = WorkQueueMetrics(registry, name)
+        self.queue: Queue = WorkQueue(limiter=self.settings.limiter, metrics=self._queue_metrics)
+        self._started = False
+        self._stopping = asyncio.Event()
+
+    async def run(self, cache: Cache) -> None:
+        """Start the sources, wait until they are synced, work until `stop`.
+
+        Raises `TimeoutError` when a source does not sync in time, which names it.
+        """
+        if self._started:
+            raise RuntimeError(f"controller {self.name} was started before")
+        self._started = True
+        for source in self._sources:
+            await source.start(cache, self.queue)
+        for source in self._sources:
+            try:
+                async with asyncio.timeout(self.settings.cache_sync_timeout):
+                    await source.wait_for_sync()
+            except TimeoutError:
+                raise TimeoutError(
+                    f"controller {self.name}: the watch on {source} did not sync within "
+                    f"{self.settings.cache_sync_timeout:g} s"
+                ) from None
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self.settings.max_concurrent_reconciles):
+                group.create_task(self._work())
+            group.create_task(self._measure())
+
+    def stop(self) -> None:
+        """Take no new keys; running reconciles go on. `run` returns when they are done."""
+        self._stopping.set()
+        self.queue.shut_down()
+
+    async def _measure(self) -> None:
+        """Keep the gauges of unfinished work fresh."""
+        loop = asyncio.get_running_loop()
+        while not self._stopping.is_set():
+            ages = [loop.time() - since for since in self.queue.working().values()]
+            self._queue_metrics.unfinished.set(sum(ages))
+            self._queue_metrics.longest_running.set(max(ages, default=0.0))
+            try:
+                async with asyncio.timeout(0.5):
+                    await self._stopping.wait()
+            except TimeoutError:
+                continue
+
+    async def _work(self) -> None:
+        while (item := await self.queue.get()) is not None:
+            request, priority = item
+            self.metrics.active_workers.inc()
+            try:
+                await self._handle(request, priority)
+            finally:
+                self.metrics.active_workers.dec()
+                self.queue.done(request)
+
+    async def _handle(self, request: Request, priority: int) -> None:
+        facts = {
+            "controller": self.name,
+            "object": str(request),
+            "reconcile_id": str(uuid.uuid4()),
+        }
+        if self._gvk is not None:
+            facts |= {"group": self._gvk.group, "kind": self._gvk.kind}
+        token = reconcile_facts.set(facts)
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        try:
+            result = await self._reconcile(request)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # the manager's stop is no outcome
+            self._failed(request, priority, RuntimeError("the reconcile was cancelled"), facts)
+        except Exception as error:
+            self._failed(request, priority, error, facts)
+        else:
+            self._succeeded(request, priority, result)
+        finally:
+            self.metrics.seconds.observe(loop.time() - begun)
+            reconcile_facts.reset(token)
+
+    async def _reconcile(self, request: Request) -> Result:
+        deadline = self.settings.reconciliation_timeout
+        timer = asyncio.timeout(deadline)
+        try:
+            async with timer:
+                return await self._reconciler.reconcile(request) or Result()
+        except TimeoutError as error:
+            if timer.expired():
+                self.metrics.timeouts.inc()
+                raise TimeoutError(f"the reconcile took longer than {deadline:g} s") from error
+            raise
+
+    def _succeeded(self, request: Request, priority: int, result: Result) -> None:
+        self.queue.forget(request)
+        if result.requeue_after > 0:
+            self.metrics.requeue_after.inc()
+            again = priority if result.priority is None else result.priority
+            self.queue.add(request, after=result.requeue_after, priority=again)
+        else:
+            self.metrics.success.inc()
+
+    def _failed(
+        self, request: Request, priority: int, error: Exception, facts: dict[str, str]
+    ) -> None:
+        self.metrics.error.inc()
+        self.metrics.errors.inc()
+        if _is_terminal(error):
+            self.metrics.terminal_errors.inc()
+            _LOG.error("reconcile failed for good", extra=facts | {"error": str(error)})
+            return
+        if isinstance(error, OlmkitError):
+            # What the server said is the whole story; where we were adds nothing.
+            _LOG.error("reconcile failed", extra=facts | {"error": str(error)})
+        else:
+            _LOG.error("reconcile failed", extra=facts, exc_info=error)
+        if isinstance(error, _FAULTS):
+            self.metrics.panics.inc()
+            if not self.settings.recover:
+                raise error
+        self.queue.add(request, rate_limited=True, priority=priority)
+
+
+def _is_terminal(error: BaseException) -> bool:
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        if isinstance(found, TerminalError):
+            return True
+        seen.add(id(found))
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+    return False
