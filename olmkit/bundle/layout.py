@@ -8,11 +8,13 @@ to case. What is broken is kept and left to the rules.
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import InputError
+from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.documents import Document, Key
 from olmkit.base.tree import Tree
 from olmkit.bundle import model
@@ -27,6 +29,11 @@ from olmkit.bundle.model import (
 DEFAULT_MANIFESTS = "manifests"
 DEFAULT_METADATA = "metadata"
 ANNOTATIONS_FILE = "annotations.yaml"
+
+# Blank lines and comments, then a line of `---`: an empty document before the first.
+_EMPTY_FIRST = re.compile(
+    rb"(?:\xef\xbb\xbf)?(?:[ \t]*(?:#[^\n]*)?\r?\n)+---[ \t\r]*(?:#[^\n]*)?(?:\n|\Z)"
+)
 
 
 def read(tree: Tree, root: str = "") -> Bundle:
@@ -100,7 +107,7 @@ class _Reader:
         if path not in self._loaded:
             shown = model.join(self._root, path)
             try:
-                self._loaded[path] = documents.load(self._tree.data(path), shown)
+                self._loaded[path] = load_first(self._tree.data(path), shown)
             except InputError as error:
                 self._loaded[path] = None
                 self.unreadable.append(Unreadable(path=path, error=error))
@@ -154,6 +161,31 @@ def directory(value: str) -> str | None:
     return "/".join(parts)
 
 
+def load_first(data: bytes, path: str) -> Document:
+    """The first document of a file, as the readers of bundles see it.
+
+    They split the text at lines of `---` before they parse it, so a comment before
+    the first such line is a document, and an empty one. Text is UTF-8.
+    """
+    if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        raise InputError(
+            f"{path}: the text is UTF-16, and manifests are UTF-8",
+            diagnostics=(
+                Diagnostic(
+                    rule="DOC001",
+                    name="syntax",
+                    severity=Severity.ERROR,
+                    message="the text is UTF-16, and manifests are UTF-8",
+                    at=Location(path=path),
+                    hint="save the file as UTF-8",
+                ),
+            ),
+        )
+    if _EMPTY_FIRST.match(data):
+        return Document(None, path=path, data=data)
+    return documents.load(data, path)
+
+
 def extra_documents(bundle: Bundle, document: Document) -> tuple[Document, ...]:
     """The documents of a file after the first, which nothing reads."""
     data = bundle.data(document)
@@ -163,7 +195,7 @@ def extra_documents(bundle: Bundle, document: Document) -> tuple[Document, ...]:
         return tuple(
             other
             for other in documents.load_all(data, document.path)
-            if other.index > 0 and other.value is not None
+            if other.value is not None and (other.index > 0 or document.value is None)
         )
     except InputError:
         return ()

@@ -244,3 +244,11 @@ def _table() -> Mapping[str, Mapping[str, _Field]]:
                 name, _, kind = item.partition(":")
                 fields[name.rstrip("!?")] = _Field(kind.lstrip("*"), name.endswith("!"))
     return table
+
+
+def near(name: str, type_name: str) -> str:
+    """The field of the type whose name is closest to `name`, or an empty text."""
+    import difflib
+
+    close = difflib.get_close_matches(name, _table().get(type_name, ()), n=1, cutoff=0.75)
+    return close[0] if close else ""

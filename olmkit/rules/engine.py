@@ -27,16 +27,25 @@ from olmkit.base.diagnostics import (
 BUNDLE = "bundle"
 CATALOG = "catalog"
 
-DEFAULT_SUITE = "default"
+DEFAULT_SUITE = "default"  # what operator-sdk checks when nothing is selected
+SOUND_SUITE = "sound"  # what else OLM, the API server or a catalog refuses or loses
 CRASH = "BUG001"
 
 # Where the rules of each kind of subject live; imported when the first of them is wanted.
 MODULES: Mapping[str, tuple[str, ...]] = {
-    BUNDLE: (
-        "olmkit.rules.metadata",
-        "olmkit.rules.objects",
-        "olmkit.rules.csvs",
-        "olmkit.rules.crds",
+    BUNDLE: tuple(
+        f"olmkit.rules.{module}"
+        for module in (
+            "apis",
+            "crds",
+            "csvs",
+            "dependencies",
+            "examples",
+            "installs",
+            "metadata",
+            "objects",
+            "sizes",
+        )
     ),
     CATALOG: (),
 }
@@ -128,7 +137,15 @@ class Profile:
 
 
 _HUB_SUITES = frozenset(
-    {DEFAULT_SUITE, "operatorhub", "capabilities", "categories", "removed-apis", "good-practices"}
+    {
+        DEFAULT_SUITE,
+        SOUND_SUITE,
+        "operatorhub",
+        "capabilities",
+        "categories",
+        "removed-apis",
+        "good-practices",
+    }
 )
 
 PROFILES: Mapping[str, Profile] = {
@@ -137,6 +154,11 @@ PROFILES: Mapping[str, Profile] = {
         Profile(
             name="default",
             summary="what OLM and every catalog demand",
+            suites=frozenset({DEFAULT_SUITE, SOUND_SUITE}),
+        ),
+        Profile(
+            name="operator-sdk",
+            summary="only what operator-sdk checks by default",
             suites=frozenset({DEFAULT_SUITE}),
         ),
         Profile(
@@ -162,7 +184,7 @@ PROFILES: Mapping[str, Profile] = {
         Profile(
             name="olmv1",
             summary="also what OLM v1 cannot install",
-            suites=frozenset({DEFAULT_SUITE, "olmv1"}),
+            suites=frozenset({DEFAULT_SUITE, SOUND_SUITE, "olmv1"}),
         ),
     )
 }

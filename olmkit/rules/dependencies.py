@@ -1,0 +1,530 @@
+"""Rules about what a bundle needs and what it tells: dependencies and properties.
+
+Both are lists of `{type, value}` in files of the metadata folder. OLM's
+resolver reads them; what it cannot read is lost, or stops the resolution of a
+whole namespace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmkit.base import cel, documents
+from olmkit.base.cel import CelError
+from olmkit.base.diagnostics import Related, Severity
+from olmkit.base.documents import Document, Key
+from olmkit.base.versions import InvalidRangeError, VersionRange
+from olmkit.bundle import model
+from olmkit.bundle.model import Bundle, Property
+from olmkit.rules.engine import SOUND_SUITE, Finding, rule
+
+MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
+_OPENSHIFT_VERSION = re.compile(r"\d+\.\d+", re.ASCII)
+
+# What constraints may speak of: the properties of a candidate, and versions.
+CEL_VARIABLES = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
+CEL_FUNCTIONS = {"semver_compare": (2, cel.INT)}
+
+_ATOMS = ("gvk", "package", "cel", "all", "any", "not")
+_KEYS = {
+    "olm.gvk": frozenset({"group", "kind", "version"}),
+    "olm.package": frozenset({"packageName", "version"}),
+    "olm.label": frozenset({"label"}),
+}
+_CLAUSE_DEPTH = 20
+
+
+@rule("MET040", "dependency-incomplete")
+def dependency_incomplete(bundle: Bundle) -> Iterator[Finding]:
+    """A dependency lacks one of its values.
+
+    Why: without group, version and kind of an API, name and version of a package,
+    or the text of a label, there is nothing that OLM could look for.
+
+    Fix: give all of them.
+    """
+    wanted = {
+        "olm.gvk": (
+            ("group", "API Group is empty"),
+            ("version", "API Version is empty"),
+            ("kind", "API Kind is empty"),
+        ),
+        "olm.package": (
+            ("packageName", "Package name is empty"),
+            ("version", "Package version is empty"),
+        ),
+        "olm.label": (("label", "Label information is missing"),),
+    }
+    for entry in bundle.dependencies:
+        if not _is_readable(entry):
+            continue
+        for key, message in wanted.get(entry.type, ()):
+            if not model.mapping(entry.value).get(key):
+                yield Finding(message, at=entry.at("value", key), hint=f"give `{key}` a value")
+
+
+@rule("MET041", "dependency-range")
+def dependency_range(bundle: Bundle) -> Iterator[Finding]:
+    """The version of a package dependency is no range of versions.
+
+    Why: OLM reads ranges such as `>=1.0.0 <2.0.0`, `1.x` and `1.2.3`, with blanks
+    for *and* and `||` for *or*. `^`, `~` and commas mean nothing to it.
+
+    Fix: write the range in that form.
+    """
+    for entry in bundle.dependencies:
+        version = model.mapping(entry.value).get("version")
+        if entry.type == "olm.package" and version and _is_readable(entry):
+            problem = _range_problem(version)
+            if problem:
+                yield Finding(
+                    "Invalid semver format version",
+                    at=entry.at("value", "version"),
+                    hint=f"`{version}` is no range: write it like `>=1.0.0 <2.0.0` or `1.2.3`",
+                )
+
+
+@rule("MET042", "dependency-unreadable")
+def dependency_unreadable(bundle: Bundle) -> Iterator[Finding]:
+    """A dependency has an unknown type, or a value of another shape.
+
+    Why: OLM knows `olm.gvk`, `olm.package`, `olm.label` and `olm.constraint`, each
+    with its own keys, all of them texts.
+
+    Fix: write `type` and `value` as one of these has them.
+    """
+    for entry in bundle.dependencies:
+        if not _is_readable(entry):
+            known = entry.type in _SHAPES
+            yield Finding(
+                f"couldn't parse dependency of type {entry.type}".rstrip(),
+                at=entry.at("value") if known else entry.at("type"),
+                hint=_SHAPES[entry.type]
+                if known
+                else "types are `olm.gvk`, `olm.package`, `olm.label` and `olm.constraint`",
+            )
+
+
+@rule("MET043", "constraint-missing")
+def constraint_missing(bundle: Bundle) -> Iterator[Finding]:
+    """A constraint says nothing.
+
+    Why: a constraint is one of `cel`, `gvk`, `package`, `all`, `any` and `not`, and
+    a `cel` constraint has its expression in `rule`.
+
+    Fix: write the constraint.
+    """
+    for entry in bundle.dependencies:
+        if entry.type != "olm.constraint" or not _is_readable(entry):
+            continue
+        value = model.mapping(entry.value)
+        if not any(atom in value for atom in _ATOMS):
+            yield Finding(
+                "The CEL field is missing",
+                at=entry.at("value"),
+                hint=f"give it one of {', '.join(f'`{atom}`' for atom in _ATOMS)}",
+            )
+        elif "cel" in value and not model.mapping(value["cel"]).get("rule"):
+            yield Finding(
+                "The CEL expression is missing",
+                at=entry.at("value", "cel"),
+                hint="write the expression into `rule`",
+            )
+
+
+@rule("MET044", "constraint-expression")
+def constraint_expression(bundle: Bundle) -> Iterator[Finding]:
+    """The CEL expression of a dependency does not compile.
+
+    Why: OLM compiles the expression when it resolves, and a single bad one stops
+    the resolution. The expression may use `properties`, a list of `{type, value}`,
+    and `semver_compare`, and its result must be a truth value.
+
+    Fix: correct the expression.
+    """
+    for entry in bundle.dependencies:
+        if entry.type == "olm.constraint" and _is_readable(entry):
+            for keys, problem in _bad_expressions(entry.value):
+                yield Finding(
+                    f"Invalid CEL expression: {problem}",
+                    at=entry.at("value", *keys),
+                    hint="it sees `properties` (a list of `type` and `value`) "
+                    "and must be true or false",
+                )
+
+
+@rule("MET045", "constraint-ambiguous", suite=SOUND_SUITE)
+def constraint_ambiguous(bundle: Bundle) -> Iterator[Finding]:
+    """A constraint has more than one kind.
+
+    Why: OLM refuses a constraint that is `cel` and `package` at once; what was
+    meant is `all` of them, or `any`.
+
+    Fix: put the two below `all`.
+    """
+    for entry in (*bundle.dependencies, *bundle.properties):
+        value = model.mapping(entry.value)
+        found = [atom for atom in _ATOMS if atom in value]
+        if entry.type == "olm.constraint" and len(found) > 1:
+            yield Finding(
+                "a constraint must have exactly one of " + ", ".join(f"`{atom}`" for atom in found),
+                at=entry.at("value"),
+                hint="put them below `all: {constraints: [...]}`",
+            )
+
+
+@rule("MET046", "constraint-without-message", severity=Severity.WARNING, suite=SOUND_SUITE)
+def constraint_without_message(bundle: Bundle) -> Iterator[Finding]:
+    """A constraint has no message for the user.
+
+    Why: when nothing satisfies the constraint, the user sees its `failureMessage`;
+    without one there is only the expression.
+
+    Fix: write `failureMessage`.
+    """
+    for entry in (*bundle.dependencies, *bundle.properties):
+        value = model.mapping(entry.value)
+        if entry.type == "olm.constraint" and value and not value.get("failureMessage"):
+            yield Finding(
+                "the constraint has no `failureMessage`",
+                at=entry.at("value"),
+                hint="say in it what the user should do",
+            )
+
+
+@rule("MET047", "dependency-repeated", severity=Severity.WARNING, suite=SOUND_SUITE)
+def dependency_repeated(bundle: Bundle) -> Iterator[Finding]:
+    """A dependency is listed twice.
+
+    Why: the second one has no effect; mostly another one was meant.
+
+    Fix: remove it, or write what was meant.
+    """
+    yield from _repeated(bundle.dependencies, "dependency")
+
+
+@rule("MET048", "dependency-on-itself", suite=SOUND_SUITE)
+def dependency_on_itself(bundle: Bundle) -> Iterator[Finding]:
+    """The bundle needs its own package.
+
+    Why: OLM installs one version of a package in a place, so the bundle either
+    satisfies itself or can never be installed.
+
+    Fix: remove the dependency.
+    """
+    for entry in bundle.dependencies:
+        name = model.mapping(entry.value).get("packageName")
+        if entry.type == "olm.package" and name and name == bundle.package:
+            yield Finding(
+                f"the bundle requires its own package `{name}`",
+                at=entry.at("value", "packageName"),
+                hint="remove the dependency",
+            )
+
+
+@rule("MET049", "dependency-key", severity=Severity.WARNING, suite=SOUND_SUITE)
+def dependency_key(bundle: Bundle) -> Iterator[Finding]:
+    """A dependency has a key that nothing reads.
+
+    Why: `channel` or `namespace` look as if they narrowed the dependency, and do
+    nothing.
+
+    Fix: remove the key.
+    """
+    for entry in bundle.dependencies:
+        known = _KEYS.get(entry.type)
+        for key in model.mapping(entry.value) if known else ():
+            if known and key not in known:
+                yield Finding(
+                    f"`{key}` is not read in a dependency of type `{entry.type}`",
+                    at=entry.document.at_key(*entry.keys, "value", key),
+                    hint=f"known are {', '.join(f'`{word}`' for word in sorted(known))}",
+                )
+
+
+@rule("MET050", "metadata-file", suite=SOUND_SUITE)
+def metadata_file(bundle: Bundle) -> Iterator[Finding]:
+    """A file with dependencies or properties cannot be read.
+
+    Why: tools drop such a file without a word, and the bundle is published
+    without its dependencies.
+
+    Fix: write one list, `dependencies` or `properties`, as the only key.
+    """
+    for document in bundle.metadata:
+        for section in ("dependencies", "properties"):
+            named = document.path.endswith((f"/{section}.yaml", f"/{section}.yml"))
+            value = model.mapping(document.value)
+            if section in value:
+                if value[section] is not None and not isinstance(value[section], list):
+                    yield Finding(f"`{section}` must be a list", at=document.at(section))
+                yield from _other_keys(document, section)
+            elif named and document.value is not None:
+                yield Finding(
+                    f"the file has no list `{section}`",
+                    at=document.at(),
+                    hint=f"write `{section}:` and below it a list of `type` and `value`",
+                )
+
+
+@rule("MET051", "metadata-file-syntax", suite=SOUND_SUITE)
+def metadata_file_syntax(bundle: Bundle) -> Iterator[Finding]:
+    """A file with dependencies or properties is no YAML.
+
+    Why: tools drop such a file without a word, and the bundle is published
+    without its dependencies.
+
+    Fix: correct the text at the place that is shown.
+    """
+    for broken in bundle.unreadable:
+        if broken.path.endswith(("/dependencies.yaml", "/properties.yaml")):
+            found = broken.error.diagnostics[0] if broken.error.diagnostics else None
+            yield Finding(
+                found.message if found else broken.error.message,
+                at=found.at if found else bundle.place(broken.path),
+                hint=found.hint if found else broken.error.hint,
+            )
+
+
+@rule("MET052", "metadata-file-empty", severity=Severity.WARNING, suite=SOUND_SUITE)
+def metadata_file_empty(bundle: Bundle) -> Iterator[Finding]:
+    """A file for dependencies or properties has nothing in it.
+
+    Why: it has no effect; mostly its content got lost, or stands in a second
+    document, which is not read.
+
+    Fix: remove the file, or fill it.
+    """
+    for document in bundle.metadata:
+        for section in ("dependencies", "properties"):
+            if not document.path.endswith(f"/{section}.yaml"):
+                continue
+            if document.value is None or (
+                section in model.mapping(document.value)
+                and model.mapping(document.value)[section] is None
+            ):
+                yield Finding("there is nothing in this file", at=document.at(section))
+
+
+@rule("MET060", "property-incomplete", suite=SOUND_SUITE)
+def property_incomplete(bundle: Bundle) -> Iterator[Finding]:
+    """A property has no type or no value.
+
+    Why: catalogs refuse a bundle with such a property.
+
+    Fix: give it both.
+    """
+    for entry in bundle.properties:
+        if not entry.type:
+            yield Finding("the property has no `type`", at=entry.at())
+        elif entry.value is None:
+            yield Finding("the property has no `value`", at=entry.at())
+
+
+@rule("MET061", "property-derived", suite=SOUND_SUITE)
+def property_derived(bundle: Bundle) -> Iterator[Finding]:
+    """A property is written by hand that is made from the bundle.
+
+    Why: package, version and APIs of a bundle are taken from its annotations and
+    its CSV. A second statement is refused by catalogs, or contradicts the first.
+
+    Fix: remove the property.
+    """
+    for entry in bundle.properties:
+        if entry.type in ("olm.package", "olm.gvk"):
+            yield Finding(
+                f"property `{entry.type}` is made from the bundle, not written",
+                at=entry.at("type"),
+                hint="remove it",
+            )
+
+
+@rule("MET062", "property-openshift-version", suite=SOUND_SUITE)
+def property_openshift_version(bundle: Bundle) -> Iterator[Finding]:
+    """The highest version of OpenShift is not one `major.minor` text.
+
+    Why: OpenShift blocks its own upgrade by this value. It reads exactly one, as
+    text, without a patch number.
+
+    Fix: write it once, like `value: "4.15"`.
+    """
+    entries = [entry for entry in _all_properties(bundle) if entry.type == MAX_OPENSHIFT]
+    for entry in entries:
+        if not isinstance(entry.value, str) or not _OPENSHIFT_VERSION.fullmatch(entry.value):
+            yield Finding(
+                f"`{MAX_OPENSHIFT}` must be major and minor number as text",
+                at=entry.at("value"),
+                hint='write it like "4.15"',
+            )
+    for entry in entries[1:]:
+        yield Finding(
+            f"`{MAX_OPENSHIFT}` is given more than once",
+            at=entry.at(),
+            related=(Related(entries[0].at(), "first given here"),),
+        )
+
+
+@rule("MET063", "property-value", suite=SOUND_SUITE)
+def property_value(bundle: Bundle) -> Iterator[Finding]:
+    """A property that OLM reads has a value that it cannot read.
+
+    Why: catalogs and the resolver decode `olm.package.required`,
+    `olm.gvk.required`, `olm.label` and `olm.constraint` and stop at a bad one.
+
+    Fix: write the value in the form of its type.
+    """
+    for entry in bundle.properties:
+        value = model.mapping(entry.value)
+        match entry.type:
+            case "olm.package.required":
+                version = value.get("versionRange")
+                if not value.get("packageName"):
+                    yield Finding("`packageName` is missing", at=entry.at("value"))
+                if not isinstance(version, str) or _range_problem(version):
+                    yield Finding(
+                        f"`versionRange` of `{entry.type}` is no range of versions",
+                        at=entry.at("value", "versionRange"),
+                        hint="write it like `>=1.0.0 <2.0.0`",
+                    )
+            case "olm.gvk" | "olm.gvk.required":
+                for key in ("group", "version", "kind"):
+                    if not isinstance(value.get(key), str) or not value.get(key):
+                        yield Finding(
+                            f"`{key}` of `{entry.type}` is missing", at=entry.at("value", key)
+                        )
+            case "olm.constraint":
+                for keys, problem in _bad_expressions(entry.value):
+                    yield Finding(f"Invalid CEL expression: {problem}", at=entry.at("value", *keys))
+            case _:
+                pass
+
+
+@rule("MET064", "property-repeated", severity=Severity.WARNING, suite=SOUND_SUITE)
+def property_repeated(bundle: Bundle) -> Iterator[Finding]:
+    """A property is listed twice.
+
+    Why: the second one has no effect; mostly another one was meant.
+
+    Fix: remove it, or write what was meant.
+    """
+    yield from _repeated(
+        tuple(entry for entry in bundle.properties if entry.type != MAX_OPENSHIFT), "property"
+    )
+
+
+_SHAPES: Mapping[str, str] = {
+    "olm.gvk": "its value has the texts `group`, `kind` and `version`",
+    "olm.package": "its value has the texts `packageName` and `version`",
+    "olm.label": "its value has the text `label`",
+    "olm.constraint": "its value has `failureMessage` and one of `cel`, `gvk`, `package`, "
+    "`all`, `any` and `not`",
+}
+
+
+def _is_readable(entry: Property) -> bool:
+    """Whether a typed reader takes the value; it takes null for an empty one."""
+    if entry.type not in _SHAPES or "value" not in model.mapping(entry.document.get(*entry.keys)):
+        return False
+    if entry.value is None:
+        return True
+    if not isinstance(entry.value, Mapping):
+        return False
+    if entry.type == "olm.constraint":
+        wrapped = entry.value.get("cel")
+        rule_text = model.mapping(wrapped).get("rule")
+        return (wrapped is None or isinstance(wrapped, Mapping)) and (
+            rule_text is None or isinstance(rule_text, str)
+        )
+    return all(
+        entry.value.get(key) is None or isinstance(entry.value[key], str)
+        for key in _KEYS[entry.type]
+    )
+
+
+def _range_problem(text: Any) -> str:
+    if not isinstance(text, str):
+        return "not a text"
+    try:
+        VersionRange.parse(text)
+    except InvalidRangeError as error:
+        return error.message
+    return ""
+
+
+def _bad_expressions(
+    constraint: Any, keys: tuple[Key, ...] = ()
+) -> Iterator[tuple[tuple[Key, ...], str]]:
+    """Every CEL expression of a constraint, compounds included, that does not compile."""
+    if not isinstance(constraint, Mapping) or len(keys) > _CLAUSE_DEPTH:
+        return
+    text = model.mapping(constraint.get("cel")).get("rule")
+    if isinstance(text, str) and text:
+        problem = _cel_problem(text)
+        if problem:
+            yield (*keys, "cel", "rule"), problem
+    for compound in ("all", "any", "not"):
+        listed = model.sequence(model.mapping(constraint.get(compound)).get("constraints"))
+        for index, inner in enumerate(listed):
+            yield from _bad_expressions(inner, (*keys, compound, "constraints", index))
+
+
+def _cel_problem(text: str) -> str:
+    try:
+        result = cel.check(cel.parse(text), CEL_VARIABLES, CEL_FUNCTIONS)
+    except CelError as error:
+        before = text[: error.offset]
+        line, column = before.count("\n") + 1, error.offset - before.rfind("\n")
+        return f"{line}:{column}: {error.message}"
+    return "" if result == cel.BOOL else "cel expressions must have type Bool"
+
+
+def _other_keys(document: Document, section: str) -> Iterator[Finding]:
+    for key in model.mapping(document.value):
+        if key not in ("dependencies", "properties", "annotations"):
+            yield Finding(
+                f"`{key}` beside `{section}` makes tools drop the whole file",
+                at=document.at_key(key),
+                hint=f"keep `{section}` as the only key",
+            )
+
+
+def _all_properties(bundle: Bundle) -> Iterator[Property]:
+    """Those of the properties file, then those of the CSV's deprecated annotation."""
+    yield from bundle.properties
+    csv = bundle.csv
+    text = csv.annotations.get("olm.properties", "") if csv else ""
+    if csv is None or not text:
+        return
+    for item in model.sequence(json_value(text)):
+        yield Property(
+            type=model.text(model.mapping(item).get("type")),
+            value=model.mapping(item).get("value"),
+            document=csv.document,
+            keys=("metadata", "annotations", "olm.properties"),
+        )
+
+
+def json_value(text: str) -> Any:
+    """The value of a JSON text, `None` when it is none."""
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _repeated(entries: tuple[Property, ...], noun: str) -> Iterator[Finding]:
+    seen: dict[bytes, Property] = {}
+    for entry in entries if len(entries) > 1 else ():
+        key = documents.dump_json([entry.type, entry.value])
+        first = seen.setdefault(key, entry)
+        if first is not entry:
+            yield Finding(
+                f"the same {noun} is listed twice",
+                at=entry.at(),
+                hint="remove one of them",
+                related=(Related(first.at(), "first listed here"),),
+            )

@@ -1,0 +1,515 @@
+"""Rules about the metadata of a bundle: its annotations and its folders.
+
+`metadata/annotations.yaml` says what a bundle is: its package, its channels,
+and where its manifests lie. Dependencies and properties have their own module.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from olmkit.base import names
+from olmkit.base.diagnostics import Location, Related, Severity
+from olmkit.bundle import layout, model
+from olmkit.bundle.model import Bundle
+from olmkit.rules.engine import SOUND_SUITE, Finding, rule
+
+REQUIRED = (
+    model.MEDIA_TYPE,
+    model.MANIFESTS,
+    model.METADATA,
+    model.PACKAGE,
+    model.CHANNELS,
+)
+
+# Keys below the prefix that some tool reads or writes.
+KNOWN_KEYS = frozenset(
+    {
+        *REQUIRED,
+        model.DEFAULT_CHANNEL,
+        model.TEST_MEDIA_TYPE,
+        model.TEST_CONFIG,
+        model.ANNOTATION_PREFIX + "metrics.mediatype.v1",
+        model.ANNOTATION_PREFIX + "metrics.builder",
+        model.ANNOTATION_PREFIX + "metrics.project_layout",
+    }
+)
+
+OPENSHIFT_VERSIONS = "com.redhat.openshift.versions"
+_OPENSHIFT_FORM = re.compile(
+    r"=?v?\d+\.\d+|v?\d+\.\d+-v?\d+\.\d+|v?\d+\.\d+(,v?\d+\.\d+(-v?\d+\.\d+)?)+", re.ASCII
+)
+_CHANNEL_FORM = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+
+
+@rule("MET001", "no-annotations")
+def no_annotations(bundle: Bundle) -> Iterator[Finding]:
+    """The bundle has no annotations.
+
+    Why: `metadata/annotations.yaml` tells the package, the channels and where
+    the manifests lie. Without it no tool can tell what the bundle is.
+
+    Fix: run `olmkit bundle generate`, or write `metadata/annotations.yaml` with
+    the mapping `annotations` as its first document.
+    """
+    if bundle.annotations or _annotations_unreadable(bundle):
+        return
+    document = bundle.annotations_document
+    if document is None:
+        yield Finding(
+            f"metadata not found in {bundle.place().path}",
+            at=bundle.place(),
+            hint="write `metadata/annotations.yaml`; `olmkit bundle generate` does it",
+        )
+        return
+    value = _annotations(bundle)
+    if value is not None and not isinstance(value, dict):
+        return
+    if document.value is None:
+        hint = "the first document of the file is empty; only the first document is read"
+    elif value is None:
+        hint = "put the keys below a top-level key `annotations`"
+    else:
+        hint = "the mapping `annotations` is empty"
+    yield Finding(
+        f"metadata not found in {bundle.place().path}", at=document.at("annotations"), hint=hint
+    )
+
+
+@rule("MET002", "annotation-missing")
+def annotation_missing(bundle: Bundle) -> Iterator[Finding]:
+    """A required annotation is missing.
+
+    Why: catalogs and OLM read media type, package, channels and folders from
+    the annotations and refuse a bundle that lacks one.
+
+    Fix: add the key to `metadata/annotations.yaml`.
+    """
+    if not bundle.annotations:
+        return
+    for key in REQUIRED:
+        if key not in bundle.annotations and not _has_wrong_type(bundle, key):
+            yield Finding(
+                f'Missing annotation "{key}"',
+                at=_at(bundle),
+                hint=f"add `{key}` to the annotations",
+            )
+
+
+@rule("MET003", "media-type")
+def media_type(bundle: Bundle) -> Iterator[Finding]:
+    """The media type is not `registry+v1`.
+
+    Why: `registry+v1` is the only kind of bundle that OLM installs. `plain` and
+    `helm` are names that were set aside and never used.
+
+    Fix: set the annotation to `registry+v1`.
+    """
+    found = bundle.annotations.get(model.MEDIA_TYPE)
+    if found is None or found == "registry+v1":
+        return
+    yield Finding(
+        f'Expecting annotation "{model.MEDIA_TYPE}" to have value "registry+v1" '
+        f'instead of "{found}"',
+        at=_at(bundle, model.MEDIA_TYPE),
+        hint="set it to `registry+v1`, the only media type that OLM uses",
+    )
+
+
+@rule("MET004", "channels-empty")
+def channels_empty(bundle: Bundle) -> Iterator[Finding]:
+    """The bundle names no channel.
+
+    Why: a bundle that is in no channel cannot be installed from a catalog.
+
+    Fix: name at least one channel, for example `stable`.
+    """
+    if bundle.annotations.get(model.CHANNELS) == "":
+        yield Finding(
+            f'Expecting annotation "{model.CHANNELS}" to have non-empty value',
+            at=_at(bundle, model.CHANNELS),
+            hint="name at least one channel, such as `stable`",
+        )
+
+
+@rule("MET005", "default-channel-empty")
+def default_channel_empty(bundle: Bundle) -> Iterator[Finding]:
+    """The default channel is given and empty.
+
+    Why: an empty name is no channel; leaving the key out is allowed.
+
+    Fix: name the default channel, or remove the key.
+    """
+    if bundle.annotations.get(model.DEFAULT_CHANNEL) == "":
+        yield Finding(
+            f'Expecting annotation "{model.DEFAULT_CHANNEL}" to have non-empty value',
+            at=_at(bundle, model.DEFAULT_CHANNEL),
+            hint="name the default channel, or remove the key",
+        )
+
+
+@rule("MET006", "no-manifests")
+def no_manifests(bundle: Bundle) -> Iterator[Finding]:
+    """There is no file in the manifests folder.
+
+    Why: a bundle without manifests has nothing to install.
+
+    Fix: put the manifests into the folder, or correct the annotation that names it.
+    """
+    prefix = f"{bundle.manifests_dir}/"
+    inside = [path.removeprefix(prefix) for path in bundle.tree if path.startswith(prefix)]
+    if any("/" not in path for path in inside):
+        return
+    directory = bundle.place(bundle.manifests_dir).path
+    if inside:
+        hint = "the files lie in folders below it; put them directly into the folder"
+    elif model.MANIFESTS in bundle.annotations:
+        hint = f"the annotation `{model.MANIFESTS}` names this folder; correct either"
+    else:
+        hint = "put the manifests into this folder"
+    yield Finding(
+        f"The directory {directory} contains no yaml files",
+        at=_at(bundle, model.MANIFESTS) if bundle.annotations_document else bundle.place(),
+        hint=hint,
+    )
+
+
+@rule("MET007", "annotation-type")
+def annotation_type(bundle: Bundle) -> Iterator[Finding]:
+    """The annotations, or the value of one, are a list or a mapping.
+
+    Why: annotations are texts. Every reader refuses the whole file.
+
+    Fix: write the value as text, in quotes.
+    """
+    value = _annotations(bundle)
+    document = bundle.annotations_document
+    if document is None or value is None:
+        return
+    if not isinstance(value, dict):
+        yield Finding(
+            f"`annotations` must be a mapping, not {_noun(value)}", at=document.at("annotations")
+        )
+        return
+    for key, item in value.items():
+        if isinstance(item, dict | list):
+            yield Finding(
+                f"the value of `{key}` must be a text, not {_noun(item)}",
+                at=_at(bundle, key),
+                hint="write it as one text, in quotes",
+            )
+
+
+@rule("MET020", "annotation-not-text", severity=Severity.WARNING, suite=SOUND_SUITE)
+def annotation_not_text(bundle: Bundle) -> Iterator[Finding]:
+    """The value of an annotation is a truth value, a number or null.
+
+    Why: annotations are texts. Some readers take `true` as the text `true`,
+    strict ones refuse the file.
+
+    Fix: put the value in quotes.
+    """
+    for key, value in model.mapping(_annotations(bundle)).items():
+        if value is None or isinstance(value, bool | int | float):
+            yield Finding(
+                f"the value of `{key}` is not a text",
+                at=_at(bundle, key),
+                hint="put it in quotes" if value is not None else "give it a value, or remove it",
+            )
+
+
+@rule("MET021", "package-name", suite=SOUND_SUITE)
+def package_name(bundle: Bundle) -> Iterator[Finding]:
+    """The package has no name, or one that a catalog cannot hold.
+
+    Why: the package name becomes part of object names and labels in the cluster,
+    so it must be a DNS label: lower case letters, digits and `-`. With an empty
+    name `opm render` prints nothing at all.
+
+    Fix: give the package such a name. It is what users type to install.
+    """
+    name = bundle.annotations.get(model.PACKAGE)
+    if name is None or names.is_label(name):
+        return
+    yield Finding(
+        f"`{name}` is no package name" if name else "the package name is empty",
+        at=_at(bundle, model.PACKAGE),
+        hint="use lower case letters, digits and `-`, at most 63 characters",
+    )
+
+
+@rule("MET022", "channel-name-empty", suite=SOUND_SUITE)
+def channel_name_empty(bundle: Bundle) -> Iterator[Finding]:
+    """The list of channels has an empty name.
+
+    Why: a comma too many makes a channel without a name, which catalogs refuse.
+
+    Fix: remove the comma.
+    """
+    listed = bundle.annotations.get(model.CHANNELS, "")
+    if listed and not all(name.strip() for name in listed.split(",")):
+        yield Finding(
+            f"the list of channels `{listed}` has an empty name",
+            at=_at(bundle, model.CHANNELS),
+            hint="separate the names by one comma each",
+        )
+
+
+@rule("MET023", "channel-list-form", severity=Severity.WARNING, suite=SOUND_SUITE)
+def channel_list_form(bundle: Bundle) -> Iterator[Finding]:
+    """The list of channels has spaces, repeats or odd characters.
+
+    Why: tools split the list at commas and keep the spaces, so that ` beta` and
+    `beta` are two channels; a space also breaks the label in a Containerfile.
+
+    Fix: write the names once each, separated by commas alone.
+    """
+    listed = bundle.annotations.get(model.CHANNELS, "")
+    parts = [name for name in listed.split(",") if name.strip()]
+    if any(name != name.strip() for name in parts):
+        yield Finding(
+            f"the list of channels `{listed}` has spaces",
+            at=_at(bundle, model.CHANNELS),
+            hint="separate the names by commas alone",
+        )
+    for name, count in Counter(name.strip() for name in parts).items():
+        if count > 1:
+            yield Finding(
+                f"channel `{name}` is listed more than once", at=_at(bundle, model.CHANNELS)
+            )
+        if not _CHANNEL_FORM.fullmatch(name):
+            yield Finding(
+                f"channel name `{name}` has characters that catalogs stumble over",
+                at=_at(bundle, model.CHANNELS),
+                hint="use letters, digits, `-`, `_` and `.`",
+            )
+
+
+@rule("MET024", "default-channel-unlisted", severity=Severity.WARNING, suite=SOUND_SUITE)
+def default_channel_unlisted(bundle: Bundle) -> Iterator[Finding]:
+    """The default channel is not among the channels of the bundle.
+
+    Why: a bundle may leave the default channel to others, but mostly this is a
+    slip, and the package then has a default channel without any bundle.
+
+    Fix: add the default channel to the channels, or name one of them.
+    """
+    default = bundle.default_channel
+    if default and bundle.channels and default not in bundle.channels:
+        yield Finding(
+            f"default channel `{default}` is not among the channels `{','.join(bundle.channels)}`",
+            at=_at(bundle, model.DEFAULT_CHANNEL),
+            hint="name one of the channels of this bundle",
+        )
+
+
+@rule("MET025", "metadata-folder", suite=SOUND_SUITE)
+def metadata_folder(bundle: Bundle) -> Iterator[Finding]:
+    """The annotation for the metadata folder does not name the folder.
+
+    Why: what reads the image looks for dependencies and properties where this
+    annotation says, and finds none.
+
+    Fix: set the annotation to the folder that holds `annotations.yaml`.
+    """
+    value = bundle.annotations.get(model.METADATA)
+    if value is None or bundle.annotations_document is None:
+        return
+    named = layout.directory(value)
+    if not value or named != bundle.metadata_dir:
+        yield Finding(
+            f"`{value}` is not the folder of the annotations"
+            if value
+            else "the metadata folder is empty in the annotations",
+            at=_at(bundle, model.METADATA),
+            hint=f"set it to `{bundle.metadata_dir or '.'}/`",
+        )
+
+
+@rule("MET026", "manifests-folder", suite=SOUND_SUITE)
+def manifests_folder(bundle: Bundle) -> Iterator[Finding]:
+    """The annotation for the manifests folder is empty or leaves the bundle.
+
+    Why: what lies outside of the bundle is not in its image.
+
+    Fix: name the folder relative to the bundle, `manifests/` by convention.
+    """
+    value = bundle.annotations.get(model.MANIFESTS)
+    if value is None:
+        return
+    if not value:
+        message = "the manifests folder is empty in the annotations"
+    elif layout.directory(value) is None:
+        message = f"`{value}` leaves the bundle"
+    else:
+        return
+    yield Finding(message, at=_at(bundle, model.MANIFESTS), hint="set it to `manifests/`")
+
+
+@rule("MET027", "folder-absolute", severity=Severity.WARNING, suite=SOUND_SUITE)
+def folder_absolute(bundle: Bundle) -> Iterator[Finding]:
+    """A folder in the annotations begins with a slash.
+
+    Why: the path is relative to the bundle; readers differ in what they make of
+    an absolute one.
+
+    Fix: remove the slash in front.
+    """
+    for key in (model.MANIFESTS, model.METADATA):
+        value = bundle.annotations.get(key, "")
+        if value.startswith("/"):
+            yield Finding(
+                f"`{value}` should be relative to the bundle",
+                at=_at(bundle, key),
+                hint=f"write `{value.lstrip('/')}`",
+            )
+
+
+@rule("MET028", "annotations-key", suite=SOUND_SUITE)
+def annotations_key(bundle: Bundle) -> Iterator[Finding]:
+    """The key `annotations` is written with other capitals.
+
+    Why: some readers find it all the same, others do not, among them OLM's own.
+
+    Fix: write `annotations`.
+    """
+    document = bundle.annotations_document
+    if document is None:
+        return
+    for key in model.mapping(document.value):
+        if key.lower() == "annotations" and key != "annotations":
+            yield Finding(f"`{key}` should be `annotations`", at=document.at_key(key))
+
+
+@rule("MET029", "annotations-file", severity=Severity.WARNING, suite=SOUND_SUITE)
+def annotations_file(bundle: Bundle) -> Iterator[Finding]:
+    """The annotations are not in `annotations.yaml`, or in several files.
+
+    Why: readers differ in which file they take: some the one called
+    `annotations.yaml`, some the first by name.
+
+    Fix: keep one file with annotations, and call it `metadata/annotations.yaml`.
+    """
+    document = bundle.annotations_document
+    if document is None:
+        return
+    if not document.path.endswith("/" + layout.ANNOTATIONS_FILE):
+        yield Finding(
+            "the file with the annotations should be named `annotations.yaml`", at=document.at()
+        )
+    for other in bundle.metadata:
+        value = other.get("annotations")
+        if other.path != document.path and isinstance(value, dict) and value:
+            agree = value == _annotations(bundle)
+            yield Finding(
+                f"two files have annotations{'' if agree else ', and they disagree'}",
+                at=other.at("annotations"),
+                hint="keep one of them, named `annotations.yaml`",
+                related=(Related(_at(bundle), "these are used"),),
+            )
+
+
+@rule("MET030", "annotation-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)
+def annotation_unknown(bundle: Bundle) -> Iterator[Finding]:
+    """An annotation looks like one of OLM's and is none.
+
+    Why: keys below `operators.operatorframework.io.` belong to OLM. One that it
+    does not know is mostly a misspelt one, and has no effect.
+
+    Fix: correct the key; use a domain of yours for keys of your own.
+    """
+    import difflib
+
+    for key in bundle.annotations:
+        if key.startswith(model.ANNOTATION_PREFIX) and key not in KNOWN_KEYS:
+            near = difflib.get_close_matches(key, KNOWN_KEYS, n=1)
+            yield Finding(
+                f"annotation `{key}` is not known",
+                at=_at_key(bundle, key),
+                hint=f"did you mean `{near[0]}`" if near else "",
+            )
+
+
+@rule("MET031", "openshift-versions", severity=Severity.WARNING, suite=SOUND_SUITE)
+def openshift_versions(bundle: Bundle) -> Iterator[Finding]:
+    """The OpenShift versions are not in a known form.
+
+    Why: the pipelines of OpenShift's catalogs read `com.redhat.openshift.versions`
+    to decide which catalogs get the bundle.
+
+    Fix: write `v4.12` (that and later), `v4.12-v4.14` (a range), `=v4.12` (only
+    that) or `v4.12,v4.13` (a list).
+    """
+    value = bundle.annotations.get(OPENSHIFT_VERSIONS)
+    if value is not None and not _OPENSHIFT_FORM.fullmatch(value):
+        yield Finding(
+            f"`{value}` names no versions of OpenShift",
+            at=_at(bundle, OPENSHIFT_VERSIONS),
+            hint="write `v4.12`, `v4.12-v4.14`, `=v4.12` or `v4.12,v4.13`",
+        )
+
+
+@rule("MET032", "extra-documents", severity=Severity.WARNING, suite=SOUND_SUITE)
+def extra_documents(bundle: Bundle) -> Iterator[Finding]:
+    """A file of the bundle has more than one document.
+
+    Why: only the first document of a file is read; what follows is lost without
+    a word.
+
+    Fix: put each object into a file of its own.
+    """
+    for document in (*bundle.manifests, *bundle.metadata):
+        extra = layout.extra_documents(bundle, document)
+        if extra:
+            yield Finding(
+                f"only the first document of a file is read, and this file has {len(extra) + 1}",
+                at=extra[0].at(),
+                hint="put each object into a file of its own",
+            )
+
+
+def _annotations(bundle: Bundle) -> Any:
+    return layout.annotations_value(bundle.annotations_document)
+
+
+def _annotations_unreadable(bundle: Bundle) -> bool:
+    folder = f"{bundle.metadata_dir}/"
+    return bundle.annotations_document is None and any(
+        broken.path.startswith(folder) for broken in bundle.unreadable
+    )
+
+
+def _has_wrong_type(bundle: Bundle, key: str) -> bool:
+    return isinstance(model.mapping(_annotations(bundle)).get(key), dict | list)
+
+
+def _at(bundle: Bundle, *keys: str) -> Location:
+    document = bundle.annotations_document
+    return bundle.place() if document is None else document.at(_section(bundle), *keys)
+
+
+def _at_key(bundle: Bundle, *keys: str) -> Location:
+    document = bundle.annotations_document
+    return bundle.place() if document is None else document.at_key(_section(bundle), *keys)
+
+
+def _section(bundle: Bundle) -> str:
+    """The top-level key as written."""
+    document = bundle.annotations_document
+    for key in model.mapping(document.value if document else None):
+        if key.lower() == "annotations":
+            return key
+    return "annotations"
+
+
+def _noun(value: Any) -> str:
+    match value:
+        case list():
+            return "a list"
+        case dict():
+            return "a mapping"
+        case _:
+            return "a single value"

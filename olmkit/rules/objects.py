@@ -1,0 +1,443 @@
+"""Rules about the manifests of a bundle, whatever their kind.
+
+First that the folder holds one object a file and nothing else, then that each
+object is of a kind that OLM installs, then that its metadata is sound. CSVs and
+CRDs have modules of their own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from olmkit.base import names
+from olmkit.base.diagnostics import Related, Severity
+from olmkit.base.documents import Document
+from olmkit.bundle import layout, model
+from olmkit.bundle.model import Bundle, Resource
+from olmkit.kube import field_errors, typed
+from olmkit.kube.typed import Difference, Misfit
+from olmkit.rules.engine import SOUND_SUITE, Finding, rule
+
+# What OLM takes from a bundle (operator-registry's list of supported kinds), and the API group
+# that each kind belongs to. OLM looks at the kind alone.
+KINDS: Mapping[str, str] = {
+    "ClusterServiceVersion": "operators.coreos.com",
+    "CustomResourceDefinition": "apiextensions.k8s.io",
+    "Secret": "",
+    "ClusterRole": "rbac.authorization.k8s.io",
+    "ClusterRoleBinding": "rbac.authorization.k8s.io",
+    "ConfigMap": "",
+    "ServiceAccount": "",
+    "Service": "",
+    "Role": "rbac.authorization.k8s.io",
+    "RoleBinding": "rbac.authorization.k8s.io",
+    "PrometheusRule": "monitoring.coreos.com",
+    "ServiceMonitor": "monitoring.coreos.com",
+    "PodMonitor": "monitoring.coreos.com",
+    "PodDisruptionBudget": "policy",
+    "PriorityClass": "scheduling.k8s.io",
+    "VerticalPodAutoscaler": "autoscaling.k8s.io",
+    "ConsoleYAMLSample": "console.openshift.io",
+    "ConsoleQuickStart": "console.openshift.io",
+    "ConsoleCLIDownload": "console.openshift.io",
+    "ConsoleLink": "console.openshift.io",
+    "ConsolePlugin": "console.openshift.io",
+    "NetworkPolicy": "networking.k8s.io",
+}
+
+# Names of these may hold colons and capitals; all other kinds want a subdomain.
+_PATH_NAMES = frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"})
+
+
+@rule("DOC001", "syntax")
+def syntax(bundle: Bundle) -> Iterator[Finding]:
+    """A manifest, or the annotations file, is no YAML or JSON.
+
+    Why: nothing can be made of the file. Other tools stop at it, often with a
+    message that names neither the file nor the cause.
+
+    Fix: correct the text at the place that is shown.
+    """
+    for broken in bundle.unreadable:
+        if broken.path.endswith(("/dependencies.yaml", "/properties.yaml")):
+            continue
+        if broken.path.startswith(f"{bundle.metadata_dir}/") and not broken.path.endswith(
+            layout.ANNOTATIONS_FILE
+        ):
+            continue
+        found = broken.error.diagnostics[0] if broken.error.diagnostics else None
+        yield Finding(
+            found.message if found else broken.error.message,
+            at=found.at if found else bundle.place(broken.path),
+            hint=found.hint if found else broken.error.hint,
+        )
+
+
+@rule("OBJ001", "folder-in-manifests")
+def folder_in_manifests(bundle: Bundle) -> Iterator[Finding]:
+    """The manifests folder has a folder in it.
+
+    Why: manifests lie side by side; readers refuse the bundle when one lies deeper.
+
+    Fix: move the files up, or out of the bundle.
+    """
+    prefix = f"{bundle.manifests_dir}/" if bundle.manifests_dir else ""
+    folders: dict[str, None] = {}
+    for path in bundle.tree:
+        inner = path.removeprefix(prefix)
+        if path.startswith(prefix) and "/" in inner and prefix:
+            folders[inner.partition("/")[0]] = None
+    for folder in folders:
+        place = bundle.place(prefix + folder)
+        yield Finding(
+            f"bundle manifests dir contains directory: {place.path}",
+            at=place,
+            hint="put the manifests directly into the manifests folder",
+        )
+
+
+@rule("OBJ002", "hidden-file")
+def hidden_file(bundle: Bundle) -> Iterator[Finding]:
+    """The manifests folder has a hidden file.
+
+    Why: readers refuse a bundle with a file whose name begins with a dot.
+
+    Fix: remove the file.
+    """
+    prefix = f"{bundle.manifests_dir}/" if bundle.manifests_dir else ""
+    for path in bundle.tree:
+        if path.startswith(prefix + ".") and "/" not in path.removeprefix(prefix) and prefix:
+            yield Finding(
+                f"bundle manifests dir has hidden file: {bundle.place(path).path}",
+                at=bundle.place(path),
+                hint="remove it",
+            )
+
+
+@rule("OBJ003", "not-an-object")
+def not_an_object(bundle: Bundle) -> Iterator[Finding]:
+    """A file among the manifests holds no Kubernetes object.
+
+    Why: every file of the folder is read as a manifest. A text, a list or an
+    object without `kind` makes readers refuse the bundle without saying which
+    file it is.
+
+    Fix: remove the file, or write `apiVersion` and `kind`.
+    """
+    for document in bundle.manifests:
+        value = document.value
+        if value is None:
+            continue
+        if not isinstance(value, Mapping):
+            noun = "a list" if isinstance(value, list) else "a single value"
+            yield Finding(
+                f"the file holds {noun}, not a Kubernetes object",
+                at=document.at(),
+                hint="remove the file from the manifests folder",
+            )
+        elif not isinstance(value.get("kind"), str) or not value["kind"]:
+            yield Finding(
+                "Object 'Kind' is missing",
+                at=document.at("kind"),
+                hint=_kind_hint(value),
+            )
+        elif str(value.get("apiVersion", "")).count("/") > 1:
+            yield Finding(
+                f"`{value['apiVersion']}` is no API version",
+                at=document.at("apiVersion"),
+                hint="write a group, a slash and a version, such as `apps/v1`",
+            )
+
+
+@rule("OBJ004", "empty-manifest")
+def empty_manifest(bundle: Bundle) -> Iterator[Finding]:
+    """The first document of a manifest is empty.
+
+    Why: only the first document is read. A comment followed by `---`, a licence
+    say, is a first document, and what comes after it is lost.
+
+    Fix: remove the `---` after the comment, or the whole file.
+    """
+    for document in bundle.manifests:
+        if document.value is not None:
+            continue
+        later = layout.extra_documents(bundle, document)
+        if later:
+            kind = model.text(model.mapping(later[0].value).get("kind")) or "object"
+            yield Finding(
+                f"the first document of the file is empty, and the {kind} comes after it",
+                at=later[0].at(),
+                hint="remove the `---` before it; only the first document is read",
+            )
+        else:
+            yield Finding("the file is empty", at=document.at(), hint="remove it")
+
+
+@rule("OBJ005", "unsupported-kind")
+def unsupported_kind(bundle: Bundle) -> Iterator[Finding]:
+    """A manifest has a kind that OLM does not install.
+
+    Why: OLM takes a fixed list of kinds from a bundle and refuses any other.
+    Deployments and webhooks belong into the CSV, namespaces are the user's.
+
+    Fix: move it into the CSV, or remove it from the bundle.
+    """
+    for resource in _resources(bundle):
+        if resource.kind not in KINDS:
+            yield Finding(
+                f"{resource.gvk}: unsupported media type registry+v1 for bundle object",
+                at=resource.at("kind"),
+                hint=_unsupported_hint(resource.kind),
+            )
+
+
+@rule("OBJ006", "object-metadata")
+def object_metadata(bundle: Bundle) -> Iterator[Finding]:
+    """The metadata of a manifest is not what the API server takes.
+
+    Why: OLM creates the object as it is, in the namespace of the operator. A
+    namespace, a missing name, or bad labels make that fail.
+
+    Fix: correct the field. `metadata.namespace` must go: OLM sets it.
+    """
+    for resource in _resources(bundle):
+        if resource.kind in KINDS:
+            for problem in field_errors.object_metadata(resource.metadata):
+                yield Finding(
+                    f"{resource.name}: error validating object: {problem.message}",
+                    at=resource.at(*problem.keys),
+                    hint="remove it: OLM sets the namespace"
+                    if problem.keys[-1] == "namespace"
+                    else "",
+                )
+
+
+@rule("OBJ020", "object-version-missing", suite=SOUND_SUITE)
+def object_version_missing(bundle: Bundle) -> Iterator[Finding]:
+    """A manifest has no `apiVersion`.
+
+    Why: the API server cannot tell which kind is meant.
+
+    Fix: write it.
+    """
+    for resource in _resources(bundle):
+        if not resource.api_version:
+            group = KINDS.get(resource.kind)
+            hint = f"for a {resource.kind} it begins with `{group}/`" if group else ""
+            yield Finding("`apiVersion` is missing", at=resource.at("apiVersion"), hint=hint)
+
+
+@rule("OBJ021", "object-name", suite=SOUND_SUITE)
+def object_name(bundle: Bundle) -> Iterator[Finding]:
+    """The name of a manifest is not one that the API server takes.
+
+    Why: creating the object fails when the operator is installed.
+
+    Fix: use lower case letters, digits, `-` and `.`.
+    """
+    for resource in _resources(bundle):
+        name = resource.name
+        if not name or resource.kind not in KINDS:
+            continue
+        if resource.kind in _PATH_NAMES:
+            if "/" in name or "%" in name or name in (".", ".."):
+                yield Finding(
+                    f"`{name}` is no name of a {resource.kind}", at=resource.at("metadata", "name")
+                )
+        elif resource.kind == "Service" and not names.is_label_1035(name):
+            yield Finding(
+                f"`{name}` is no name of a Service",
+                at=resource.at("metadata", "name"),
+                hint="begin with a letter; use lower case letters, digits and `-`",
+            )
+        elif not names.is_subdomain(name):
+            yield Finding(
+                f"`{name}` is no name of a {resource.kind}",
+                at=resource.at("metadata", "name"),
+                hint="use lower case letters, digits, `-` and `.`",
+            )
+
+
+@rule("OBJ022", "object-repeated", suite=SOUND_SUITE)
+def object_repeated(bundle: Bundle) -> Iterator[Finding]:
+    """Two manifests are the same object.
+
+    Why: OLM creates one and fails at the other, or the last one wins.
+
+    Fix: remove one of them.
+    """
+    seen: dict[tuple[str, str, str], Resource] = {}
+    for resource in _resources(bundle):
+        if not resource.name:
+            continue
+        key = (resource.gvk.group, resource.kind, resource.name)
+        first = seen.setdefault(key, resource)
+        if first is not resource:
+            yield Finding(
+                f"{resource.kind} `{resource.name}` is in the bundle twice",
+                at=resource.at("metadata", "name"),
+                related=(Related(first.at("metadata", "name"), "also here"),),
+            )
+
+
+@rule("OBJ023", "object-group", severity=Severity.WARNING, suite=SOUND_SUITE)
+def object_group(bundle: Bundle) -> Iterator[Finding]:
+    """A kind has the name of one that OLM installs, and another API group.
+
+    Why: OLM looks at the kind alone and takes the object, so that it works only
+    where somebody else serves that API.
+
+    Fix: correct the group in `apiVersion`.
+    """
+    for resource in _resources(bundle):
+        group = KINDS.get(resource.kind)
+        if resource.api_version and group is not None and resource.gvk.group != group:
+            shown = resource.gvk.group or "no group"
+            yield Finding(
+                f"`{resource.kind}` belongs to {f'`{group}`' if group else 'no group'}, "
+                f"not to {f'`{shown}`' if resource.gvk.group else shown}",
+                at=resource.at("apiVersion"),
+            )
+
+
+@rule("OBJ024", "object-type", suite=SOUND_SUITE)
+def object_type(bundle: Bundle) -> Iterator[Finding]:
+    """A field of a manifest has a value of a wrong type.
+
+    Why: the API server refuses the object when the operator is installed.
+
+    Fix: write the value in the type that is due.
+    """
+    for document, difference in _differences(bundle):
+        if difference.misfit in (Misfit.TYPE, Misfit.TEXT):
+            yield misfit_finding(document, difference)
+
+
+@rule("OBJ025", "object-field-missing", suite=SOUND_SUITE)
+def object_field_missing(bundle: Bundle) -> Iterator[Finding]:
+    """A manifest lacks a field that its kind requires.
+
+    Why: the API server refuses the object when the operator is installed.
+
+    Fix: write the field.
+    """
+    for document, difference in _differences(bundle):
+        if difference.misfit is Misfit.MISSING:
+            yield misfit_finding(document, difference)
+
+
+@rule("OBJ026", "object-field-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)
+def object_field_unknown(bundle: Bundle) -> Iterator[Finding]:
+    """A manifest has a field that its kind does not know.
+
+    Why: the API server drops the field without a word; mostly its name is
+    misspelt, or it stands one level too deep or too high.
+
+    Fix: correct its name or its place.
+    """
+    for document, difference in _differences(bundle):
+        if difference.misfit in (Misfit.UNKNOWN, Misfit.CASE):
+            yield misfit_finding(document, difference)
+
+
+def misfit_finding(
+    document: Document, difference: Difference, severity: Severity | None = None
+) -> Finding:
+    """A difference from a Kubernetes type, in words."""
+    key = difference.keys[-1] if difference.keys else ""
+    field = field_errors.path(difference.keys)
+    match difference.misfit:
+        case Misfit.TYPE:
+            return Finding(
+                f"`{field}` must be {difference.wanted}, not {difference.found}",
+                at=document.at(*difference.keys),
+                severity=severity,
+            )
+        case Misfit.TEXT:
+            return Finding(
+                f"`{field}` must be a text, not {difference.found}",
+                at=document.at(*difference.keys),
+                hint="put it in quotes",
+                severity=severity,
+            )
+        case Misfit.MISSING:
+            return Finding(
+                f"`{f'{field}.' if field else ''}{difference.wanted}` is missing",
+                at=document.at(*difference.keys),
+                severity=severity,
+            )
+        case Misfit.CASE:
+            return Finding(
+                f"`{field}` is not known; its name is `{difference.wanted}`",
+                at=document.at_key(*difference.keys),
+                hint=f"write `{difference.wanted}`: the API server drops `{key}`",
+                severity=severity,
+            )
+        case Misfit.UNKNOWN:
+            near = typed.near(str(key), difference.type)
+            return Finding(
+                f"`{field}` is not known",
+                at=document.at_key(*difference.keys),
+                hint=f"did you mean `{near}`" if near else "the API server drops it",
+                severity=severity,
+            )
+
+
+def resources(bundle: Bundle) -> Iterator[Resource]:
+    """The manifests that are objects, CSVs and CRDs included."""
+    for document in bundle.manifests:
+        if isinstance(document.value, Mapping) and isinstance(document.value.get("kind"), str):
+            yield Resource(document)
+
+
+def _resources(bundle: Bundle) -> Iterator[Resource]:
+    """The manifests that are objects, but for CSVs and CRDs."""
+    for resource in resources(bundle):
+        if resource.kind and resource.kind not in (model.CSV_KIND, model.CRD_KIND):
+            yield resource
+
+
+def _differences(bundle: Bundle) -> Iterator[tuple[Document, Difference]]:
+    for resource in _resources(bundle):
+        kind = resource.kind
+        if kind in KINDS and typed.knows(kind) and resource.gvk.group == KINDS[kind]:
+            _, found = typed.read(resource.value, kind)
+            for difference in found:
+                yield resource.document, difference
+
+
+def _kind_hint(value: Mapping[str, object]) -> str:
+    if "annotations" in value or "dependencies" in value or "properties" in value:
+        return "this file belongs into the metadata folder"
+    if "name" in value and "version" in value:
+        return "this is a Helm chart's file; it does not belong into a bundle"
+    return "every file of the manifests folder is one Kubernetes object: write `kind`"
+
+
+def _unsupported_hint(kind: str) -> str:
+    import difflib
+
+    for known in KINDS:
+        if kind.lower() == known.lower():
+            return f"write `{known}`"
+    match kind:
+        case "Deployment" | "DaemonSet" | "StatefulSet":
+            return "deployments stand in the CSV, at `spec.install.spec.deployments`"
+        case "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration":
+            return "webhooks stand in the CSV, at `spec.webhookdefinitions`"
+        case "List":
+            return "put each object into a file of its own"
+        case "Namespace" | "OperatorGroup" | "Subscription" | "CatalogSource":
+            return "users and OLM create it; remove it from the bundle"
+        case _:
+            near = difflib.get_close_matches(kind, KINDS, n=1, cutoff=0.8)
+            return f"did you mean `{near[0]}`" if near else "remove it from the bundle"
+
+
+def kinds_by_name(bundle: Bundle) -> Mapping[str, list[Resource]]:
+    """The objects of the bundle by kind."""
+    found: dict[str, list[Resource]] = defaultdict(list)
+    for resource in resources(bundle):
+        found[resource.kind].append(resource)
+    return found

@@ -1,0 +1,93 @@
+"""Rules about the size of a bundle.
+
+OLM unpacks a bundle into one ConfigMap, each file compressed and written as
+base64, and the API server takes no ConfigMap above 1 MiB.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from olmkit.base.diagnostics import Severity
+from olmkit.bundle.model import Bundle
+from olmkit.rules.engine import Finding, rule
+
+LIMIT = 1 << 20  # bytes; the limit of the API server for one object
+NEAR = 0.85
+_GZIP_FRAME = 18  # header and trailer around the compressed data
+
+
+@rule("MET010", "bundle-too-large")
+def bundle_too_large(bundle: Bundle) -> Iterator[Finding]:
+    """The bundle does not fit into a ConfigMap.
+
+    Why: OLM keeps the unpacked bundle in one ConfigMap, compressed, and cannot
+    install what does not fit.
+
+    Fix: shorten the descriptions in CRDs, which are most of it, and the icon.
+    """
+    size = compressed_size(bundle)
+    if size > LIMIT:
+        yield Finding(
+            "maximum bundle compressed size with gzip size exceeded: "
+            f"size=~{_human(size)} , max={_human(LIMIT)}",
+            at=bundle.place(bundle.manifests_dir),
+            hint="shorten the descriptions in CRDs, and the icon",
+        )
+
+
+@rule("MET011", "bundle-large", severity=Severity.WARNING)
+def bundle_large(bundle: Bundle) -> Iterator[Finding]:
+    """The bundle nearly fills a ConfigMap.
+
+    Why: OLM keeps the unpacked bundle in one ConfigMap, compressed; one more CRD,
+    and it cannot be installed any more.
+
+    Fix: shorten the descriptions in CRDs, which are most of it, and the icon.
+    """
+    size = compressed_size(bundle)
+    if NEAR * LIMIT < size <= LIMIT:
+        yield Finding(
+            "nearing maximum bundle compressed size with gzip: "
+            f"size=~{_human(size)} , max={_human(LIMIT)}",
+            at=bundle.place(bundle.manifests_dir),
+            hint="shorten the descriptions in CRDs, and the icon",
+        )
+
+
+def compressed_size(bundle: Bundle) -> int:
+    """What the files of the manifests folder take in a ConfigMap, in bytes."""
+    size: int = bundle.once("compressed size", _compressed_size)
+    return size
+
+
+def _compressed_size(bundle: Bundle) -> int:
+    """The size, exact only where it matters: near the limit and above.
+
+    Compressing well is slow and mostly not needed: no file grows by it, and a
+    quick compression bounds a good one.
+    """
+    prefix = f"{bundle.manifests_dir}/" if bundle.manifests_dir else ""
+    files = [file.data for path, file in bundle.tree.items() if path.startswith(prefix)]
+    size = 0
+    for level in (0, 1, 6):
+        size = sum(_as_base64(len(_compress(data, level)) + _GZIP_FRAME) for data in files)
+        if size <= NEAR * LIMIT:
+            break
+    return size
+
+
+def _compress(data: bytes, level: int) -> bytes:
+    return data if level == 0 else zlib.compress(data, level, -zlib.MAX_WBITS)
+
+
+def _as_base64(size: int) -> int:
+    return (size + 2) // 3 * 4
+
+
+def _human(size: int) -> str:
+    """As operator-sdk writes sizes: in units of 1000."""
+    if size < 1000:
+        return f"{size} B"
+    return f"{size / 1e3:.1f} kB" if size < 1e6 else f"{size / 1e6:.1f} MB"
