@@ -36,12 +36,31 @@ GROUPS: Mapping[str, str] = {
 }
 
 COMMANDS: Mapping[str, Entry] = {
+    "bundle build": Entry(
+        "olmkit.cli.bundle_build:build", "Build the image of a bundle, without an engine."
+    ),
+    "bundle push": Entry(
+        "olmkit.cli.bundle_push:push", "Push the image of a bundle to a registry."
+    ),
+    "catalog build": Entry(
+        "olmkit.cli.catalog_build:build", "Build the image of a catalog, without an engine."
+    ),
+    "catalog push": Entry(
+        "olmkit.cli.catalog_push:push", "Push the image of a catalog to a registry."
+    ),
     "bundle generate": Entry(
         "olmkit.cli.bundle_generate:generate",
         "Write the bundle of a project from its manifests and base CSV.",
     ),
+    "catalog serve": Entry(
+        "olmkit.cli.catalog_serve:serve", "Serve a catalog to OLM v0 over gRPC."
+    ),
     "completion": Entry(
         "olmkit.cli.completion:completion", "Print the completion script of a shell."
+    ),
+    "generate": Entry(
+        "olmkit.cli.project:generate",
+        "Write CRDs, the role and the base CSV from types and markers.",
     ),
 }
 

@@ -1,0 +1,237 @@
+"""CSV markers → the descriptions of owned APIs in a ClusterServiceVersion.
+
+A description belongs to one version of one kind. What the markers say replaces
+what the base said about that version; everything else in the base stays as the
+author wrote it. Action descriptors, which no marker can say, stay too.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.apis import manifests
+from olmkit.apis.findings import Findings
+from olmkit.apis.manifests import KindKey, Version
+from olmkit.apis.marker_table import CSV
+from olmkit.apis.markers import Marker
+from olmkit.apis.model import (
+    Choice,
+    Constrained,
+    Field,
+    ListType,
+    MapType,
+    Named,
+    NamedType,
+    Scalar,
+    Sources,
+    Struct,
+    TypeExpression,
+    Untyped,
+    WellKnown,
+)
+from olmkit.base import names
+from olmkit.base.diagnostics import Location
+
+Manifest = dict[str, Any]
+
+# The order of what has none: the largest 32-bit integer, so that it stands last.
+LAST = 2**31 - 1
+_TOO_MANY = 10_000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ApiKey:
+    """One version of one kind."""
+
+    group: str
+    version: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """The description of one API, and the order that its marker asks for."""
+
+    key: ApiKey
+    order: int
+    description: Manifest
+
+
+def owned(
+    sources: Sources, wanted: Iterable[ApiKey], findings: Findings, *, at: Location | None = None
+) -> tuple[Owned, ...]:
+    """Descriptions of the wanted APIs that the sources hold; the others get a finding."""
+    every = manifests.versions(sources, Findings())
+    found = []
+    for key in wanted:
+        version = _find(every, key)
+        if version is None:
+            findings.add(
+                "API020",
+                f"`{key.kind}` of `{key.group}/{key.version}` has no type in the sources",
+                at,
+                hint="declare it, or take it out of the project file",
+            )
+            continue
+        found.append(_Describer(sources, findings, key, version.kind).describe())
+    return tuple(found)
+
+
+def _find(every: Mapping[KindKey, tuple[Version, ...]], key: ApiKey) -> Version | None:
+    versions = every.get(KindKey(key.group, key.kind), ())
+    return next((version for version in versions if version.name == key.version), None)
+
+
+def merged(base: Sequence[Any], generated: Sequence[Owned]) -> list[Any]:
+    """The owned descriptions of a base CSV with the generated ones put in."""
+    keys = {one.key for one in generated}
+    old = {key: entry for entry in base if (key := api_key(entry)) in keys}
+    buckets: list[tuple[int, int, tuple[Any, ...], Any]] = []
+    for one in generated:
+        entry = copy.deepcopy(one.description)
+        actions = old.get(one.key, {}).get("actionDescriptors")
+        if actions:
+            entry["actionDescriptors"] = actions
+        buckets.append((one.order, 0, _entry_key(entry), entry))
+    buckets += [
+        (index, 1, (index,), entry)
+        for index, entry in enumerate(base)
+        if api_key(entry) not in keys
+    ]
+    return [entry for *_, entry in sorted(buckets, key=lambda item: item[:3])]
+
+
+def api_key(entry: Any) -> ApiKey | None:
+    """Which API an owned description is about; None when it does not say."""
+    if not isinstance(entry, Mapping):
+        return None
+    _, _, group = str(entry.get("name", "")).partition(".")
+    return ApiKey(group, str(entry.get("version", "")), str(entry.get("kind", "")))
+
+
+def _entry_key(entry: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (entry["name"], entry["kind"], names.kube_version_key(entry["version"]))
+
+
+@dataclass(slots=True)
+class _Describer:
+    """Makes the description of one API."""
+
+    sources: Sources
+    findings: Findings
+    key: ApiKey
+    kind: Struct
+
+    def describe(self) -> Owned:
+        markers = [marker for marker in self.kind.markers if marker.name == CSV]
+        display = names.display_name(self.key.kind)
+        order = LAST
+        for marker in markers:
+            display = marker.get("displayName") or display
+            order = marker.get("order", order)
+        entry: Manifest = {
+            "name": f"{manifests.resource_name(self.kind)}.{self.key.group}",
+            "kind": self.key.kind,
+            "version": self.key.version,
+            "displayName": display,
+            "description": self.kind.doc,
+            "resources": self._resources(markers),
+            "specDescriptors": self._descriptors("spec"),
+            "statusDescriptors": self._descriptors("status"),
+        }
+        return Owned(self.key, order, {key: value for key, value in entry.items() if value})
+
+    def _resources(self, markers: Iterable[Marker]) -> list[Manifest]:
+        found = []
+        for marker in markers:
+            for parts in marker.get("resources") or ():
+                words = [part.strip() for part in parts]
+                if len(words) < 2:
+                    self.findings.add(
+                        "API019",
+                        f"the resource `{'; '.join(words)}` lacks a version",
+                        marker.at,
+                        hint="write `resources={{Deployment,v1,name},{Service,v1}}`",
+                    )
+                    continue
+                name = words[2] if len(words) == 3 else ""
+                found.append({"kind": words[0], "name": name, "version": words[1]})
+        return sorted(
+            found, key=lambda r: (r["name"], r["kind"], names.kube_version_key(r["version"]))
+        )
+
+    def _descriptors(self, side: str) -> list[Manifest]:
+        root = next((one for one in self.kind.fields if one.json_name == side), None)
+        if root is None:
+            return []
+        found: list[tuple[int, str, Manifest]] = []
+        for path, one in self._walk(root):
+            descriptor, order = self._descriptor(one, side, path)
+            if descriptor:
+                found.append((order, path, descriptor))
+        return [descriptor for *_, descriptor in sorted(found, key=lambda item: item[:2])]
+
+    def _descriptor(self, one: Field, side: str, path: str) -> tuple[Manifest | None, int]:
+        markers = [m for m in one.markers if m.name == CSV and m.get("type") == side]
+        if not markers:
+            return None, LAST
+        display = next((m.get("displayName") for m in markers if m.get("displayName")), "")
+        order = LAST
+        descriptors: list[str] = []
+        for marker in markers:
+            order = marker.get("order", order)
+            descriptors += marker.get("xDescriptors") or ()
+        descriptor: Manifest = {
+            "description": one.doc,
+            "displayName": display or names.display_name(one.json_name),
+            "path": path,
+            "x-descriptors": descriptors,
+        }
+        return {key: value for key, value in descriptor.items() if value}, order
+
+    def _walk(self, root: Field) -> Iterator[tuple[str, Field]]:
+        """Fields below a root, breadth first, each with its path; a list parent adds `[0]`."""
+        waiting: list[tuple[str, TypeExpression, frozenset[Named]]] = [("", root.type, frozenset())]
+        count = 0
+        while waiting:
+            prefix, kind, above = waiting.pop(0)
+            for name in _named(kind):
+                declaration = self.sources.get(name)
+                if name in above or declaration is None:
+                    continue  # a type inside itself: the schema has a finding for it
+                inside = above | {name}
+                if isinstance(declaration, NamedType):
+                    continue  # the reference sees no fields through a name either
+                for one in self._fields(declaration, frozenset()):
+                    count += 1
+                    if count > _TOO_MANY:
+                        return
+                    path = f"{prefix}{one.json_name}"
+                    yield path, one
+                    is_list = isinstance(one.type, ListType)
+                    waiting.append((f"{path}[0]." if is_list else f"{path}.", one.type, inside))
+
+    def _fields(self, struct: Struct, seen: frozenset[Named]) -> Iterator[Field]:
+        """Own fields, and those of base classes that are not declared again."""
+        yield from struct.fields
+        own = {one.json_name for one in struct.fields}
+        for base in struct.bases:
+            declaration = self.sources.get(base)
+            if isinstance(declaration, Struct) and base not in seen:
+                for one in self._fields(declaration, seen | {struct.name}):
+                    if one.json_name not in own:
+                        yield one
+
+
+def _named(kind: TypeExpression) -> Iterator[Named]:
+    """The declared types anywhere inside a type expression."""
+    match kind:
+        case Named():
+            yield kind
+        case ListType(item=inner) | MapType(value=inner) | Constrained(base=inner):
+            yield from _named(inner)
+        case Scalar() | WellKnown() | Choice() | Untyped():
+            return

@@ -1,0 +1,299 @@
+"""Generate: what the types and markers of a project say goes into its `config/`.
+
+Reads the sources as text, lets the middle decide, compares with what lies
+there, and writes. When the sources have an error, nothing is written.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from olmkit.apis import csv_markers, manifests, roles, source
+from olmkit.apis.csv_markers import ApiKey
+from olmkit.apis.findings import Findings
+from olmkit.apis.model import Sources
+from olmkit.apis.schema import Options
+from olmkit.base import documents
+from olmkit.base.diagnostics import (
+    ConfigurationError,
+    Diagnostic,
+    InputError,
+    Location,
+    Severity,
+    has_errors,
+)
+from olmkit.base.tree import Changes, File, Tree, diff
+from olmkit.bundle import base_csv
+from olmkit.edges import disk
+from olmkit.project import config
+from olmkit.project.config import Project
+
+CRD_FOLDER = "config/crd/bases"
+ROLE_FILE = "config/rbac/role.yaml"
+CSV_FOLDER = "config/manifests/bases"
+
+# Folders that hold no sources of the operator, when a whole project is looked through.
+_NO_SOURCES = frozenset(
+    {"tests", "test", "venv", "build", "dist", "node_modules", "config", "bundle", "catalog"}
+)
+_STRICT = frozenset({"API004", "API005", "API022"})
+
+
+class Target(StrEnum):
+    """What can be generated."""
+
+    CRD = "crd"
+    RBAC = "rbac"
+    CSV = "csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateOptions:
+    """`targets`: what to generate; `strict_markers`: doubtful markers are errors."""
+
+    targets: frozenset[Target] = frozenset(Target)
+    strict_markers: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateResult:
+    """What was written, or would be; `files` are all that the sources ask for."""
+
+    changes: Changes
+    files: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def generate(
+    folder: Path, options: GenerateOptions | None = None, *, dry_run: bool = False
+) -> GenerateResult:
+    """Write what the sources of a project say; with `dry_run`, only tell what would change.
+
+    Raises `InputError` when the sources or markers have errors, `ConfigurationError`
+    when there is no project or it is set up wrongly; then nothing is written.
+    """
+    wish = options or GenerateOptions()
+    project = load_project(folder)
+    prefix = _prefix(folder)
+    findings = Findings()
+    sources = source.read(_source_tree(folder, project), findings, prefix=prefix)
+    wanted, stale = _wanted(folder, project, sources, wish, findings)
+    found = _judged(findings, strict=wish.strict_markers or project.settings.strict_markers)
+    if has_errors(found):
+        raise _refusal(found)
+    changes = diff(wanted, _present(folder, wanted))
+    if not dry_run:
+        disk.apply(folder, changes)
+    return GenerateResult(
+        changes=changes,
+        files=tuple(wanted),
+        diagnostics=(*project.findings, *found, *stale),
+    )
+
+
+def load_project(folder: Path) -> Project:
+    """The project in a folder; `ConfigurationError` when there is none."""
+    if not folder.is_dir():
+        raise ConfigurationError(f"`{folder}` is not a folder")
+    return config.parse(
+        _read_if_there(folder / config.PROJECT_FILE),
+        _read_if_there(folder / config.PYPROJECT_FILE),
+        prefix=_prefix(folder),
+    )
+
+
+def _prefix(folder: Path) -> str:
+    shown = folder.as_posix()
+    return "" if shown == "." else shown.rstrip("/") + "/"
+
+
+def _read_if_there(path: Path) -> bytes | None:
+    return disk.read_file(path, limit=source.MAX_SOURCE_SIZE) if path.exists() else None
+
+
+# Sources
+
+
+def _source_tree(folder: Path, project: Project) -> Tree:
+    """The Python files of a project: the packages it names, else all that are no tests."""
+    files: dict[str, File] = {}
+    for name in _source_folders(folder, project):
+        root = folder / name
+        for path in _python_files(root):
+            relative = path.relative_to(folder).as_posix()
+            if not name and _is_elsewhere(relative):
+                continue
+            files[relative] = File(disk.read_file(path))
+    if not files:
+        language = project.language
+        if language and language != "python":
+            raise ConfigurationError(
+                f"the project is written in {language.capitalize()}, whose sources are not read",
+                hint="generate with the tools of that language; bundles and catalogs work on",
+            )
+        raise ConfigurationError(
+            "the project has no Python sources",
+            hint='name their folders in `pyproject.toml`: [tool.olmkit] sources = ["…"]',
+        )
+    return Tree(files)
+
+
+def _source_folders(folder: Path, project: Project) -> tuple[str, ...]:
+    if project.settings.sources:
+        for name in project.settings.sources:
+            if not (folder / name).exists():
+                raise ConfigurationError(
+                    f"`{folder / name}` does not exist, and [tool.olmkit] names it in `sources`"
+                )
+        return project.settings.sources
+    packages = dict.fromkeys(api.path.partition(".")[0] for api in project.own_apis() if api.path)
+    found = [
+        place
+        for package in packages
+        for place in (package, f"src/{package}")
+        if (folder / place).is_dir()
+    ]
+    return tuple(found) if found else ("",)
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    if root.is_file():
+        yield root
+        return
+    for path in disk.files_of(root):
+        if path.suffix == ".py":
+            yield path
+
+
+def _is_elsewhere(relative: str) -> bool:
+    *parents, name = relative.split("/")
+    is_test = name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+    return is_test or any(part in _NO_SOURCES or part.startswith(".") for part in parents)
+
+
+# What is wanted
+
+
+def _wanted(
+    folder: Path, project: Project, sources: Sources, wish: GenerateOptions, findings: Findings
+) -> tuple[Tree, tuple[Diagnostic, ...]]:
+    files: dict[str, File | bytes] = {}
+    notes: list[Diagnostic] = []
+    if Target.CRD in wish.targets:
+        options = Options(
+            allow_dangerous_types=project.settings.allow_dangerous_types,
+            embedded_object_meta=project.settings.embedded_object_meta,
+            infer_defaults=project.settings.infer_defaults,
+            max_description=project.settings.max_description,
+        )
+        crds = manifests.crds(sources, findings, options)
+        files |= {f"{CRD_FOLDER}/{name}": _stream([crd]) for name, crd in crds.items()}
+        notes += _strangers(folder, sources, files)
+    if Target.RBAC in wish.targets:
+        found = roles.roles(sources, role_name=project.settings.role_name)
+        if found:
+            files[ROLE_FILE] = _stream(found)
+    if Target.CSV in wish.targets:
+        files |= _base_csv(folder, project, sources, findings)
+    return Tree(files), tuple(notes)
+
+
+def _stream(objects: Iterable[Any]) -> bytes:
+    return b"".join(b"---\n" + documents.dump(one) for one in objects)
+
+
+def _strangers(
+    folder: Path, sources: Sources, files: dict[str, File | bytes]
+) -> Iterator[Diagnostic]:
+    """CRD files of our groups that no kind asks for any more; they may be somebody's, and stay."""
+    groups = {package.group for package in sources.packages if package.kinds() and package.group}
+    bases = folder / CRD_FOLDER
+    for path in sorted(bases.glob("*.yaml")) if bases.is_dir() else ():
+        if f"{CRD_FOLDER}/{path.name}" in files or path.name.partition("_")[0] not in groups:
+            continue
+        yield Diagnostic(
+            rule="API024",
+            name="stale-crd",
+            severity=Severity.WARNING,
+            message=f"no kind in the sources makes `{path.name}`",
+            at=Location(path=str(path)),
+            hint="remove it, also from `config/crd/kustomization.yaml`, when the kind is gone",
+        )
+
+
+def _base_csv(
+    folder: Path, project: Project, sources: Sources, findings: Findings
+) -> dict[str, File | bytes]:
+    """The base CSV with its owned APIs as the markers say; not touched when they are so already."""
+    if not project.name:
+        raise ConfigurationError(
+            "the project has no name, so its ClusterServiceVersion has none",
+            hint="write `projectName: …` into the PROJECT file",
+        )
+    path = f"{CSV_FOLDER}/{project.name}.clusterserviceversion.yaml"
+    data = _read_if_there(folder / path)
+    wanted = [ApiKey(api.qualified_group, api.version, api.kind) for api in project.own_apis()]
+    at = project.document.at("resources")
+    generated = csv_markers.owned(sources, wanted, findings, at=at)
+    if data is None:
+        csv: Any = base_csv.default(project.name)
+        csv["spec"].setdefault("apiservicedefinitions", {})
+    else:
+        csv = _load_csv(data, str(folder / path))
+    spec = csv.setdefault("spec", {})
+    apis = spec.get("customresourcedefinitions") or {}
+    present = apis.get("owned") or []
+    merged = csv_markers.merged(present, generated)
+    if data is not None and merged == present:
+        return {path: data}
+    spec["customresourcedefinitions"] = {**apis, "owned": merged} if merged else apis
+    return {path: documents.dump(csv)}
+
+
+def _load_csv(data: bytes, path: str) -> Any:
+    document = documents.load(data, path)
+    kind = document.get("kind")
+    shapes = (("spec",), ("spec", "customresourcedefinitions"))
+    is_one = isinstance(document.value, dict) and kind == "ClusterServiceVersion"
+    if not is_one or any(not isinstance(document.get(*keys) or {}, dict) for keys in shapes):
+        message = f"`{path}` holds no ClusterServiceVersion"
+        raise InputError(message, hint="take it away, and a plain one is written in its place")
+    owned = document.get("spec", "customresourcedefinitions", "owned")
+    if not isinstance(owned or [], list):
+        raise InputError(
+            f"{document.at('spec', 'customresourcedefinitions', 'owned')}: `owned` is no list"
+        )
+    return document.value
+
+
+def _present(folder: Path, wanted: Tree) -> Tree:
+    """What lies at the wanted paths now."""
+    found: dict[str, File] = {}
+    for path in wanted:
+        place = folder / posixpath.normpath(path)
+        if place.exists():
+            found[path] = File(disk.read_file(place), place.stat().st_mode & 0o777)
+    return Tree(found)
+
+
+# Findings
+
+
+def _judged(findings: Findings, *, strict: bool) -> tuple[Diagnostic, ...]:
+    found = findings.sorted()
+    if not strict:
+        return found
+    return tuple(
+        replace(one, severity=Severity.ERROR) if one.rule in _STRICT else one for one in found
+    )
+
+
+def _refusal(found: tuple[Diagnostic, ...]) -> InputError:
+    errors = sum(one.severity is Severity.ERROR for one in found)
+    what = "an error" if errors == 1 else f"{errors} errors"
+    return InputError(f"the sources have {what}, so nothing is written", hint="", diagnostics=found)

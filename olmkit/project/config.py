@@ -1,0 +1,289 @@
+"""A user's project: the PROJECT file and `[tool.olmkit]` as one typed value.
+
+The PROJECT file is the one of kubebuilder and operator-sdk (version 3), so that
+projects of either are read. `[tool.olmkit]` in `pyproject.toml` holds what that
+file has no place for. Nothing here reads the disk: the bytes are passed in.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from olmkit.base import documents, names
+from olmkit.base.diagnostics import (
+    ConfigurationError,
+    Diagnostic,
+    InputError,
+    Location,
+    Severity,
+)
+from olmkit.base.documents import Document
+
+PROJECT_FILE = "PROJECT"
+PYPROJECT_FILE = "pyproject.toml"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Api:
+    """One API that the project has or uses: an entry of `resources`."""
+
+    group: str
+    domain: str
+    version: str
+    kind: str
+    at: Location
+    plural: str = ""
+    path: str = ""
+    has_types: bool = False
+    is_namespaced: bool = True
+    has_controller: bool = False
+
+    @property
+    def qualified_group(self) -> str:
+        """`cache.example.com`: group and domain, or the one that is there."""
+        return ".".join(part for part in (self.group, self.domain) if part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What `[tool.olmkit]` may say, with what holds when it does not."""
+
+    sources: tuple[str, ...] = ()
+    role_name: str = "manager-role"
+    max_description: int | None = None
+    allow_dangerous_types: bool = False
+    embedded_object_meta: bool = False
+    infer_defaults: bool = True
+    strict_markers: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """One project. `plugins` and unknown keys of the file stay in `document`."""
+
+    name: str
+    document: Document
+    domain: str = ""
+    repo: str = ""
+    layout: tuple[str, ...] = ()
+    is_multigroup: bool = False
+    apis: tuple[Api, ...] = ()
+    settings: Settings = Settings()
+    findings: tuple[Diagnostic, ...] = ()
+
+    @property
+    def language(self) -> str:
+        """`python`, `go`, `helm`, `ansible`, or an empty text."""
+        for key in self.layout:
+            language = key.partition(".")[0]
+            if language in ("python", "go", "helm", "ansible"):
+                return language
+        return ""
+
+    def own_apis(self) -> tuple[Api, ...]:
+        """The APIs whose types are the project's own."""
+        return tuple(api for api in self.apis if api.has_types)
+
+
+def parse(
+    project_file: bytes | None, pyproject: bytes | None = None, *, prefix: str = ""
+) -> Project:
+    """A project from its two files.
+
+    Raises `ConfigurationError` when there is no PROJECT file or one that cannot be read.
+    """
+    path = prefix + PROJECT_FILE
+    if project_file is None:
+        raise ConfigurationError(
+            f"there is no project here: `{path}` does not exist",
+            hint="change into a project's folder, name one with `-C`, or begin one with "
+            "`olmkit init`",
+        )
+    try:
+        document = documents.load(project_file, path)
+    except InputError as error:
+        raise ConfigurationError(error.message, error.hint, error.diagnostics) from error
+    reader = _Reader(document)
+    project = reader.project()
+    settings, warnings = _settings(pyproject, prefix + PYPROJECT_FILE)
+    if reader.errors:
+        raise ConfigurationError(reader.errors[0].message, "", tuple(reader.errors))
+    return replace(project, settings=settings, findings=warnings)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the PROJECT file and collects what is wrong with it."""
+
+    document: Document
+    errors: list[Diagnostic] = field(default_factory=list)
+
+    def project(self) -> Project:
+        document = self.document
+        if not isinstance(document.value, Mapping):
+            self._wrong("PRJ001", "the project file holds no keys", document.at())
+            return Project(name="", document=document)
+        version = document.get("version")
+        if str(version).partition("-")[0] != "3":
+            said = "no version" if version is None else f"version `{version}`"
+            self._wrong(
+                "PRJ002",
+                f"the project file has {said}; version 3 is read",
+                document.at("version"),
+                'write `version: "3"`',
+            )
+        name = self._text("projectName")
+        if name and not names.is_label(name):
+            self._wrong(
+                "PRJ003",
+                f"`{name}` is no project name",
+                document.at("projectName"),
+                "use lower-case letters, digits and dashes, at most 63",
+            )
+        layout = document.get("layout")
+        keys = layout if isinstance(layout, list) else [layout]
+        return Project(
+            name=name,
+            document=document,
+            domain=self._text("domain"),
+            repo=self._text("repo"),
+            layout=tuple(key for key in keys if isinstance(key, str)),
+            is_multigroup=document.get("multigroup") is True,
+            apis=tuple(self._apis()),
+        )
+
+    def _apis(self) -> Iterator[Api]:
+        listed = self.document.get("resources")
+        if listed is None:
+            return
+        if not isinstance(listed, list):
+            self._wrong("PRJ001", "`resources` is no list", self.document.at("resources"))
+            return
+        for index, entry in enumerate(listed):
+            at = self.document.at("resources", index)
+            if not isinstance(entry, Mapping):
+                self._wrong("PRJ001", "an entry of `resources` holds no keys", at)
+                continue
+            version = self._text("resources", index, "version")
+            kind = self._text("resources", index, "kind")
+            if not version or not kind:
+                self._wrong("PRJ004", "an entry of `resources` lacks `version` or `kind`", at)
+                continue
+            api = entry.get("api")
+            yield Api(
+                group=self._text("resources", index, "group"),
+                domain=self._text("resources", index, "domain"),
+                version=version,
+                kind=kind,
+                plural=self._text("resources", index, "plural"),
+                path=self._text("resources", index, "path"),
+                at=self.document.at("resources", index, "kind"),
+                has_types=isinstance(api, Mapping),
+                is_namespaced=isinstance(api, Mapping) and api.get("namespaced") is True,
+                has_controller=entry.get("controller") is True or bool(entry.get("controllers")),
+            )
+
+    def _text(self, *keys: str | int) -> str:
+        value = self.document.get(*keys)
+        if value is None:
+            return ""
+        if isinstance(value, str):
+            return value
+        self._wrong("PRJ001", f"`{keys[-1]}` is no text", self.document.at(*keys))
+        return ""
+
+    def _wrong(self, code: str, message: str, at: Location, hint: str = "") -> None:
+        self.errors.append(
+            Diagnostic(
+                rule=code,
+                name=_NAMES[code],
+                severity=Severity.ERROR,
+                message=message,
+                at=at,
+                hint=hint,
+            )
+        )
+
+
+_NAMES = {
+    "PRJ001": "project-shape",
+    "PRJ002": "project-version",
+    "PRJ003": "project-name",
+    "PRJ004": "incomplete-resource",
+    "PRJ005": "unknown-setting",
+    "PRJ006": "setting-type",
+    "PRJ007": "toml-syntax",
+}
+
+
+def _settings(data: bytes | None, path: str) -> tuple[Settings, tuple[Diagnostic, ...]]:
+    if data is None:
+        return Settings(), ()
+    try:
+        value: Any = tomllib.loads(data.decode("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        found = _setting_finding("PRJ007", f"the file is no TOML: {error}", path, Severity.ERROR)
+        raise ConfigurationError(f"`{path}` is no TOML: {error}", "", (found,)) from None
+    table = value.get("tool", {}).get("olmkit", {}) if isinstance(value.get("tool"), dict) else {}
+    if not isinstance(table, dict):
+        found = _setting_finding("PRJ006", "`tool.olmkit` is no table", path, Severity.ERROR)
+        raise ConfigurationError(found.message, "", (found,))
+    known = {setting.name.replace("_", "-"): setting for setting in fields(Settings)}
+    chosen: dict[str, Any] = {}
+    warnings: list[Diagnostic] = []
+    for key, said in table.items():
+        if key not in known:
+            near = difflib.get_close_matches(key, known, n=1)
+            hint = (
+                f"did you mean `{near[0]}`?"
+                if near
+                else "known are " + ", ".join(f"`{name}`" for name in known)
+            )
+            warnings.append(
+                _setting_finding(
+                    "PRJ005", f"`tool.olmkit.{key}` is no setting", path, Severity.WARNING, hint
+                )
+            )
+            continue
+        chosen[known[key].name] = _setting(key, str(known[key].type), said, path)
+    return Settings(**chosen), tuple(warnings)
+
+
+def _setting(key: str, kind: str, said: Any, path: str) -> Any:
+    if kind.startswith("tuple"):
+        if isinstance(said, str):
+            return (said,)
+        if isinstance(said, list) and all(isinstance(item, str) for item in said):
+            return tuple(said)
+        words = "a list of texts"
+    elif kind == "bool":
+        if isinstance(said, bool):
+            return said
+        words = "`true` or `false`"
+    elif kind.startswith("int"):
+        if isinstance(said, int) and not isinstance(said, bool):
+            return said
+        words = "a number"
+    else:
+        if isinstance(said, str):
+            return said
+        words = "a text"
+    found = _setting_finding("PRJ006", f"`tool.olmkit.{key}` must be {words}", path, Severity.ERROR)
+    raise ConfigurationError(found.message, "", (found,))
+
+
+def _setting_finding(
+    code: str, message: str, path: str, severity: Severity, hint: str = ""
+) -> Diagnostic:
+    return Diagnostic(
+        rule=code,
+        name=_NAMES[code],
+        severity=severity,
+        message=message,
+        at=Location(path=path),
+        hint=hint,
+    )
