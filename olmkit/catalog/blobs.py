@@ -26,10 +26,11 @@ class Blob:
     """One document of a catalog. Equal to another when the reference would keep the same bytes.
 
     `schema`, `package` and `name` are empty when absent; their keys match without regard to
-    case, as all keys of the field's readers do.
+    case, as all keys of the field's readers do. The text of one that is `rendered` is to be
+    written as it is, to the spelling of numbers in the values of its properties.
     """
 
-    __slots__ = ("_data", "_end", "_start", "name", "package", "place", "schema")
+    __slots__ = ("_data", "_end", "_start", "name", "package", "place", "rendered", "schema")
 
     def __init__(
         self,
@@ -41,6 +42,7 @@ class Blob:
         start: int = 0,
         end: int | None = None,
         place: Part | None = None,
+        rendered: bool = False,
     ) -> None:
         self.schema = schema
         self.package = package
@@ -49,6 +51,12 @@ class Blob:
         self._start = start
         self._end = len(data) if end is None else end
         self.place = place
+        self.rendered = rendered
+
+    @property
+    def text(self) -> bytes:
+        """The JSON text that it keeps."""
+        return self._data[self._start : self._end]
 
     @classmethod
     def of(cls, value: dict[str, Any], *, path: str = "") -> Blob:
@@ -61,7 +69,7 @@ class Blob:
     @property
     def value(self) -> dict[str, Any]:
         """The document as read, numbers having passed through doubles; made anew at each call."""
-        value: dict[str, Any] = json_reader.read_doubles(self._data[self._start : self._end])
+        value: dict[str, Any] = json_reader.read_doubles(self.text)
         return value
 
     @property

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from olmkit.base import documents, json_text
+from olmkit.base import documents, json_reader, json_text
 from olmkit.base.diagnostics import Diagnostic, InputError
 from olmkit.base.tree import Tree
 from olmkit.catalog import blobs as blobs_
@@ -95,6 +95,10 @@ def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
 
 def dump_blob(blob: Blob, form: Form) -> bytes:
     """One document, with `---` before it in YAML and a line end after it."""
+    if blob.rendered:
+        if form == "yaml":
+            return b"---\n" + documents.dump(json_reader.read(blob.text))
+        return json_text.indent(blob.text, _INDENT) + b"\n"
     shape = wire.SHAPES.get(blob.schema)
     if form == "yaml":
         value = blob.value if shape is None else shapes.written(shape, blob.fields)

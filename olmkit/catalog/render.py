@@ -10,13 +10,14 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from olmkit.base import go_sort, json_text
 from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.documents import Key
 from olmkit.catalog import findings, shapes, source_bundle, typed_json, wire
+from olmkit.catalog.blobs import Blob
 from olmkit.catalog.shapes import Anything, Field, ListOf, Object, Text
 from olmkit.catalog.source_bundle import SourceBundle
 from olmkit.catalog.typed_json import Entry, MisfitError
@@ -74,6 +75,31 @@ class RenderedBundle:
     properties: tuple[Entry, ...]
     related_images: tuple[RelatedImage, ...]
 
+    @classmethod
+    def of(cls, blob: Blob) -> RenderedBundle:
+        """The bundle that a blob of a catalog holds."""
+        fields = blob.fields
+        return cls(
+            name=fields["name"],
+            package=fields["package"],
+            image=fields["image"],
+            properties=tuple(
+                Entry(item["type"], _raw(item["value"])) for item in fields["properties"] or ()
+            ),
+            related_images=tuple(
+                RelatedImage(item["name"], item["image"]) for item in fields["relatedImages"] or ()
+            ),
+        )
+
+    def blob(self) -> Blob:
+        return Blob(
+            schema=wire.BUNDLE,
+            package=self.package,
+            name=self.name,
+            data=self.text(),
+            rendered=True,
+        )
+
     def text(self) -> bytes:
         """The blob as one line of JSON."""
         parts = [b'{"schema":"olm.bundle"']
@@ -105,20 +131,26 @@ def render(bundle: SourceBundle, image: str = "") -> tuple[RenderedBundle, tuple
     """
     notes: list[Diagnostic] = [*bundle.notes]
     properties = sorted(_properties(bundle, notes), key=lambda item: (item.type, item.value))
-    images = go_sort.sort_slice(_related_images(bundle, image), key=lambda item: item.image)
     rendered = RenderedBundle(
         name=bundle.name,
         package=bundle.package,
         image=image,
-        properties=objects_last(properties),
-        related_images=tuple(images),
+        properties=tuple(properties),
+        related_images=tuple(_related_images(bundle, image)),
     )
-    return rendered, tuple(notes)
+    return arranged(rendered), tuple(notes)
 
 
-def objects_last(properties: Iterable[Entry]) -> tuple[Entry, ...]:
-    """The properties with the bulky ones at the end, otherwise in their order."""
-    return tuple(sorted(properties, key=lambda item: item.type in (BUNDLE_OBJECT, CSV_METADATA)))
+def arranged(bundle: RenderedBundle) -> RenderedBundle:
+    """The bundle with its bulky properties at the end, and its images sorted."""
+    bulky = (BUNDLE_OBJECT, CSV_METADATA)
+    return replace(
+        bundle,
+        properties=tuple(sorted(bundle.properties, key=lambda item: item.type in bulky)),
+        related_images=tuple(
+            go_sort.sort_slice(bundle.related_images, key=lambda item: item.image)
+        ),
+    )
 
 
 # Properties
@@ -251,6 +283,10 @@ def _operator_images(bundle: SourceBundle) -> Iterable[str]:
             for container in pod.get(group) or ():
                 images[(container or {}).get("image") or ""] = None
     return images if install["strategy"] == "deployment" else ()
+
+
+def _raw(value: Any) -> bytes:
+    return b"" if value is shapes.ABSENT else json_text.compact(value, escape_html=False)
 
 
 def _text(value: str) -> bytes:

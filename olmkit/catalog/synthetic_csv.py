@@ -140,6 +140,14 @@ def csv_text(
     return json_text.compact(csv, sort=False)
 
 
+def written_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of an `olm.csv.metadata` property: its known fields in order, few of them empty."""
+    shaped = _shaped(dict(value), "metadata")
+    if not shaped["displayName"]:
+        del shaped["displayName"]
+    return shaped
+
+
 def _icon(icon: Mapping[str, Any]) -> dict[str, str]:
     data = _text(icon.get("base64data"))
     try:

@@ -35,7 +35,7 @@ _ENTRY: Final = Object(
         Field("skipRange", _TEXT, omit=True),
     ),
 )
-_RELATED_IMAGE: Final = Object(
+RELATED_IMAGE: Final = Object(
     go="declcfg.RelatedImage", fields=(Field("name", _TEXT), Field("image", _TEXT))
 )
 _REFERENCE: Final = Object(
@@ -77,7 +77,7 @@ SHAPES: Final[Mapping[str, Object]] = {
             Field("package", _TEXT, omit=True),
             Field("image", _TEXT),
             Field("properties", _PROPERTIES, omit=True),
-            Field("relatedImages", ListOf(_RELATED_IMAGE, "[]declcfg.RelatedImage"), omit=True),
+            Field("relatedImages", ListOf(RELATED_IMAGE, "[]declcfg.RelatedImage"), omit=True),
         ),
     ),
     DEPRECATIONS: Object(
