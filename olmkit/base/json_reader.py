@@ -54,7 +54,7 @@ def _has_big(data: bytes) -> bool:
     return b"0" * 16 in data.translate(_DIGITS) and _BIG.search(data) is not None
 
 
-def skip_space(data: bytes, start: int) -> int:
+def skip_space(data: bytes | bytearray, start: int) -> int:
     """The offset of the first byte from `start` that is no white space."""
     match = _SPACE.match(data, start)
     return match.end() if match else start

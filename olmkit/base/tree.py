@@ -55,6 +55,12 @@ class Tree(Mapping[str, File]):
         """The bytes of one file; `KeyError` when it is not there."""
         return self._files[path].data
 
+    def chunks(self, path: str) -> Iterator[bytes]:
+        """The bytes of one file in pieces; a tree that is not in memory reads them one by one."""
+        data = self.data(path)
+        if data:
+            yield data
+
     def merge(self, other: Mapping[str, File | bytes]) -> Tree:
         """A tree with the files of `other` added or replaced."""
         return Tree({**self._files, **other})

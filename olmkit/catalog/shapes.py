@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from olmkit.base import floats
+
 
 class ShapeError(Exception):
     """A value that does not fit its shape; the text is that of Go, `keys` the way to it."""
@@ -59,6 +61,28 @@ class Bytes:
 
 
 @dataclass(frozen=True, slots=True)
+class Truth:
+    """A boolean; False when absent."""
+
+    go: str = "bool"
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A signed integer of so many bits; 0 when absent."""
+
+    go: str
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextMap:
+    """Strings under names of the author's choice; None when absent."""
+
+    go: str = "map[string]string"
+
+
+@dataclass(frozen=True, slots=True)
 class ListOf:
     """A list of one shape; None when absent."""
 
@@ -91,7 +115,8 @@ class Object:
         object.__setattr__(self, "folded", {fold(each.name): each for each in self.fields})
 
 
-Shape = Text | Anything | Bytes | ListOf | Object
+_TEXT: Final = Text()
+Shape = Text | Anything | Bytes | Truth | Whole | TextMap | ListOf | Object
 
 
 def fold(name: str) -> str:
@@ -147,6 +172,10 @@ def _empty(shape: Shape) -> Any:
             return ""
         case Anything():
             return ABSENT
+        case Truth():
+            return False
+        case Whole():
+            return 0
         case Object() if not shape.optional:
             return {each.name: _empty(each.shape) for each in shape.fields}
         case _:
@@ -168,9 +197,25 @@ class _Reader:
             case Anything():
                 return value
             case _ if value is None:
-                return None if not isinstance(shape, Text) and not _is_plain(shape) else old
+                return (
+                    None
+                    if isinstance(shape, Bytes | TextMap | ListOf)
+                    or (isinstance(shape, Object) and shape.optional)
+                    else old
+                )
             case Text():
                 return value if isinstance(value, str) else self._wrong(shape, value, old, keys)
+            case Truth():
+                return value if isinstance(value, bool) else self._wrong(shape, value, old, keys)
+            case Whole():
+                return self._whole(shape, value, old, keys)
+            case TextMap():
+                if not isinstance(value, dict):
+                    return self._wrong(shape, value, old, keys)
+                return {
+                    key: self.value(_TEXT, value[key], ABSENT, (*keys, key))
+                    for key in sorted(value)
+                }
             case Bytes():
                 return self._bytes(shape, value, old, keys)
             case ListOf():
@@ -210,20 +255,27 @@ class _Reader:
             return old
         return base64.b64encode(data).decode()
 
-    def _wrong(self, shape: Shape, value: Any, old: Any, keys: tuple[str | int, ...]) -> Any:
+    def _whole(self, shape: Whole, value: Any, old: Any, keys: tuple[str | int, ...]) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool):
+            if -(2 ** (shape.bits - 1)) <= value < 2 ** (shape.bits - 1):
+                return value
+        elif not isinstance(value, float):
+            return self._wrong(shape, value, old, keys)
+        text = str(value) if isinstance(value, int) else floats.json_text(value)
+        return self._wrong(shape, value, old, keys, text=f" {text}")
+
+    def _wrong(
+        self, shape: Shape, value: Any, old: Any, keys: tuple[str | int, ...], *, text: str = ""
+    ) -> Any:
         into = f"value of type {shape.go}"
         if self._structs:
             into = f"struct field {self._structs[-1]}.{'.'.join(self._names)} of type {shape.go}"
-        self._keep(ShapeError(f"json: cannot unmarshal {kind(value)} into Go {into}", keys))
+        self._keep(ShapeError(f"json: cannot unmarshal {kind(value)}{text} into Go {into}", keys))
         return old
 
     def _keep(self, error: ShapeError) -> None:
         if self.error is None:
             self.error = error
-
-
-def _is_plain(shape: Shape) -> bool:
-    return isinstance(shape, Object) and not shape.optional
 
 
 def _empty_fields(shape: Object) -> dict[str, Any]:
