@@ -17,6 +17,7 @@ import os
 import struct
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -112,27 +113,32 @@ def open_cached(folder: Path, key: bytes) -> Store | None:
     return store
 
 
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file being written; `kept` says that it will stand in the cache folder."""
+
+    stream: IO[bytes]
+    kept: bool
+
+
 @contextlib.contextmanager
-def new_file(folder: Path | None) -> Iterator[IO[bytes]]:
+def new_file(folder: Path | None) -> Iterator[NewFile]:
     """A file to write a cache to; after the block it stands in `folder` under its name.
 
-    Without a folder, or when another process is just writing there, the file has no name and
-    ends with its last descriptor. Raises `RemoteError` when the disk says no.
+    Without a folder, where the folder cannot be written, or while another process is writing
+    there, the file has no name and ends with its last descriptor. Raises `RemoteError` when
+    there is no room.
     """
     lock = None if folder is None else _lock(folder)
     try:
         if folder is None or lock is None:
             with tempfile.TemporaryFile(prefix="olmkit-") as stream:
-                yield stream
-            return
-        # We alone hold the lock, so a file of this name was left by a process that was killed.
-        unfinished = folder / f".{FILE_NAME}.new"
-        with unfinished.open("w+b") as stream:
-            yield stream
-            os.fsync(stream.fileno())
-            unfinished.replace(folder / FILE_NAME)
+                yield NewFile(stream, kept=False)
+        else:
+            with _named_file(folder) as stream:
+                yield NewFile(stream, kept=True)
     except OSError as error:
-        place = folder or Path(tempfile.gettempdir())
+        place = folder if folder is not None and lock is not None else tempfile.gettempdir()
         raise RemoteError(
             f"cannot write the cache in `{place}`: {error.strerror or error}",
             hint="free some space there, or name another folder with `--cache-dir`",
@@ -140,6 +146,21 @@ def new_file(folder: Path | None) -> Iterator[IO[bytes]]:
     finally:
         if lock is not None:
             os.close(lock)
+
+
+@contextlib.contextmanager
+def _named_file(folder: Path) -> Iterator[IO[bytes]]:
+    # We alone hold the lock, so a file of this name was left by a process that was killed.
+    unfinished = folder / f".{FILE_NAME}.new"
+    with unfinished.open("w+b") as stream:
+        try:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+            unfinished.replace(folder / FILE_NAME)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
 
 
 def open_written(stream: IO[bytes], key: bytes) -> Store:
@@ -178,12 +199,17 @@ def _checksum(descriptor: int) -> bytes:
 
 
 def _lock(folder: Path) -> int | None:
-    """A lock on the folder, held while its descriptor is open; None when another has it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    """A lock on the folder, held while its descriptor is open; None when it cannot be had."""
+    descriptor = -1
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # held by another process, or a file system without locks
+    except OSError:  # not ours to write, held by another process, or a disk without locks
+        if descriptor >= 0:
+            os.close(descriptor)
+        return None
+    if not os.access(folder, os.W_OK):
         os.close(descriptor)
         return None
     return descriptor

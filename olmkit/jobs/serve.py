@@ -1,0 +1,216 @@
+"""Serving a catalog: made ready from its cache or from its files, then answered from.
+
+What is served is what the catalog held at the start. A catalog that the field's
+own server refuses is refused here, with findings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import importlib
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from olmkit.base.diagnostics import Diagnostic, InputError, RemoteError, has_errors
+from olmkit.base.tree import Tree
+from olmkit.catalog import fbc, wire
+from olmkit.catalog.blobs import Blob
+from olmkit.catalog.registry_api import Registry
+from olmkit.catalog.registry_build import Builder
+from olmkit.edges import catalog_cache, disk
+from olmkit.edges.catalog_cache import Store, Writer
+
+if TYPE_CHECKING:
+    from olmkit.edges.catalog_server import CatalogServer
+
+T = TypeVar("T")
+
+# A file may hold the whole catalog of a distribution.
+MAX_CATALOG_FILE = 512 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """A catalog that is ready to answer.
+
+    `cached`: it was taken from the cache; `kept`: a cache of it lies in the cache folder.
+    """
+
+    host: str
+    port: int
+    packages: int
+    bundles: int
+    cached: bool
+    kept: bool
+    findings: tuple[Diagnostic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What a catalog is answered from."""
+
+    store: Store
+    cached: bool
+    kept: bool
+    findings: tuple[Diagnostic, ...] = ()
+
+
+async def serve(
+    folder: Path,
+    *,
+    host: str = "",
+    port: int = 50051,
+    cache_folder: Path | None = None,
+    ready: Callable[[Serving], None],
+    stop: asyncio.Event,
+) -> None:
+    """Serve the catalog in `folder` until `stop` is set.
+
+    Listens at once on all addresses, or on that of `host`, and calls `ready` when the catalog
+    answers. Raises `InputError` for a catalog that is not valid, `RemoteError` when the address
+    cannot be had.
+    """
+    server = _new_server()
+    bound = await server.start(host, port)
+    store: Store | None = None
+    stopping = asyncio.ensure_future(stop.wait())
+    try:
+        preparing = _in_thread(prepare, folder, cache_folder)
+        await asyncio.wait((preparing, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if not preparing.done():
+            return
+        prepared = preparing.result()
+        store = prepared.store
+        registry = Registry(store.index, store.read)
+        server.answer_from(registry)
+        ready(
+            Serving(
+                host=host,
+                port=bound,
+                packages=registry.package_count,
+                bundles=registry.bundle_count,
+                cached=prepared.cached,
+                kept=prepared.kept,
+                findings=prepared.findings,
+            )
+        )
+        await stopping
+    finally:
+        stopping.cancel()
+        await server.stop()
+        if store is not None:
+            store.close()
+
+
+def fill_cache(folder: Path, cache_folder: Path) -> Prepared:
+    """Make the cache of a catalog, for a server that starts later.
+
+    Raises `RemoteError` when it cannot be kept in `cache_folder`.
+    """
+    prepared = prepare(folder, cache_folder)
+    prepared.store.close()
+    if not prepared.kept:
+        raise RemoteError(
+            f"the cache cannot be kept in `{cache_folder}`",
+            hint="the folder must be writable, and no other process may be writing there",
+        )
+    return prepared
+
+
+def prepare(folder: Path, cache_folder: Path | None) -> Prepared:
+    """Open the cache of the catalog in `folder`; make it when it is not there or not right.
+
+    Raises `InputError` for a catalog that is not valid.
+    """
+    if cache_folder is not None:
+        store = catalog_cache.open_cached(cache_folder, catalog_cache.key_of_folder(folder))
+        if store is not None:
+            return Prepared(store=store, cached=True, kept=True)
+    prepared = build(disk.read_tree(folder, file_limit=MAX_CATALOG_FILE), cache_folder)
+    gc.collect()
+    return prepared
+
+
+def build(tree: Tree, cache_folder: Path | None) -> Prepared:
+    """Check the catalog and write the file that it is answered from."""
+    findings: list[Diagnostic] = []
+    blobs = list(fbc.load(tree, report=findings.append))
+    findings += _check(blobs)
+    _refuse(findings)
+    key = catalog_cache.key_of(tree)
+    with catalog_cache.new_file(cache_folder) as file:
+        writer = Writer(file.stream, key)
+        builder = Builder(writer.append)
+        for package in _by_package(blobs):
+            builder.add_package(package)
+        for blob in blobs:
+            if blob.schema not in wire.SHAPES:
+                builder.add_custom(blob)
+        findings += builder.findings
+        _refuse(findings)
+        writer.finish(builder.finish())
+        store = catalog_cache.open_written(file.stream, key)
+        kept = file.kept
+    return Prepared(store=store, cached=False, kept=kept, findings=tuple(findings))
+
+
+def _check(blobs: list[Blob]) -> Iterable[Diagnostic]:
+    return ()
+
+
+def _refuse(findings: list[Diagnostic]) -> None:
+    if not has_errors(findings):
+        return
+    findings.sort(key=Diagnostic.sort_key)
+    raise InputError("the catalog is not valid, so it is not served", diagnostics=findings)
+
+
+def _by_package(blobs: list[Blob]) -> Iterable[list[Blob]]:
+    groups: dict[str, list[Blob]] = {}
+    for blob in blobs:
+        if blob.schema in wire.SHAPES:
+            name = blob.name if blob.schema == wire.PACKAGE else blob.package
+            groups.setdefault(name, []).append(blob)
+    return groups.values()
+
+
+def _new_server() -> CatalogServer:
+    # Imported when needed: the gRPC library is an extra, and takes a tenth of a second.
+    edge = importlib.import_module("olmkit.edges.catalog_server")
+    server: CatalogServer = edge.CatalogServer()
+    return server
+
+
+def _in_thread(work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
+    """Run `work` in a thread that is left behind when the program ends before it."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: BaseException | None) -> None:
+        # The loop is closed when nobody waited for the end.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, result, error)
+
+    def settle(result: T | None, error: BaseException | None) -> None:
+        if future.cancelled():
+            return
+        if error is None:
+            future.set_result(result)  # type: ignore[arg-type]
+        else:
+            future.set_exception(error)
+
+    def run() -> None:
+        try:
+            result = work(*arguments)
+        except BaseException as error:
+            tell(None, error)
+        else:
+            tell(result, None)
+
+    threading.Thread(target=run, daemon=True, name="olmkit-prepare").start()
+    return future
