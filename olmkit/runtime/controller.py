@@ -93,15 +93,8 @@ class Controller:
         self._started = True
         for source in self._sources:
             await source.start(cache, self.queue)
-        for source in self._sources:
-            try:
-                async with asyncio.timeout(self.settings.cache_sync_timeout):
-                    await source.wait_for_sync()
-            except TimeoutError:
-                raise TimeoutError(
-                    f"controller {self.name}: the watch on {source} did not sync within "
-                    f"{self.settings.cache_sync_timeout:g} s"
-                ) from None
+        if not await self._synced():
+            return
         async with asyncio.TaskGroup() as group:
             for _ in range(self.settings.max_concurrent_reconciles):
                 group.create_task(self._work())
@@ -111,6 +104,33 @@ class Controller:
         """Take no new keys; running reconciles go on. `run` returns when they are done."""
         self._stopping.set()
         self.queue.shut_down()
+
+    async def _synced(self) -> bool:
+        """Wait for all sources; False when `stop` came first."""
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        syncing = {
+            asyncio.ensure_future(source.wait_for_sync()): source for source in self._sources
+        }
+        try:
+            deadline = asyncio.get_running_loop().time() + self.settings.cache_sync_timeout
+            for task, source in syncing.items():
+                left = max(0.0, deadline - asyncio.get_running_loop().time())
+                await asyncio.wait(
+                    [task, stopping], timeout=left, return_when=asyncio.FIRST_COMPLETED
+                )
+                if stopping.done():
+                    return False
+                if not task.done():
+                    raise TimeoutError(
+                        f"controller {self.name}: the watch on {source} did not sync within "
+                        f"{self.settings.cache_sync_timeout:g} s"
+                    )
+                await task
+            return True
+        finally:
+            stopping.cancel()
+            for task in syncing:
+                task.cancel()
 
     async def _measure(self) -> None:
         """Keep the gauges of unfinished work fresh."""

@@ -1,0 +1,354 @@
+"""Election by Lease: of several replicas, one works.
+
+How long a lease is respected is measured from the moment this process noticed
+its last change, by the monotonic clock, never by comparing wall clocks of two
+nodes. The elector has a thread, a loop and a connection of its own, so that a
+busy main loop does not miss the deadline; and a heartbeat of the main loop, so
+that a stuck one is not taken for a healthy leader.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import datetime
+import logging
+import os
+import random
+import socket
+import threading
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube.api import Cluster, ClusterError, NotFound
+from olmkit.kube.objects import Manifest
+
+_LOG = logging.getLogger(__name__)
+_JITTER = 1.2
+_HEARTBEAT = 0.5
+
+Connect = Callable[[], AbstractAsyncContextManager[Cluster]]
+"""Opens a connection of the elector's own, on the elector's loop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElectionSettings:
+    """The lock and its times, in seconds."""
+
+    name: str
+    namespace: str
+    identity: str = field(default_factory=lambda: f"{socket.gethostname()}_{uuid.uuid4()}")
+    lease_duration: float = 15.0
+    renew_deadline: float = 10.0
+    retry_period: float = 2.0
+    release_on_cancel: bool = True
+    labels: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise ConfigurationError("leader election needs the name of its lock")
+        if not self.namespace:
+            raise ConfigurationError(
+                "leader election needs a namespace",
+                hint="outside a cluster, name it with `--leader-election-namespace`",
+            )
+        if self.lease_duration < 1:
+            raise ConfigurationError("the lease duration must be 1 s at least")
+        if self.lease_duration <= self.renew_deadline:
+            raise ConfigurationError("the lease duration must be longer than the renew deadline")
+        if self.renew_deadline <= self.retry_period * _JITTER or self.retry_period <= 0:
+            raise ConfigurationError(
+                f"the renew deadline must be longer than {_JITTER} retry periods"
+            )
+
+
+class LeaseLock:
+    """One try at a time to acquire, renew or release; knows nothing of loops and threads.
+
+    `now` is a monotonic clock, `wall` the time of day that is written into the Lease for
+    people to read.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: ElectionSettings,
+        *,
+        now: Callable[[], float] = time.monotonic,
+        wall: Callable[[], datetime.datetime] = lambda: datetime.datetime.now(datetime.UTC),
+    ) -> None:
+        self._cluster = cluster
+        self._settings = settings
+        self._now = now
+        self._wall = wall
+        self._lease: Manifest | None = None
+        self._seen: dict[str, Any] = {}
+        self._seen_at = 0.0
+
+    @property
+    def holder(self) -> str:
+        """Who held the lease at the last look."""
+        return str(self._seen.get("holderIdentity") or "")
+
+    async def try_once(self) -> bool:
+        """Whether this process holds the lease now. Raises nothing but what is no `ClusterError`."""
+        try:
+            return await self._try_once()
+        except ClusterError as error:
+            _LOG.warning("lease not acquired", extra={"error": str(error)})
+            self._lease = None
+            return False
+
+    async def release(self) -> None:
+        """Give the lease back, when it is ours; anybody may take it at once."""
+        with contextlib.suppress(ClusterError):
+            for _ in range(3):
+                if not await self._look():
+                    return
+                if self.holder != self._settings.identity:
+                    return
+                now = _micro_time(self._wall())
+                spec = self._seen | {
+                    "holderIdentity": "",
+                    "leaseDurationSeconds": 1,
+                    "acquireTime": now,
+                    "renewTime": now,
+                }
+                if await self._write(spec):
+                    return
+
+    async def _try_once(self) -> bool:
+        mine = self.holder == self._settings.identity
+        if mine and self._lease is not None and self._is_valid():
+            if await self._write(self._record()):
+                return True
+        if not await self._look():
+            return await self._create()
+        if self.holder and self.holder != self._settings.identity and self._is_valid():
+            return False
+        return await self._write(self._record())
+
+    def _is_valid(self) -> bool:
+        duration = self._seen.get("leaseDurationSeconds")
+        seconds = float(duration) if isinstance(duration, int | float) else 0.0
+        return self._now() < self._seen_at + seconds
+
+    def _record(self) -> dict[str, Any]:
+        now = _micro_time(self._wall())
+        mine = self.holder == self._settings.identity
+        transitions = self._seen.get("leaseTransitions")
+        count = transitions if isinstance(transitions, int) else 0
+        acquired = self._seen.get("acquireTime") if mine else None
+        return {
+            "holderIdentity": self._settings.identity,
+            "leaseDurationSeconds": int(self._settings.lease_duration),
+            "acquireTime": acquired or now,
+            "renewTime": now,
+            "leaseTransitions": count if mine else count + 1,
+        }
+
+    async def _look(self) -> bool:
+        """Read the lease; False when there is none."""
+        resource = await self._cluster.resource("coordination.k8s.io/v1", "Lease")
+        try:
+            lease = await self._cluster.get(
+                resource, self._settings.name, namespace=self._settings.namespace
+            )
+        except NotFound:
+            self._lease, self._seen = None, {}
+            return False
+        self._remember(lease)
+        return True
+
+    async def _create(self) -> bool:
+        resource = await self._cluster.resource("coordination.k8s.io/v1", "Lease")
+        metadata: dict[str, Any] = {
+            "name": self._settings.name,
+            "namespace": self._settings.namespace,
+        }
+        if self._settings.labels:
+            metadata["labels"] = dict(self._settings.labels)
+        lease = await self._cluster.create(
+            resource,
+            {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": metadata,
+                "spec": self._record() | {"leaseTransitions": 0},
+            },
+        )
+        self._remember(lease)
+        return True
+
+    async def _write(self, spec: dict[str, Any]) -> bool:
+        """Replace the record as it was read; False when somebody was quicker."""
+        if self._lease is None:
+            return False
+        resource = await self._cluster.resource("coordination.k8s.io/v1", "Lease")
+        try:
+            lease = await self._cluster.replace(resource, self._lease | {"spec": spec})
+        except ClusterError as error:
+            _LOG.info("lease not written", extra={"error": str(error)})
+            self._lease = None
+            return False
+        self._remember(lease)
+        return True
+
+    def _remember(self, lease: Manifest) -> None:
+        spec = lease.get("spec")
+        spec = spec if isinstance(spec, dict) else {}
+        if spec != self._seen or self._lease is None:
+            if spec != self._seen:
+                self._seen_at = self._now()
+            self._seen = dict(spec)
+        self._lease = lease
+
+
+class ThreadedElector:
+    """Fulfils `manager.Elector` in a thread of its own.
+
+    `on_lost` runs in that thread when leadership is lost and the main loop did not react
+    within a second; by default it ends the process, since a loop that is stuck cannot be
+    told to stop.
+    """
+
+    def __init__(
+        self,
+        connect: Connect,
+        settings: ElectionSettings,
+        *,
+        on_change: Callable[[bool], None] | None = None,
+        on_stuck: Callable[[], None] | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._connect = connect
+        self._settings = settings
+        self._on_change = on_change or (lambda _: None)
+        self._on_stuck = on_stuck or _end_process
+        self._chance = chance or random.Random()  # noqa: S311 - jitter
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._work: asyncio.Task[None] | None = None
+        self._beat = time.monotonic()
+        self._beating: asyncio.Task[None] | None = None
+        self._acquired: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._lost: concurrent.futures.Future[None] = concurrent.futures.Future()
+        self._heard = threading.Event()
+
+    @property
+    def is_leader(self) -> bool:
+        return self._acquired.done() and not self._lost.done()
+
+    async def acquire(self) -> None:
+        """Start the thread, and wait until this process leads."""
+        self._beating = asyncio.create_task(self._keep_beating())
+        self._thread = threading.Thread(target=self._run, name="leader election", daemon=True)
+        self._thread.start()
+        await asyncio.wrap_future(self._acquired)
+
+    async def wait_until_lost(self) -> None:
+        await asyncio.wrap_future(self._lost)
+        self._heard.set()
+
+    async def release(self) -> None:
+        """Stop electing; give the lease back when the settings say so and it is ours."""
+        if self._beating is not None:
+            self._beating.cancel()
+        loop, work = self._loop, self._work
+        if loop is not None and work is not None:
+            with contextlib.suppress(RuntimeError):  # its loop has ended by itself
+                loop.call_soon_threadsafe(work.cancel)
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join, self._settings.renew_deadline)
+
+    async def _keep_beating(self) -> None:
+        while True:
+            self._beat = time.monotonic()
+            await asyncio.sleep(_HEARTBEAT)
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner() as runner:
+                self._loop = runner.get_loop()
+                runner.run(self._elect())
+        except Exception as error:
+            _LOG.exception("leader election failed")
+            for future in (self._acquired, self._lost):
+                if not future.done():
+                    future.set_exception(error)
+
+    async def _elect(self) -> None:
+        self._work = asyncio.current_task()
+        async with self._connect() as cluster:
+            lock = LeaseLock(cluster, self._settings)
+            try:
+                await self._acquire(lock)
+                await self._renew(lock)
+                self._lose()
+            except asyncio.CancelledError:
+                if self._settings.release_on_cancel and self.is_leader:
+                    await asyncio.wait_for(lock.release(), self._settings.renew_deadline)
+                self._on_change(False)  # noqa: FBT003 - its one question
+
+    async def _acquire(self, lock: LeaseLock) -> None:
+        last = None
+        while not await self._try(lock):
+            if lock.holder != last:
+                last = lock.holder
+                _LOG.info("another replica leads", extra={"holder": last})
+            await asyncio.sleep(self._settings.retry_period * (1 + _JITTER * self._chance.random()))
+        _LOG.info("this replica leads", extra={"identity": self._settings.identity})
+        self._on_change(True)  # noqa: FBT003 - its one question
+        if not self._acquired.cancelled():
+            self._acquired.set_result(None)
+
+    async def _renew(self, lock: LeaseLock) -> None:
+        """Renew until the deadline passes without success, or the main loop is stuck."""
+        renewed = time.monotonic()
+        while True:
+            await asyncio.sleep(self._settings.retry_period)
+            now = time.monotonic()
+            if now - self._beat > self._settings.renew_deadline:
+                _LOG.error("the event loop is stuck: giving up leadership")
+                return
+            if await self._try(lock):
+                renewed = now
+            elif time.monotonic() - renewed > self._settings.renew_deadline:
+                _LOG.error("the lease was not renewed in time")
+                return
+
+    async def _try(self, lock: LeaseLock) -> bool:
+        limit = max(1.0, self._settings.renew_deadline / 2)
+        try:
+            async with asyncio.timeout(limit):
+                return await lock.try_once()
+        except TimeoutError:
+            return False
+
+    def _lose(self) -> None:
+        self._on_change(False)  # noqa: FBT003 - its one question
+        self._lost.set_result(None)
+        if not self._heard.wait(1.0):
+            self._on_stuck()
+
+
+def _end_process() -> None:
+    logging.shutdown()
+    os._exit(1)
+
+
+def _micro_time(moment: datetime.datetime) -> str:
+    """RFC 3339 with six decimals, as Kubernetes' MicroTime."""
+    return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+@contextlib.asynccontextmanager
+async def shared(cluster: Cluster) -> AsyncIterator[Cluster]:
+    """A `Connect` over a connection that others own; for tests on one loop."""
+    yield cluster

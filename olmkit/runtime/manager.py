@@ -1,0 +1,336 @@
+"""Starts everything that runs together, in an order that has reasons, and stops it in reverse.
+
+Probes answer while caches fill; webhooks serve before caches, since a list may
+need a conversion; what needs leadership comes last. On stop, running reconciles
+still have a cache and webhooks still answer. The lease is given back only after
+all work has ended, or two leaders would work at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from enum import IntEnum
+from typing import Protocol, runtime_checkable
+
+from olmkit.kube.api import Cluster
+from olmkit.kube.objects import GVK
+from olmkit.runtime.cache import Cache, CacheSettings
+from olmkit.runtime.client import Client
+from olmkit.runtime.controller import Controller
+from olmkit.runtime.metrics import Registry
+
+_LOG = logging.getLogger(__name__)
+_LAST_MOMENT = 1.0  # for what was cancelled, to clean up
+
+
+class Group(IntEnum):
+    """Started in this order, stopped in reverse."""
+
+    SERVERS = 1  # first, so that probes answer while caches fill
+    WEBHOOKS = 2  # before caches: their lists may need a conversion
+    CACHES = 3
+    OTHERS = 4  # on every replica
+    LEADER = 5  # on the leader alone
+
+
+@runtime_checkable
+class Runnable(Protocol):
+    """Something that runs until it is cancelled, or is done."""
+
+    async def run(self) -> None:
+        """Work; an error that it raises stops the manager."""
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A runnable that can end by itself when told."""
+
+    def stop(self) -> None:
+        """Begin to end; `run` returns soon."""
+
+
+@runtime_checkable
+class Readiable(Protocol):
+    """A runnable that is not ready as soon as it runs."""
+
+    async def wait_until_ready(self) -> None:
+        """Until others may rely on it."""
+
+
+class Elector(Protocol):
+    """Leadership among replicas."""
+
+    async def acquire(self) -> None:
+        """Until this process leads."""
+
+    async def wait_until_lost(self) -> None:
+        """Until it does not lead any more, or may not be sure of it."""
+
+    async def release(self) -> None:
+        """Give leadership back, if held, and end."""
+
+
+class LeadershipLost(Exception):  # noqa: N818 - a fact, not a fault
+    """Another replica may lead now: the process must end at once, with a code that is not 0."""
+
+
+class ShutdownTimeout(Exception):  # noqa: N818 - a fact, not a fault
+    """Something did not end within the graceful time."""
+
+
+class Manager:
+    """Cluster, cache, client, controllers and whatever else runs with them.
+
+    `graceful_shutdown_timeout` in seconds holds for all of the stop: 0 does not wait,
+    a negative one waits for ever. The pod's grace period should be longer.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        name: str,
+        cache_settings: CacheSettings | None = None,
+        registry: Registry | None = None,
+        elector: Elector | None = None,
+        graceful_shutdown_timeout: float = 30.0,
+        uncached: frozenset[GVK] = frozenset(),
+    ) -> None:
+        self.cluster = cluster
+        self.name = name
+        self.registry = registry or Registry()
+        self.cache = Cache(cluster, cache_settings)
+        self.client = Client(cluster, self.cache, field_manager=name, uncached=uncached)
+        self.ready = False
+        self._elector = elector
+        self._grace = graceful_shutdown_timeout
+        self._groups = {group: _Group(group.name.lower(), self._fail) for group in Group}
+        self._stop = asyncio.Event()
+        self._stopped = False
+        self._error: BaseException | None = None
+        self._names: set[str] = set()
+        self._groups[Group.CACHES].add(_CacheRunnable(self.cache))
+
+    def add(
+        self, runnable: Runnable | Callable[[], Awaitable[None]], group: Group = Group.LEADER
+    ) -> None:
+        """Run `runnable` with its group; at once, when that has started.
+
+        A plain function counts as needing leadership. Raises `RuntimeError` after the stop.
+        """
+        if self._stopped:
+            raise RuntimeError("the manager has stopped")
+        self._groups[group].add(runnable if isinstance(runnable, Runnable) else _Plain(runnable))
+
+    def add_controller(self, controller: Controller) -> None:
+        """Run a controller; its name must be unique, since its metrics carry it."""
+        if controller.name in self._names:
+            raise ValueError(f"there is a controller {controller.name} already")
+        self._names.add(controller.name)
+        group = Group.LEADER if controller.need_leader_election else Group.OTHERS
+        self.add(_ControllerRunnable(controller, self.cache), group)
+
+    def stop(self) -> None:
+        """Begin to stop."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Start everything, work until `stop`, end everything; raises what ended it early."""
+        leading: asyncio.Task[None] | None = None
+        try:
+            for group in (Group.SERVERS, Group.WEBHOOKS, Group.CACHES, Group.OTHERS):
+                await self._start(group)
+            leading = asyncio.create_task(self._lead())
+            self.ready = True
+            await self._stop.wait()
+        except _Stopped:
+            pass
+        finally:
+            self.ready = False
+            self._stopped = True
+            if leading is not None:
+                leading.cancel()
+                await asyncio.wait([leading])
+            await self._end()
+        if self._error is not None:
+            raise self._error
+
+    async def _start(self, group: Group) -> None:
+        """Start a group and wait until it is ready, or the manager stops."""
+        starting = asyncio.ensure_future(self._groups[group].start())
+        stopping = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait([starting, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if not starting.done():
+                raise _Stopped
+            await starting
+        finally:
+            for task in (starting, stopping):
+                task.cancel()
+            await asyncio.wait([starting, stopping])
+
+    async def _lead(self) -> None:
+        if self._elector is not None:
+            await self._elector.acquire()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                if self._elector is not None:
+                    tasks.create_task(self._watch_leadership(self._elector))
+                await self._groups[Group.LEADER].start()
+        except* Exception as errors:
+            self._fail(errors.exceptions[0])
+
+    async def _watch_leadership(self, elector: Elector) -> None:
+        await elector.wait_until_lost()
+        raise LeadershipLost(f"{self.name} does not lead any more")
+
+    def _fail(self, error: BaseException) -> None:
+        if self._error is None:
+            self._error = error
+        self._stop.set()
+
+    async def _end(self) -> None:
+        """Stop in reverse order; what does not end in time is cancelled."""
+        loop = asyncio.get_running_loop()
+        grace = 0.0 if isinstance(self._error, LeadershipLost) else self._grace
+        deadline = None if grace < 0 else loop.time() + grace
+        late: list[str] = []
+        for group in (
+            Group.OTHERS,
+            Group.LEADER,
+            Group.CACHES,
+            Group.WEBHOOKS,
+            Group.SERVERS,
+        ):
+            late += await self._groups[group].stop(deadline)
+        if self._elector is not None and not isinstance(self._error, LeadershipLost):
+            await self._elector.release()
+        if late and self._error is None and self._grace > 0:
+            self._error = ShutdownTimeout(
+                f"not ended within {self._grace:g} s: {', '.join(sorted(late))}"
+            )
+
+
+class _Stopped(Exception):  # noqa: N818 - control flow
+    """The manager was told to stop while it started."""
+
+
+class _Group:
+    """Runnables that start together."""
+
+    def __init__(self, name: str, fail: Callable[[BaseException], None]) -> None:
+        self.name = name
+        self._fail = fail
+        self._runnables: list[Runnable] = []
+        self._tasks: dict[asyncio.Task[None], Runnable] = {}
+        self._started = False
+
+    def add(self, runnable: Runnable) -> None:
+        self._runnables.append(runnable)
+        if self._started:
+            self._launch(runnable)
+
+    async def start(self) -> None:
+        self._started = True
+        for runnable in list(self._runnables):
+            self._launch(runnable)
+        for runnable in list(self._runnables):
+            if isinstance(runnable, Readiable):
+                await runnable.wait_until_ready()
+
+    async def stop(self, deadline: float | None) -> Sequence[str]:
+        """End all; the names of what had to be cancelled."""
+        loop = asyncio.get_running_loop()
+        for task, runnable in self._tasks.items():
+            if isinstance(runnable, Stoppable):
+                runnable.stop()
+            else:
+                task.cancel()
+        pending = set(self._tasks)
+        if pending:
+            left = None if deadline is None else max(0.0, deadline - loop.time())
+            _, pending = await asyncio.wait(pending, timeout=left)
+        for task in pending:
+            task.cancel()
+        if pending:
+            await asyncio.wait(pending, timeout=_LAST_MOMENT)
+        return [_name(self._tasks[task]) for task in pending]
+
+    def _launch(self, runnable: Runnable) -> None:
+        task = asyncio.create_task(runnable.run(), name=_name(runnable))
+        self._tasks[task] = runnable
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled():
+            error = task.exception()
+            if error is not None:
+                _LOG.error("runnable failed", extra={"runnable": task.get_name()}, exc_info=error)
+                self._fail(_first(error))
+
+
+class _Plain:
+    def __init__(self, function: Callable[[], Awaitable[None]]) -> None:
+        self.name = getattr(function, "__name__", "function")
+        self._function = function
+
+    async def run(self) -> None:
+        await self._function()
+
+
+class _CacheRunnable:
+    name = "cache"
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    async def run(self) -> None:
+        await self._cache.run()
+
+    async def wait_until_ready(self) -> None:
+        """Informers that are known by now; those of controllers sync when they start."""
+        await self._cache.wait_for_sync()
+
+
+class _ControllerRunnable:
+    def __init__(self, controller: Controller, cache: Cache) -> None:
+        self.name = f"controller {controller.name}"
+        self._controller = controller
+        self._cache = cache
+
+    async def run(self) -> None:
+        await self._controller.run(self._cache)
+
+    def stop(self) -> None:
+        self._controller.stop()
+
+
+def stop_on_signals(manager: Manager) -> None:
+    """SIGINT or SIGTERM stops gracefully; a second one ends the process at once with code 1."""
+    loop = asyncio.get_running_loop()
+    seen = False
+
+    def told() -> None:
+        nonlocal seen
+        if seen:
+            os._exit(1)
+        seen = True
+        manager.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, told)
+
+
+def _name(runnable: Runnable) -> str:
+    return str(getattr(runnable, "name", type(runnable).__name__))
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first error of a group: a manager is stopped by one cause."""
+    while isinstance(error, BaseExceptionGroup) and error.exceptions:
+        error = error.exceptions[0]
+    return error
