@@ -49,7 +49,8 @@ class Wish:
     """What the user asks for, and facts of the project.
 
     `version` is empty for that of the base. `created_at` is a time to write, or
-    empty for that of the base or of the CSV that lies there.
+    empty for that of the base or of the CSV that lies there. With `digests`
+    (image → pinned image) every image of the CSV is pinned.
     """
 
     package: str
@@ -58,6 +59,7 @@ class Wish:
     version: str = ""
     extra_service_accounts: tuple[str, ...] = ()
     created_at: str = ""
+    digests: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,9 @@ class _Maker:
         self._exemplify(csv, base)
         self._describe_webhooks(csv, base)
         self._stamp(csv)
+        if self.wish.digests is not None:
+            csv = images.pin(csv, self.wish.digests)
+            self._from("spec.relatedImages", "every image of the CSV")
         result = serialise.csv_manifest(csv)
         self._date(result, base, previous)
         return result

@@ -30,6 +30,7 @@ BUILDER = f"olmkit-v{__version__}"
 # A stream of manifests; larger ones are no operator's.
 MAX_INPUT_SIZE = 64 * 1024 * 1024
 _CONFIG = "config/manifests"
+_ANNOTATIONS = f"{layout.DEFAULT_METADATA}/{layout.ANNOTATIONS_FILE}"
 _CONTAINERFILE = "bundle.Dockerfile"
 _DEFAULT_CHANNELS = "alpha"
 _YAML = (".yaml", ".yml", ".json")
@@ -67,11 +68,18 @@ class GenerateResult:
     origins: tuple[Origin, ...] = field(default=(), repr=False)
 
 
-def generate(project: Path, options: GenerateOptions, *, dry_run: bool = False) -> GenerateResult:
+def generate(
+    project: Path,
+    options: GenerateOptions,
+    *,
+    digests: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+) -> GenerateResult:
     """Write the bundle of a project; with `dry_run`, only say what would change.
 
-    Raises `InputError` for material that allows no bundle, `ConfigurationError`
-    when it is asked wrongly; then nothing is written.
+    With `digests`, which `resolve` gives, all images are pinned. Raises
+    `InputError` for material that allows no bundle, `ConfigurationError` when it
+    is asked wrongly; then nothing is written.
     """
     facts = _facts(project)
     package = options.package or facts.name
@@ -81,9 +89,11 @@ def generate(project: Path, options: GenerateOptions, *, dry_run: bool = False) 
             hint="say `--package`, or run it in the project's folder (`-C`)",
         )
     generator.check_version(options.version)
-    _check_channels(options.channels, options.default_channel)
     output = project / options.output
     found = disk.read_tree(output) if output.exists() else Tree()
+    old = _old_annotations(found, output)
+    channels = options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS
+    _check_channels(channels, options.default_channel)
     result = generator.generate(
         Wish(
             package=package,
@@ -92,12 +102,22 @@ def generate(project: Path, options: GenerateOptions, *, dry_run: bool = False) 
             version=options.version,
             extra_service_accounts=options.extra_service_accounts,
             created_at=options.created_at,
+            digests=digests,
         ),
         _inputs(project, options),
         stored_base=_stored_base(project, package),
         previous=_previous(found, package),
     )
-    written = _Written.make(project, options, package, facts.layout, result, found)
+    values = metadata.annotation_values(
+        package=package,
+        channels=channels,
+        default_channel=_default_channel(options.default_channel, channels, old),
+        builder=options.builder,
+        project_layout=facts.layout,
+        has_scorecard=result.scorecard is not None or generator.SCORECARD_FILE in found,
+        others=old,
+    )
+    written = _Written.make(project, options.output, result, values, found)
     if not dry_run:
         for root, changes in written.parts:
             disk.apply(root, changes)
@@ -131,14 +151,14 @@ def _facts(project: Path) -> _Facts:
 
 
 def _check_channels(channels: str, default: str) -> None:
-    names = channels.split(",") if channels else []
+    names = channels.split(",")
     for name in (*names, *([default] if default else [])):
         if not name or name != name.strip() or any(char.isspace() for char in name):
             raise ConfigurationError(
                 f"`{name or channels}` is no name of a channel",
                 hint="separate channels by commas only, such as `--channels stable,fast`",
             )
-    if default and names and default not in names:
+    if default and default not in names:
         raise ConfigurationError(
             f"the default channel `{default}` is not among the channels `{channels}`",
             hint="add it to `--channels`, or choose one of them",
@@ -265,27 +285,15 @@ class _Written:
     def make(
         cls,
         project: Path,
-        options: GenerateOptions,
-        package: str,
-        project_layout: str,
+        output_name: str,
         result: Generated,
+        values: Mapping[str, str],
         found: Tree,
     ) -> _Written:
-        output = project / options.output
+        output = project / output_name
         files = result.files()
-        annotations_path = f"{layout.DEFAULT_METADATA}/{layout.ANNOTATIONS_FILE}"
-        old = _old_annotations(found, annotations_path, output)
-        values = metadata.annotation_values(
-            package=package,
-            channels=options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS,
-            default_channel=_default_channel(options, old),
-            builder=options.builder,
-            project_layout=project_layout,
-            has_scorecard=result.scorecard is not None or generator.SCORECARD_FILE in found,
-            others=old,
-        )
-        files[annotations_path] = metadata.annotations_file(values)
-        folder, directory = _containerfile_place(project, options.output)
+        files[_ANNOTATIONS] = metadata.annotations_file(values)
+        folder, directory = _containerfile_place(project, output_name)
         path = folder / _CONTAINERFILE
         existing = Tree({_CONTAINERFILE: disk.read_file(path)}) if path.exists() else Tree()
         containerfile = Tree(
@@ -314,19 +322,16 @@ class _Written:
         )
 
 
-def _old_annotations(found: Tree, path: str, output: Path) -> Mapping[str, str]:
-    if path not in found:
+def _old_annotations(found: Tree, output: Path) -> Mapping[str, str]:
+    if _ANNOTATIONS not in found:
         return {}
-    document = documents.load(found.data(path), str(output / path))
+    document = documents.load(found.data(_ANNOTATIONS), str(output / _ANNOTATIONS))
     return layout.read_annotations(document)
 
 
-def _default_channel(options: GenerateOptions, old: Mapping[str, str]) -> str:
+def _default_channel(wished: str, channels: str, old: Mapping[str, str]) -> str:
     """The wished one; else the one that lies there, as long as its channel stays."""
-    if options.default_channel:
-        return options.default_channel
-    default = old.get(model.DEFAULT_CHANNEL, "")
-    channels = options.channels or old.get(model.CHANNELS, "")
+    default = wished or old.get(model.DEFAULT_CHANNEL, "")
     return default if default in channels.split(",") else ""
 
 
