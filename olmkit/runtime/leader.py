@@ -97,7 +97,7 @@ class LeaseLock:
         return str(self._seen.get("holderIdentity") or "")
 
     async def try_once(self) -> bool:
-        """Whether this process holds the lease now. Raises nothing but what is no `ClusterError`."""
+        """Whether this process holds the lease now; a `ClusterError` counts as no."""
         try:
             return await self._try_once()
         except ClusterError as error:
@@ -125,9 +125,9 @@ class LeaseLock:
 
     async def _try_once(self) -> bool:
         mine = self.holder == self._settings.identity
-        if mine and self._lease is not None and self._is_valid():
-            if await self._write(self._record()):
-                return True
+        known = mine and self._lease is not None and self._is_valid()
+        if known and await self._write(self._record()):
+            return True
         if not await self._look():
             return await self._create()
         if self.holder and self.holder != self._settings.identity and self._is_valid():
@@ -294,7 +294,7 @@ class ThreadedElector:
             except asyncio.CancelledError:
                 if self._settings.release_on_cancel and self.is_leader:
                     await asyncio.wait_for(lock.release(), self._settings.renew_deadline)
-                self._on_change(False)  # noqa: FBT003 - its one question
+                self._on_change(False)
 
     async def _acquire(self, lock: LeaseLock) -> None:
         last = None
@@ -304,7 +304,7 @@ class ThreadedElector:
                 _LOG.info("another replica leads", extra={"holder": last})
             await asyncio.sleep(self._settings.retry_period * (1 + _JITTER * self._chance.random()))
         _LOG.info("this replica leads", extra={"identity": self._settings.identity})
-        self._on_change(True)  # noqa: FBT003 - its one question
+        self._on_change(True)
         if not self._acquired.cancelled():
             self._acquired.set_result(None)
 
@@ -332,7 +332,7 @@ class ThreadedElector:
             return False
 
     def _lose(self) -> None:
-        self._on_change(False)  # noqa: FBT003 - its one question
+        self._on_change(False)
         self._lost.set_result(None)
         if not self._heard.wait(1.0):
             self._on_stuck()
