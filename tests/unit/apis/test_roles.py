@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.apis import roles, source
+from olmkit.apis import marker_reading, roles
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers import Comment, Level
 from olmkit.apis.model import Package, Sources
@@ -22,7 +22,9 @@ def sources_of(*packages: list[str]) -> Sources:
     for index, texts in enumerate(packages):
         at = Location(path=f"p{index}.py", line=1, column=1)
         comments = [Comment(text=text, at=at) for text in texts]
-        markers = [source.read_marker(comment, Level.PACKAGE, findings) for comment in comments]
+        markers = [
+            marker_reading.read_marker(comment, Level.PACKAGE, findings) for comment in comments
+        ]
         found.append(
             Package(
                 module=f"p{index}",

@@ -1,0 +1,61 @@
+"""From comments to markers on a level, with words for those that nobody will read.
+
+The reference ignores an unknown marker in silence. Here one under a known
+prefix, or one that looks like a slip, is a finding with what was probably meant.
+"""
+
+from __future__ import annotations
+
+from olmkit.apis import markers
+from olmkit.apis.findings import Findings
+from olmkit.apis.marker_table import IGNORED_PREFIXES, REGISTRY, VALIDATION
+from olmkit.apis.marker_values import MarkerError
+from olmkit.apis.markers import Comment, Level, Marker
+from olmkit.base.diagnostics import Location
+
+
+def read_marker(comment: Comment, level: Level, findings: Findings) -> Marker | None:
+    """The marker that a comment is on a level; what is odd about it goes into `findings`."""
+    definition = REGISTRY.find(comment.text, level)
+    if definition:
+        try:
+            return markers.parse(comment, definition)
+        except MarkerError as error:
+            column = (comment.at.column or 1) + 1 + error.offset
+            at = Location(
+                path=comment.at.path,
+                line=comment.at.line,
+                column=column,
+                end_line=comment.at.line,
+                end_column=max(column + 1, comment.at.end_column or 0),
+            )
+            findings.add("API003", f"`+{definition.name}`: {error.message}", at, hint=error.hint)
+            return None
+    _warn_unknown(comment, level, findings)
+    return None
+
+
+def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
+    name = markers.marker_name(comment.text)
+    levels = REGISTRY.levels(comment.text)
+    if levels:
+        places = " or ".join(f"a {other}" for other in levels)
+        hint = f"it belongs on {places}"
+        if Level.PACKAGE in levels and level is Level.TYPE:
+            hint += ": put a blank line between it and the class"
+        findings.add("API005", f"`+{name}` says nothing on a {level}", comment.at, hint=hint)
+        return
+    if comment.text.startswith(IGNORED_PREFIXES) or not comment.text[:1].isalpha():
+        return
+    meant = REGISTRY.suggestion(comment.text)
+    if not markers.is_ours(comment.text) and not meant:
+        return
+    last = name.rpartition(":")[2]
+    hint = ""
+    if meant:
+        hint = f"did you mean `+{meant}`?"
+    elif REGISTRY.find(VALIDATION + last[:1].upper() + last[1:], Level.FIELD):
+        hint = f"did you mean `+{VALIDATION}{last[:1].upper()}{last[1:]}`?"
+    elif REGISTRY.find(name + "=", level):
+        hint = "it needs a value"
+    findings.add("API004", f"`+{name}` is no marker that is known", comment.at, hint=hint)

@@ -1,0 +1,519 @@
+"""Classes of a Python module → models, enumerations, named types.
+
+Models of pydantic, dataclasses, attrs and msgspec are recognised by base class
+or decorator. Comments that no type claims belong to the package, except inside
+functions; a marker that belongs to nothing is told of.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from olmkit.apis import docs, markers
+from olmkit.apis.comments import Claim, Comments, Group
+from olmkit.apis.findings import Findings
+from olmkit.apis.marker_reading import read_marker
+from olmkit.apis.marker_table import REGISTRY, VALIDATION
+from olmkit.apis.markers import Comment, Level, Marker
+from olmkit.apis.model import (
+    Choice,
+    Constrained,
+    Declaration,
+    Field,
+    Named,
+    NamedType,
+    Scalar,
+    Struct,
+    TypeExpression,
+    Untyped,
+)
+from olmkit.apis.python_names import Module, Names
+from olmkit.apis.python_types import Facts, TypeReader
+from olmkit.base import names as base_names
+from olmkit.base.diagnostics import Location
+
+_OURS = ("olmkit", "olmkit.runtime", "olmkit.runtime.kinds")
+_RESOURCE_BASES = frozenset(f"{module}.CustomResource" for module in _OURS)
+_MODEL_BASES = _RESOURCE_BASES | {
+    *(f"{module}.Model" for module in _OURS),
+    "pydantic.BaseModel",
+    "pydantic.main.BaseModel",
+    "msgspec.Struct",
+}
+_MODEL_DECORATORS = frozenset(
+    {
+        "dataclasses.dataclass",
+        "pydantic.dataclasses.dataclass",
+        *(f"attrs.{name}" for name in ("define", "frozen", "mutable")),
+        *(f"attr.{name}" for name in ("s", "define", "frozen", "mutable", "attrs", "dataclass")),
+    }
+)
+_ENUM_BASES = {
+    "enum.Enum": "",
+    "enum.StrEnum": "string",
+    "enum.IntEnum": "integer",
+    "enum.ReprEnum": "",
+}
+_HARMLESS_BASES = frozenset(
+    {"builtins.object", "abc.ABC", "typing.Protocol", "typing_extensions.Protocol"}
+)
+_KIND_FIELDS = {"api_version", "kind", "metadata"}
+
+
+@dataclass(slots=True)
+class ModuleReader:
+    """Reads one module: its declarations, and the markers that belong to its package."""
+
+    module: Module
+    comments: Comments
+    names: Names
+    findings: Findings
+    declarations: list[Declaration] = field(default_factory=list)
+    package_comments: list[Comment] = field(default_factory=list)
+    package_markers: list[Marker] = field(default_factory=list)
+
+    def read(self) -> None:
+        self._read_body(self.module.tree.body, 0)
+        self._read_rest()
+        self.package_markers = self._markers(
+            sorted(self.package_comments, key=lambda comment: comment.at.line or 0), Level.PACKAGE
+        )
+
+    def _read_body(self, body: list[ast.stmt], after: int) -> None:
+        for statement in body:
+            match statement:
+                case ast.ClassDef():
+                    self._read_class(statement, after)
+                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                    self._read_alias(statement, name, value, after)
+                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
+                    if self._dotted(statement.annotation).endswith(".TypeAlias"):
+                        self._read_alias(statement, name, value, after, is_certain=True)
+                case ast.If() | ast.Try():
+                    self._read_body(statement.body, statement.lineno)
+                case _:
+                    if type(statement).__name__ == "TypeAlias":
+                        self._read_type_statement(statement, after)
+            after = statement.end_lineno or after
+
+    def _dotted(self, expression: ast.expr) -> str:
+        return self.names.dotted(self.module, expression)
+
+    def _types(self) -> TypeReader:
+        return TypeReader(self.module, self.names, self.findings)
+
+    # Types that are no models
+
+    def _read_type_statement(self, statement: ast.stmt, after: int) -> None:
+        name, value = getattr(statement, "name", None), getattr(statement, "value", None)
+        if isinstance(name, ast.Name) and isinstance(value, ast.expr):
+            self._read_alias(statement, name.id, value, after, is_certain=True)
+
+    def _read_alias(
+        self,
+        statement: ast.stmt,
+        name: str,
+        value: ast.expr,
+        after: int,
+        *,
+        is_certain: bool = False,
+    ) -> None:
+        expression = value
+        if isinstance(value, ast.Call):
+            if not self._dotted(value.func).endswith(".NewType") or len(value.args) != 2:
+                return
+            expression = value.args[1]
+        elif not is_certain and not self._looks_like_type(value):
+            return
+        claim = self.comments.claim(statement.lineno, after)
+        self.declarations.append(
+            NamedType(
+                name=Named(self.module.name, name),
+                at=self.module.at(statement),
+                type=self._types().read(expression),
+                doc=docs.clean(claim.doc()),
+                markers=tuple(self._type_markers(claim)),
+            )
+        )
+
+    def _looks_like_type(self, value: ast.expr) -> bool:
+        """Whether `X = value` is meant as a type: `Annotated[…]`, `list[…]`, `Literal[…]`."""
+        if not isinstance(value, ast.Subscript):
+            return False
+        head = self._dotted(value.value)
+        return head.startswith(("typing.", "typing_extensions.")) or head in (
+            "builtins.list",
+            "builtins.dict",
+        )
+
+    # Classes
+
+    def _read_class(self, node: ast.ClassDef, after: int) -> None:
+        start = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+        kind = self._class_kind(node)
+        if kind == "":
+            return  # its comments stay unclaimed, and so belong to the package
+        claim = self.comments.claim(start, after, inner=range(start, node.lineno))
+        found = [*self._type_markers(claim), *self._markers(self._opening(node), Level.TYPE)]
+        doc = self._docstring(node)
+        if doc is None:
+            doc = docs.clean(claim.doc())
+        name = Named(self.module.name, node.name)
+        at = self.module.at(node)
+        if kind == "enum":
+            self.declarations.append(
+                NamedType(
+                    name=name, at=at, type=self._enumeration(node), doc=doc, markers=tuple(found)
+                )
+            )
+            return
+        fields = tuple(self._fields(node))
+        self.declarations.append(
+            Struct(
+                name=name,
+                at=at,
+                doc=doc,
+                markers=tuple(found),
+                fields=fields,
+                bases=tuple(self._bases(node)),
+                is_kind=self._is_kind(node, fields),
+            )
+        )
+        self._warn_dangling(node)
+
+    def _class_kind(self, node: ast.ClassDef) -> str:
+        """`model`, `enum`, or an empty text for a class of another sort."""
+        if self._is_enum(node):
+            return "enum"
+        return "model" if _is_model(self.names, self.module, node) else ""
+
+    def _is_enum(self, node: ast.ClassDef) -> bool:
+        return any(self._dotted(base) in _ENUM_BASES for base in node.bases)
+
+    def _is_kind(self, node: ast.ClassDef, fields: tuple[Field, ...]) -> bool:
+        if _is_resource(self.names, self.module, node):
+            return True
+        by_name = {one.name: one for one in fields}
+        if not by_name.keys() >= _KIND_FIELDS:
+            return False
+        return str(getattr(by_name["metadata"].type, "name", "")) == "ObjectMeta"
+
+    def _bases(self, node: ast.ClassDef) -> Iterator[Named]:
+        for base in node.bases:
+            dotted = self._dotted(base.value if isinstance(base, ast.Subscript) else base)
+            if dotted in _MODEL_BASES | _HARMLESS_BASES:
+                continue
+            if dotted.endswith(".Generic") or isinstance(base, ast.Subscript):
+                self.findings.add(
+                    "API006",
+                    "generic models have no form in a CRD",
+                    self.module.at(base),
+                    hint="write one model for each use",
+                )
+                continue
+            declared = self.names.declared(dotted)
+            if declared:
+                yield declared
+                continue
+            self.findings.add(
+                "API007",
+                f"the base class `{ast.unparse(base)}` is not declared in the sources, "
+                "so its fields are unknown",
+                self.module.at(base),
+                hint="declare it in the package, or write its fields out",
+            )
+
+    def _enumeration(self, node: ast.ClassDef) -> TypeExpression:
+        bases = {self._dotted(base) for base in node.bases}
+        kind = next((k for base, k in _ENUM_BASES.items() if base in bases and k), "")
+        if "builtins.str" in bases:
+            kind = "string"
+        elif "builtins.int" in bases:
+            kind = "integer"
+        if not kind:
+            self.findings.add(
+                "API006",
+                f"members of `{node.name}` are neither texts nor numbers",
+                self.module.at(node),
+                hint="derive it from `StrEnum` or `IntEnum`",
+            )
+            return Untyped()
+        values = []
+        reader = self._types()
+        wanted = str if kind == "string" else int
+        for statement in node.body:
+            if not isinstance(statement, ast.Assign) or not isinstance(
+                statement.targets[0], ast.Name
+            ):
+                continue
+            name = statement.targets[0].id
+            if name.startswith("_"):
+                continue
+            value = reader.literal(statement.value)
+            if isinstance(statement.value, ast.Call) and kind == "string":
+                is_auto = self._dotted(statement.value.func) == "enum.auto"
+                value = name.lower() if is_auto and "enum.StrEnum" in bases else value
+            if type(value) is not wanted:
+                self.findings.add(
+                    "API006",
+                    f"the value of `{node.name}.{name}` cannot be read from the text",
+                    self.module.at(statement.value),
+                    hint=f"write {'a text' if kind == 'string' else 'an integer'}",
+                )
+                continue
+            values.append(value)
+        return Choice(Scalar(kind), tuple(dict.fromkeys(values)))
+
+    # Fields
+
+    def _fields(self, node: ast.ClassDef) -> Iterator[Field]:
+        after = node.body[0].lineno - 1 if node.body else node.lineno
+        if _is_text(node.body[0]):
+            after = node.body[0].end_lineno or after
+        else:
+            # The header may have several lines; comments in it are no field's.
+            after = max((base.end_lineno or 0 for base in node.bases), default=0)
+            after = max(after, node.lineno)
+        for index, statement in enumerate(node.body):
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                following = node.body[index + 1] if index + 1 < len(node.body) else None
+                found = self._field(statement, statement.target.id, following, after)
+                if found:
+                    yield found
+            elif isinstance(statement, ast.Assign):
+                self._warn_plain(statement)
+            after = statement.end_lineno or after
+
+    def _field(
+        self, statement: ast.AnnAssign, name: str, following: ast.stmt | None, after: int
+    ) -> Field | None:
+        claim = self.comments.claim(statement.lineno, after)
+        reader = self._types()
+        if (
+            name.startswith("_")
+            or name == "model_config"
+            or reader.is_skipped(statement.annotation)
+        ):
+            return None
+        found = self._markers(
+            [c for group in claim.groups() for c in group.markers(self.module.path)], Level.FIELD
+        )
+        facts = Facts()
+        is_opaque = any(m.name == VALIDATION + "Schemaless" for m in found)
+        own_findings = Findings() if is_opaque else self.findings
+        reader.findings = own_findings
+        kind = reader.read(statement.annotation, facts)
+        reader.findings = self.findings
+        if statement.value is not None:
+            self._read_value(statement.value, reader, facts)
+        if facts.is_excluded:
+            return None
+        if facts.constraints:
+            kind = Constrained(kind, tuple(facts.constraints))
+        return Field(
+            name=name,
+            json_name=facts.alias or base_names.lower_camel(name),
+            type=kind,
+            at=self.module.at(statement.target),
+            is_optional=facts.is_optional,
+            default=facts.default,
+            doc=self._field_doc(following, facts, claim),
+            title=facts.title,
+            example=facts.example,
+            markers=tuple(found),
+        )
+
+    def _read_value(self, value: ast.expr, reader: TypeReader, facts: Facts) -> None:
+        if isinstance(value, ast.Call):
+            before = len(facts.constraints)
+            name = self._dotted(value.func)
+            reader.metadata(value, facts)
+            said_default = facts.is_optional or len(facts.constraints) > before
+            is_field = name.rpartition(".")[2] in ("Field", "field", "ib")
+            if not is_field and not said_default:
+                facts.is_optional = True  # a computed default
+            return
+        facts.is_optional = True
+        facts.default = reader.default(value)
+
+    def _field_doc(self, following: ast.stmt | None, facts: Facts, claim: Claim) -> str:
+        if following is not None and _is_text(following):
+            return self._words(following)
+        if facts.description:
+            return docs.from_docstring(facts.description)
+        return docs.clean(claim.doc())
+
+    def _docstring(self, node: ast.ClassDef) -> str | None:
+        return self._words(node.body[0]) if node.body and _is_text(node.body[0]) else None
+
+    def _words(self, statement: ast.stmt) -> str:
+        """The text of a docstring; markers in it are told of, since nobody reads them there."""
+        text = statement.value.value  # type: ignore[attr-defined]
+        for offset, line in enumerate(text.splitlines()):
+            stripped = line.strip()
+            if docs.is_marker_line(line) and REGISTRY.levels(stripped[1:]):
+                at = Location(path=self.module.path, line=statement.lineno + offset)
+                self.findings.add(
+                    "API022",
+                    f"`{stripped}` stands in a docstring, where markers are not read",
+                    at,
+                    hint="write it as a comment: `# " + stripped + "`",
+                )
+        return docs.from_docstring(text)
+
+    def _warn_plain(self, statement: ast.Assign) -> None:
+        for target in statement.targets:
+            if isinstance(target, ast.Name) and not target.id.startswith("_"):
+                if target.id == "model_config":
+                    continue
+                self.findings.add(
+                    "API021",
+                    f"`{target.id}` has no annotation and is no field of the API",
+                    self.module.at(target),
+                    hint=f"write `{target.id}: <type> = …`, or `ClassVar` to say so",
+                )
+
+    # Comments and markers
+
+    def _opening(self, node: ast.ClassDef) -> list[Comment]:
+        """Markers between the class line and its first statement, which belong to the type.
+
+        Without a docstring, the groups that belong to the first statement are its own.
+        """
+        first = node.body[0]
+        lines = range(node.lineno + 1, first.lineno)
+        groups = [group for group in self.comments.groups if group.first in lines]
+        if not _is_text(first):
+            # The near group and the documentation of the first field: leave them to it.
+            keep = 2 if groups and groups[-1].last == first.lineno - 1 else 1
+            groups = groups[:-keep]
+        return [c for group in groups for c in group.markers(self.module.path)]
+
+    def _type_markers(self, claim: Claim) -> Iterator[Marker]:
+        """Markers above a type; those of the near group that only a package knows go there."""
+        path = self.module.path
+        for comment in claim.near.markers(path) if claim.near else ():
+            at_type = REGISTRY.find(comment.text, Level.TYPE)
+            if at_type is None and REGISTRY.find(comment.text, Level.PACKAGE):
+                self.package_comments.append(comment)
+            else:
+                yield from self._markers([comment], Level.TYPE)
+        for group in claim.docs:
+            yield from self._markers(group.markers(path), Level.TYPE)
+
+    def _markers(self, found: Iterable[Comment], level: Level) -> list[Marker]:
+        read_markers = (read_marker(comment, level, self.findings) for comment in found)
+        return [marker for marker in read_markers if marker]
+
+    def _warn_dangling(self, node: ast.ClassDef) -> None:
+        """Groups inside a model that belong to no field: their markers are lost."""
+        end = node.end_lineno or node.lineno
+        inside = range(node.lineno + 1, end + 1)
+        first = node.body[0].lineno
+        methods = [m for m in node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        for group in self.comments.take(inside):
+            if group.first < first and _is_text(node.body[0]):
+                continue  # read as the type's own
+            if any(group.first in range(m.lineno, (m.end_lineno or 0) + 1) for m in methods):
+                continue
+            self._warn_lost(group, "below no field")
+
+    def _warn_lost(self, group: Group, where: str) -> None:
+        for comment in group.markers(self.module.path):
+            if REGISTRY.levels(comment.text):
+                self.findings.add(
+                    "API005",
+                    f"`+{markers.marker_name(comment.text)}` stands {where} and is not read",
+                    comment.at,
+                    hint="put it directly above what it belongs to",
+                )
+
+    def _read_rest(self) -> None:
+        """What no type claimed belongs to the package, except inside functions."""
+        functions = [
+            node
+            for node in ast.walk(self.module.tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        ]
+        for group in self.comments.unclaimed():
+            if not any(_is_inside(group, function) for function in functions):
+                self.package_comments.extend(group.markers(self.module.path))
+        for line in self.comments.trailing:
+            comment = line.marker(self.module.path)
+            if comment and REGISTRY.levels(comment.text):
+                self.findings.add(
+                    "API005",
+                    f"`+{markers.marker_name(comment.text)}` stands after code and is not read",
+                    comment.at,
+                    hint="put it on a line of its own, above",
+                )
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _is_inside(group: Group, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    if group.first <= function.lineno:
+        return False
+    return group.first <= (function.end_lineno or 0) or (
+        # Comments after the last statement, still indented as the body is.
+        group.lines[0].column > function.col_offset + 1
+        and group.first <= (function.end_lineno or 0) + 1
+    )
+
+
+def _is_model(names: Names, module: Module, node: ast.ClassDef) -> bool:
+    return any(
+        _has_decorator(names, owner, current) or _has_base(names, owner, current, _MODEL_BASES)
+        for owner, current in _ancestry(names, module, node)
+    )
+
+
+def _is_resource(names: Names, module: Module, node: ast.ClassDef) -> bool:
+    return any(
+        _has_base(names, owner, current, _RESOURCE_BASES)
+        for owner, current in _ancestry(names, module, node)
+    )
+
+
+def _has_decorator(names: Names, module: Module, node: ast.ClassDef) -> bool:
+    calls = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
+    return any(names.dotted(module, call) in _MODEL_DECORATORS for call in calls)
+
+
+def _has_base(names: Names, module: Module, node: ast.ClassDef, wanted: frozenset[str]) -> bool:
+    bases = (base.value if isinstance(base, ast.Subscript) else base for base in node.bases)
+    return any(names.dotted(module, base) in wanted for base in bases)
+
+
+def _ancestry(
+    names: Names, module: Module, node: ast.ClassDef
+) -> Iterator[tuple[Module, ast.ClassDef]]:
+    """The class and all classes of the sources that it derives from, near or far."""
+    seen: set[tuple[str, str]] = set()
+    waiting = [(module, node)]
+    while waiting:
+        owner, current = waiting.pop()
+        if (owner.name, current.name) not in seen:
+            seen.add((owner.name, current.name))
+            yield owner, current
+            waiting.extend(_parents(names, owner, current))
+
+
+def _parents(
+    names: Names, module: Module, node: ast.ClassDef
+) -> Iterator[tuple[Module, ast.ClassDef]]:
+    for base in node.bases:
+        expression = base.value if isinstance(base, ast.Subscript) else base
+        declared = names.declared(names.dotted(module, expression))
+        if declared and declared != Named(module.name, node.name):
+            parent = names.modules[declared.module]
+            if declared.name in parent.classes:
+                yield parent, parent.classes[declared.name]
