@@ -1,0 +1,40 @@
+"""Finalizers on an object: what keeps it until a controller has cleaned up.
+
+In memory only. Write the change with the resource version in it: a merge patch
+replaces the whole list, and would drop what somebody else added a moment ago.
+"""
+
+from __future__ import annotations
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+
+
+def contains(manifest: Manifest, finalizer: str) -> bool:
+    return finalizer in objects.sequence(objects.metadata(manifest).get("finalizers"))
+
+
+def add(manifest: Manifest, finalizer: str) -> bool:
+    """Put the finalizer on the object; whether it was missing."""
+    if contains(manifest, finalizer):
+        return False
+    metadata = manifest.setdefault("metadata", {})
+    metadata["finalizers"] = [*objects.sequence(metadata.get("finalizers")), finalizer]
+    return True
+
+
+def remove(manifest: Manifest, finalizer: str) -> bool:
+    """Take the finalizer off, repeated ones too; whether it was there."""
+    if not contains(manifest, finalizer):
+        return False
+    metadata = manifest["metadata"]
+    kept = [one for one in metadata["finalizers"] if one != finalizer]
+    if kept:
+        metadata["finalizers"] = kept
+    else:
+        del metadata["finalizers"]
+    return True
+
+
+def is_being_deleted(manifest: Manifest) -> bool:
+    return bool(objects.metadata(manifest).get("deletionTimestamp"))

@@ -1,0 +1,128 @@
+"""Owner references: who an object belongs to, and goes with.
+
+The API server does not check the namespaces of an owner and its object. The
+garbage collector looks for the owner in the object's namespace, does not find
+it, and deletes the object; so it is checked here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.objects import GVK, Manifest
+
+
+class AlreadyOwned(ValueError):  # noqa: N818 - the field's word
+    """Another controller owns the object; the message names both."""
+
+
+def set_controller_reference(
+    owner: Manifest, manifest: Manifest, *, block_owner_deletion: bool = True
+) -> None:
+    """Make `owner` the controller of the object.
+
+    `block_owner_deletion` needs permission to update the owner kind's finalizers where
+    the admission plug-in OwnerReferencesPermissionEnforcement is on, as on OpenShift.
+    Raises `AlreadyOwned`, and `ValueError` when the namespaces forbid it.
+    """
+    current = controller_of(manifest)
+    if current is not None and not _same_owner(current, _reference(owner)):
+        raise AlreadyOwned(
+            f"{objects.kind(manifest)} {objects.name(manifest)} is controlled by "
+            f"{current.get('kind')} {current.get('name')}, not by "
+            f"{objects.kind(owner)} {objects.name(owner)}"
+        )
+    reference = _reference(owner) | {"controller": True}
+    if block_owner_deletion:
+        reference["blockOwnerDeletion"] = True
+    _put(owner, manifest, reference)
+
+
+def set_owner_reference(owner: Manifest, manifest: Manifest) -> None:
+    """Make `owner` an owner of the object; `ValueError` when the namespaces forbid it."""
+    _put(owner, manifest, _reference(owner))
+
+
+def remove_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
+    """Take `owner` out; whether it was there."""
+    references = _references(manifest)
+    kept = [one for one in references if not _same_owner(one, _reference(owner))]
+    if len(kept) == len(references):
+        return False
+    metadata = manifest["metadata"]
+    if kept:
+        metadata["ownerReferences"] = kept
+    else:
+        del metadata["ownerReferences"]
+    return True
+
+
+def has_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
+    return any(_same_owner(one, _reference(owner)) for one in _references(manifest))
+
+
+def controller_of(manifest: Manifest) -> dict[str, Any] | None:
+    """The reference with `controller: true`, if there is one."""
+    return next((one for one in _references(manifest) if one.get("controller") is True), None)
+
+
+def is_controlled_by(manifest: Manifest, owner: Manifest) -> bool:
+    """By UID: an owner that was made anew under the same name is another one."""
+    controller = controller_of(manifest)
+    uid = objects.metadata(owner).get("uid")
+    return controller is not None and bool(uid) and controller.get("uid") == uid
+
+
+def _put(owner: Manifest, manifest: Manifest, reference: dict[str, Any]) -> None:
+    _check_namespaces(owner, manifest)
+    references = _references(manifest)
+    for index, one in enumerate(references):
+        if _same_owner(one, reference):
+            references[index] = reference
+            break
+    else:
+        references.append(reference)
+    manifest.setdefault("metadata", {})["ownerReferences"] = references
+
+
+def _check_namespaces(owner: Manifest, manifest: Manifest) -> None:
+    theirs, its = objects.namespace(owner), objects.namespace(manifest)
+    if not theirs:
+        return
+    if not its:
+        raise ValueError(
+            f"{objects.kind(owner)} {objects.name(owner)} has a namespace and cannot own the "
+            f"cluster-scoped {objects.kind(manifest)} {objects.name(manifest)}"
+        )
+    if theirs != its:
+        raise ValueError(
+            f"{objects.kind(owner)} {objects.name(owner)} in {theirs} cannot own "
+            f"{objects.kind(manifest)} {objects.name(manifest)} in {its}"
+        )
+
+
+def _reference(owner: Manifest) -> dict[str, Any]:
+    uid = objects.metadata(owner).get("uid")
+    if not uid:
+        raise ValueError(
+            f"{objects.kind(owner)} {objects.name(owner)} has no uid: it must come from the server"
+        )
+    return {
+        "apiVersion": owner.get("apiVersion"),
+        "kind": objects.kind(owner),
+        "name": objects.name(owner),
+        "uid": uid,
+    }
+
+
+def _references(manifest: Manifest) -> list[dict[str, Any]]:
+    found = objects.sequence(objects.metadata(manifest).get("ownerReferences"))
+    return [one for one in found if isinstance(one, dict)]
+
+
+def _same_owner(left: dict[str, Any], right: dict[str, Any]) -> bool:
+    """By group, kind and name; the API version may have moved on."""
+    one = GVK.parse(objects.text(left.get("apiVersion")), objects.text(left.get("kind")))
+    other = GVK.parse(objects.text(right.get("apiVersion")), objects.text(right.get("kind")))
+    return (one.group, one.kind, left.get("name")) == (other.group, other.kind, right.get("name"))

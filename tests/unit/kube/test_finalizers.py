@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+from typing import Any
+
+from olmkit.kube import finalizers
+
+F = "cache.example.com/finalizer"
+
+
+def test_adding_twice_changes_once() -> None:
+    manifest: dict[str, Any] = {}
+    assert finalizers.add(manifest, F)
+    assert not finalizers.add(manifest, F)
+    assert manifest["metadata"]["finalizers"] == [F]
+
+
+def test_removing_takes_all_of_one_and_leaves_others() -> None:
+    manifest: dict[str, Any] = {"metadata": {"finalizers": [F, "other/f", F]}}
+    assert finalizers.remove(manifest, F)
+    assert manifest["metadata"]["finalizers"] == ["other/f"]
+    assert not finalizers.remove(manifest, F)
+    assert finalizers.remove(manifest, "other/f")
+    assert manifest["metadata"] == {}
+
+
+def test_deletion_shows_in_the_timestamp() -> None:
+    assert not finalizers.is_being_deleted({"metadata": {}})
+    assert finalizers.is_being_deleted({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})

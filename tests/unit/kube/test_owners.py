@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.kube import owners
+from olmkit.kube.owners import AlreadyOwned
+
+
+def _owner(name: str = "m", namespace: str = "n", **other: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "cache.example.com/v1",
+        "kind": "Memcached",
+        "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}"},
+    } | other
+
+
+def _child(namespace: str = "n") -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s", "namespace": namespace},
+    }
+
+
+def test_a_controller_reference_says_everything() -> None:
+    child = _child()
+    owners.set_controller_reference(_owner(), child)
+    assert child["metadata"]["ownerReferences"] == [
+        {
+            "apiVersion": "cache.example.com/v1",
+            "kind": "Memcached",
+            "name": "m",
+            "uid": "uid-m",
+            "controller": True,
+            "blockOwnerDeletion": True,
+        }
+    ]
+    assert owners.is_controlled_by(child, _owner())
+    assert owners.has_owner_reference(_owner(), child)
+
+
+def test_setting_again_updates_the_entry_also_under_another_version() -> None:
+    child = _child()
+    owners.set_controller_reference(_owner(), child, block_owner_deletion=False)
+    owners.set_controller_reference(_owner(apiVersion="cache.example.com/v2"), child)
+    assert [r["apiVersion"] for r in child["metadata"]["ownerReferences"]] == [
+        "cache.example.com/v2"
+    ]
+
+
+def test_a_second_controller_is_refused_and_both_are_named() -> None:
+    child = _child()
+    owners.set_controller_reference(_owner("a"), child)
+    with pytest.raises(AlreadyOwned, match="controlled by Memcached a, not by Memcached b"):
+        owners.set_controller_reference(_owner("b"), child)
+    owners.set_owner_reference(_owner("b"), child)
+    assert len(child["metadata"]["ownerReferences"]) == 2
+
+
+@pytest.mark.parametrize("namespace", ["other", ""])
+def test_an_owner_in_another_namespace_is_refused(namespace: str) -> None:
+    with pytest.raises(ValueError, match="own"):
+        owners.set_owner_reference(_owner(), _child(namespace))
+
+
+def test_a_cluster_scoped_owner_may_own_anything() -> None:
+    child = _child()
+    owners.set_owner_reference(_owner(namespace=""), child)
+    assert owners.has_owner_reference(_owner(namespace=""), child)
+
+
+def test_an_owner_made_anew_does_not_control() -> None:
+    child = _child()
+    owners.set_controller_reference(_owner(), child)
+    anew = _owner()
+    anew["metadata"]["uid"] = "another"
+    assert not owners.is_controlled_by(child, anew)
+
+
+def test_an_owner_that_never_was_on_the_server_is_refused() -> None:
+    with pytest.raises(ValueError, match="no uid"):
+        owners.set_owner_reference({"kind": "X", "metadata": {"name": "x"}}, _child())
+
+
+def test_removing_says_whether_it_was_there() -> None:
+    child = _child()
+    assert not owners.remove_owner_reference(_owner(), child)
+    owners.set_owner_reference(_owner(), child)
+    assert owners.remove_owner_reference(_owner(), child)
+    assert "ownerReferences" not in child["metadata"]
