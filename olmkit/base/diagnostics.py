@@ -8,7 +8,7 @@ How they look is decided in `olmkit.cli.render`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -92,6 +92,23 @@ class Diagnostic:
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(found.severity is Severity.ERROR for found in diagnostics)
+
+
+def below(root: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings about files of a folder, as the user names them who named the folder `root`."""
+    return tuple(
+        replace(
+            found,
+            at=_below(root, found.at) if found.at else None,
+            fix=replace(found.fix, at=_below(root, found.fix.at)) if found.fix else None,
+            related=tuple(replace(other, at=_below(root, other.at)) for other in found.related),
+        )
+        for found in diagnostics
+    )
+
+
+def _below(root: str, at: Location) -> Location:
+    return replace(at, path=f"{root.rstrip('/')}/{at.path}" if at.path else root)
 
 
 @dataclass(eq=False)

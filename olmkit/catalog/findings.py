@@ -28,6 +28,7 @@ KINDS: Mapping[str, Kind] = {
     "FBC904": Kind("wrong-type", Severity.ERROR),
     "FBC905": Kind("unreadable-properties", Severity.WARNING),
     "FBC906": Kind("unreadable-property", Severity.ERROR),
+    "FBC907": Kind("image-without-registry", Severity.WARNING),
 }
 
 

@@ -52,6 +52,13 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.bundle_generate:generate",
         "Write the bundle of a project from its manifests and base CSV.",
     ),
+    "bundle validate": Entry(
+        "olmkit.cli.bundle_validate:validate", "Check bundles: folders or images."
+    ),
+    "catalog render": Entry(
+        "olmkit.cli.catalog_render:render",
+        "Write bundles and catalogs as one stream of catalog blobs.",
+    ),
     "catalog serve": Entry(
         "olmkit.cli.catalog_serve:serve", "Serve a catalog to OLM v0 over gRPC."
     ),
