@@ -1,0 +1,114 @@
+"""Checking: what the rules say about bundles.
+
+Bundles come from folders or images. One bundle is checked here and now; many
+are spread over the machine's processors. A bundle that cannot be read is an
+entry with its error, so that one bad name does not hide what is wrong elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from olmkit.base import diagnostics as judgement
+from olmkit.base.diagnostics import Diagnostic, OlmkitError, Severity
+from olmkit.base.tree import Tree
+from olmkit.bundle import layout
+from olmkit.edges import disk, workers
+from olmkit.rules import engine
+from olmkit.rules.engine import Facts, Rule
+
+if TYPE_CHECKING:
+    from olmkit.edges.sources import Access
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """Which rules are asked, and for which world."""
+
+    profile: str = "default"
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    facts: Facts = field(default_factory=Facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """What was found in one bundle, or why it could not be read."""
+
+    reference: str
+    name: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    error: OlmkitError | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.error is None and not judgement.has_errors(self.diagnostics)
+
+    def count(self, severity: Severity) -> int:
+        return sum(found.severity is severity for found in self.diagnostics)
+
+
+def are_folders(references: Sequence[str]) -> bool:
+    """Whether all bundles lie on the disk, so that nothing has to be pulled."""
+    return all(Path(name).exists() for name in references)
+
+
+async def pull(references: Sequence[str], access: Access) -> Mapping[str, Tree | OlmkitError]:
+    """The files of those that are images, or why they cannot be had."""
+    from olmkit.edges import sources
+
+    pulled: dict[str, Tree | OlmkitError] = {}
+    for name in references:
+        if name in pulled or are_folders((name,)):
+            continue
+        try:
+            pulled[name] = (await sources.read_bundle_tree(name, access)).tree
+        except OlmkitError as error:
+            pulled[name] = error
+    return pulled
+
+
+def validate_bundles(
+    references: Sequence[str],
+    options: CheckOptions,
+    *,
+    pulled: Mapping[str, Tree | OlmkitError] | None = None,
+) -> tuple[CheckResult, ...]:
+    """Check each bundle; the results stand in the order of the references.
+
+    Raises `ConfigurationError` for an unknown rule or profile, before any work.
+    """
+    check = _Check(options)
+    trees = pulled or {}
+    return tuple(
+        workers.map_all(lambda reference: check.run(reference, trees.get(reference)), references)
+    )
+
+
+class _Check:
+    def __init__(self, options: CheckOptions) -> None:
+        profile = engine.profile(options.profile)
+        self._rules: tuple[Rule, ...] = engine.choose(
+            profile, select=options.select, ignore=options.ignore
+        )
+        self._severities = profile.severities
+        self._facts = options.facts
+
+    def run(self, reference: str, tree: Tree | OlmkitError | None) -> CheckResult:
+        if isinstance(tree, OlmkitError):
+            return CheckResult(reference=reference, error=tree)
+        try:
+            found = disk.read_tree(Path(reference)) if tree is None else tree
+            bundle = layout.read(found, reference)
+        except OlmkitError as error:
+            return CheckResult(reference=reference, error=error)
+        return CheckResult(
+            reference=reference,
+            name=bundle.csv.name if bundle.csv else "",
+            diagnostics=engine.run(
+                bundle, self._rules, facts=self._facts, severities=self._severities
+            ),
+        )
