@@ -14,6 +14,7 @@ from typing import Any
 from yaml import events as yaml_events
 
 from olmkit.base import yaml_reader, yaml_scalars
+from olmkit.base.yaml_reader import YamlError
 from olmkit.base.yaml_scalars import ScalarError
 
 
@@ -36,14 +37,22 @@ class Node:
 def compose(data: bytes, *, index: int = 0) -> Node | None:
     """The tree of the document number `index` of a text; None when it cannot be read so far."""
     try:
-        stream = yaml_reader.events(data)
-        for event in stream:
-            if type(event) is yaml_events.DocumentStartEvent:
-                if index == 0:
-                    return _compose(stream)
-                index -= 1
-    except yaml_reader.YamlError:
+        while True:
+            try:
+                return _document(data, index)
+            except YamlError as error:
+                data = yaml_reader.repaired(data, error)
+    except YamlError:
         return None
+
+
+def _document(data: bytes, index: int) -> Node | None:
+    stream = yaml_reader.events(data)
+    for event in stream:
+        if type(event) is yaml_events.DocumentStartEvent:
+            if index == 0:
+                return _compose(stream)
+            index -= 1
     return None
 
 

@@ -7,6 +7,8 @@ to is counted, so that a small file cannot become a huge value.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -15,7 +17,7 @@ from yaml import reader as yaml_stream
 from yaml._yaml import CParser
 from yaml.error import MarkedYAMLError, YAMLError
 
-from olmkit.base import yaml_scalars
+from olmkit.base import floats, yaml_scalars
 from olmkit.base.yaml_scalars import ScalarError
 
 MAX_DEPTH: Final = 500
@@ -49,16 +51,59 @@ class Missing:
 
 MISSING: Final = Missing()
 
+_ODD_TAG: Final = re.compile(r"(?:&\w+\s+)?!\S*?([,\[\]{}])")
+# A byte order mark that starts a line would be ignored here, and be text for Go.
+_MARK: Final = re.compile(rb"[\r\n][ \t]*\xef\xbb\xbf")
+_UNKNOWN_ESCAPE: Final = "found unknown escape character"
+_SLASH: Final = re.compile(r'"(?:[^\\]|\\[^/])*\\/', re.DOTALL)
+
 
 def read(data: bytes) -> tuple[Any, bool]:
     """The value of the first document (`MISSING` when there is none), and whether more follows.
 
     What follows is not looked at: it may be anything, as it is for Go's reader.
     """
+    while True:
+        try:
+            return _first(data)
+        except YamlError as error:
+            data = repaired(data, error)
+
+
+def read_all(data: bytes) -> Iterator[Any]:
+    """The value of each document."""
+    while True:
+        try:
+            values = list(_values(data))
+        except YamlError as error:
+            data = repaired(data, error)
+        else:
+            yield from values
+            return
+
+
+def repaired(data: bytes, error: YamlError) -> bytes:
+    """The text with an escape that Go knows and the parser here does not spelled another way.
+
+    Raises the error when it is another one.
+    """
+    if error.message != _UNKNOWN_ESCAPE or error.line is None or b"\\'" not in data:
+        raise error
+    lines = data.split(b"\n")
+    line = lines[error.line].decode("utf-8", "surrogateescape")
+    at = line.find("\\'", max((error.column or 0) - 1, 0))
+    if at < 0 or at > (error.column or 0) + 1:
+        raise error
+    line = line[:at] + "\\x27" + line[at + 2 :]
+    lines[error.line] = line.encode("utf-8", "surrogateescape")
+    return b"\n".join(lines)
+
+
+def _first(data: bytes) -> tuple[Any, bool]:
     stream = events(data)
     for event in stream:
         if type(event) is yaml_events.DocumentStartEvent:
-            value = _Builder(stream).document()
+            value = _Builder(stream, data).document()
             try:
                 return value, type(next(stream)) is not yaml_events.StreamEndEvent
             except YamlError:
@@ -66,16 +111,22 @@ def read(data: bytes) -> tuple[Any, bool]:
     return MISSING, False
 
 
-def read_all(data: bytes) -> Iterator[Any]:
-    """The value of each document."""
+def _values(data: bytes) -> Iterator[Any]:
     stream = events(data)
     for event in stream:
         if type(event) is yaml_events.DocumentStartEvent:
-            yield _Builder(stream).document()
+            yield _Builder(stream, data).document()
 
 
 def events(data: bytes) -> Iterator[Any]:
     """The events of the text; errors of the parser turned into `YamlError`."""
+    mark = _MARK.search(data)
+    if mark:
+        raise YamlError(
+            "a byte order mark stands inside the text",
+            offset=mark.end() - 3,
+            hint="remove it; it comes from joining files",
+        )
     try:
         parser = CParser(data)
         while parser.check_event():
@@ -99,12 +150,13 @@ def _problem(error: YAMLError) -> YamlError:
 class _Frame:
     """A mapping or a sequence that is being read."""
 
-    __slots__ = ("anchor", "at", "depth", "items", "key", "merge", "nodes", "text")
+    __slots__ = ("anchor", "at", "depth", "flow", "items", "key", "merge", "nodes", "text")
 
     def __init__(self, items: Any, at: Any, anchor: str | None) -> None:
         self.items = items
         self.at = at
         self.anchor = anchor
+        self.flow = bool(at.flow_style)
         self.key: Any = MISSING
         self.merge = False
         self.depth = 1
@@ -126,8 +178,11 @@ class _Anchor:
 class _Builder:
     """Builds one document from the events after its start."""
 
-    def __init__(self, stream: Iterator[Any]) -> None:
+    def __init__(self, stream: Iterator[Any], data: bytes) -> None:
         self._stream = stream
+        self._data = data
+        self._text: str | None = None
+        self._slashes = b"\\/" in data
         self._anchors: dict[str, _Anchor] = {}
         self._stack: list[_Frame] = []
         self._nodes = 0
@@ -157,15 +212,20 @@ class _Builder:
             if self._stack:
                 self._put(value, event, depth, nodes, text)
             else:
-                root = value
+                root = _finite(value, event)
         return root  # pragma: no cover - libyaml always ends a document
 
     def _scalar(self, event: yaml_events.ScalarEvent) -> Any:
         tag = event.tag
         text: str = event.value
+        if self._slashes and event.style == '"':
+            self._check_slashes(event)
         if tag is None:
             value = yaml_scalars.plain(text) if event.implicit[0] else text
+            if "?" in text and event.implicit[0] and self._stack and self._stack[-1].flow:
+                raise _at(event, "found unexpected '?'", hint="quote text with a question mark")
         else:
+            self._check_tag(event)
             try:
                 value = yaml_scalars.tagged(tag, text)
             except ScalarError as error:
@@ -175,9 +235,28 @@ class _Builder:
             anchor.value, anchor.nodes, anchor.text, anchor.done = value, 1, len(text), True
         return value
 
+    def _source(self, event: Any) -> str:
+        if self._text is None:
+            self._text = _decoded(self._data)
+        return self._text[event.start_mark.index :]
+
+    def _check_tag(self, event: Any) -> None:
+        # Go takes these characters for a part of the tag, the parser here for its end.
+        odd = _ODD_TAG.match(self._source(event))
+        if odd:
+            raise _at(event, f"the tag ends in `{odd.group(1)}`", hint="put a space after the tag")
+
+    def _check_slashes(self, event: Any) -> None:
+        # The parser here knows the escape `\\/` of JSON, Go's does not.
+        source = self._source(event)[: event.end_mark.index - event.start_mark.index]
+        if _SLASH.match(source):
+            raise _at(event, "found unknown escape character", hint="write `/` without a backslash")
+
     def _start(self, event: Any, items: Any) -> None:
         if len(self._stack) >= MAX_DEPTH:
             raise _too_deep(event)
+        if event.tag is not None:
+            self._check_tag(event)
         self._nodes += 1
         if event.anchor is not None:
             self._anchors[event.anchor] = _Anchor()
@@ -246,7 +325,9 @@ class _Builder:
             frame.key = MISSING
 
     def _merge(self, items: dict[str, Any], value: Any, event: Any) -> None:
-        parts = value if isinstance(value, list) else [value]
+        # A list of maps must stand right there, not behind an alias.
+        written_out = isinstance(value, list) and type(event) is not yaml_events.AliasEvent
+        parts = value if written_out else [value]
         if not all(isinstance(part, dict) for part in parts):
             raise _at(event, "map merge requires map or sequence of maps as the value")
         # Earlier maps of a list win; whatever is merged overrides keys that stand before it.
@@ -276,14 +357,23 @@ def _key(value: Any, event: Any) -> str:
 
 
 def _finite(value: Any, event: Any) -> Any:
-    if type(value) is float and (value != value or value in (float("inf"), float("-inf"))):
+    if type(value) is not float:
+        return value
+    if not math.isfinite(value):
         name = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
         raise _at(
             event,
             f"json: unsupported value: {name}",
             hint="JSON, and so Kubernetes, has no such number; quote it to make it a string",
         )
-    return value
+    return floats.normal(value)
+
+
+def _decoded(data: bytes) -> str:
+    """The characters as the parser counts them, without a byte order mark."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8-sig", "replace")
 
 
 def _copy(value: Any) -> Any:

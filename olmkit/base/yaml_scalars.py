@@ -46,6 +46,7 @@ _INTEGER: Final = re.compile(
 # One more form that Go reads, by its second look at binary numbers.
 _SIGNED_BINARY: Final = re.compile(r"0b[+-][01]+", re.ASCII)
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_FRACTION: Final = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?", re.ASCII)
 _TIMESTAMP: Final = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
     r"(?:[Tt](\d{1,2}):(\d{1,2}):(\d{1,2})(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)"
@@ -106,8 +107,8 @@ def key(value: Scalar) -> str:
 
 def _number(text: str) -> Scalar:
     if text[0] == ".":
-        # A leading point goes straight to Go's float parser, which takes no underscores.
-        return _float(text) if _FLOAT.fullmatch(text) else text
+        # A leading point goes straight to Go's float parser, which is strict with underscores.
+        return _float(text) if _FRACTION.fullmatch(text) else text
     digits = text.replace("_", "")
     if _INTEGER.fullmatch(digits):
         value = _integer(digits)
