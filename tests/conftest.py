@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from olmkit.testing.registry import RegistryServer
+from olmkit.testing.registry import program as registry_program
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,3 +46,20 @@ def cases() -> Path:
 def root() -> Path:
     """The root of the repository."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryServer]:
+    """A docker-registry on loopback that lets everybody in; tests use repositories of their own."""
+    require_registry()
+    with RegistryServer(folder=tmp_path_factory.mktemp("registry")) as server:
+        yield server
+
+
+def require_registry() -> None:
+    """Skip when docker-registry is missing; in CI it must not be."""
+    if registry_program() is None:
+        reason = "docker-registry is not here: run scripts/system-packages"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)

@@ -172,7 +172,7 @@ class Registry:
 
     async def tags(self) -> tuple[str, ...]:
         found: list[str] = []
-        url = await self._endpoint.url("tags/list")
+        url = await self._web.retry(lambda: self._endpoint.url("tags/list"))
         for _ in range(_MAX_TAG_PAGES):
             page, url = await self._tag_page(url)
             found += page

@@ -80,7 +80,7 @@ class Authenticator:
             token = self._tokens.get(scope)
             if token is None or f"Bearer {token}" == refused:
                 self._tokens.pop(scope, None)
-                token = await self._web.retry(lambda: self._fetch_token(challenge, scope))
+                token = await self._fetch_token(challenge, scope)
                 self._tokens[scope] = token
         return f"Bearer {token}"
 

@@ -7,6 +7,7 @@ nobody else, and turns its refusals into errors with a cure.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ import msgspec
 from olmkit.base.diagnostics import RemoteError
 from olmkit.edges.credentials import Credentials
 from olmkit.edges.registry_auth import Authenticator
-from olmkit.edges.web import TEMPORARY_STATUS, Reply, Web, same_origin
+from olmkit.edges.web import TEMPORARY_STATUS, Reply, UnreachableError, Web, same_origin
 from olmkit.oci.content import Descriptor
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import Opener, RegistryError, checked
@@ -54,10 +55,12 @@ class Endpoint:
         self.pushing = False  # asks for a token that may write, from the first push on
         self._authenticator = Authenticator(web, self.host, credentials)
         self._base = ""
+        self._connecting = asyncio.Lock()
 
     async def url(self, rest: str) -> str:
         if not self._base:
-            self._base = await self.web.retry(self._connect)
+            async with self._connecting:
+                self._base = self._base or await self._connect()
         return f"{self._base}/v2/{self.reference.repository}/{rest}"
 
     async def _connect(self) -> str:
@@ -84,7 +87,7 @@ class Endpoint:
         except RegistryError:
             raise
         except RemoteError as error:
-            if isinstance(error.__cause__, ConnectionRefusedError) or "refused" in error.message:
+            if isinstance(error, UnreachableError):
                 raise
             return False
 

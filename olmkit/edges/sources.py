@@ -214,11 +214,21 @@ async def _read_image(
 ) -> ImageFiles:
     async with open_store(reference, access) as store:
         root = await store.resolve(selector(reference))
-        image = await stores.pull(store, str(root.digest), access.platform or own_platform())
+        image = await look_at(store, root, access)
         labels = image.config.labels
         wanted = [_clean(folder) for folder in folders(labels, reference)]
         tree = await unpack(store, image, wanted)
     return ImageFiles(source=reference, tree=tree, pinned=pinned(reference, root), labels=labels)
+
+
+async def look_at(store: Store, root: Descriptor, access: Access) -> Image:
+    """The image to read files or labels from: bundles and catalogs are alike on all platforms."""
+    return await stores.pull(
+        store,
+        str(root.digest),
+        access.platform or own_platform(),
+        any_platform=access.platform is None,
+    )
 
 
 async def unpack(

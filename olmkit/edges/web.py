@@ -47,11 +47,17 @@ class WebOptions:
     connect_timeout: float = 15.0  # a registry behind a slow VPN still answers in this time
     # Between two pieces of an answer; registries hash whole layers before they answer a push.
     read_timeout: float = 120.0
-    attempts: int = 6  # with the waits below: about half a minute for an outage to pass
+    attempts: int = 6  # with the waits below: some seconds for an outage to pass
+    connect_attempts: int = 3  # nobody there: more often a wrong port than a restart
     first_wait: float = 0.2
     longest_wait: float = 15.0
     longest_retry_after: float = 60.0  # a server that wants more than this is told of, not obeyed
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(eq=False)
+class UnreachableError(RemoteError):
+    """Nobody answers at this address."""
 
 
 class Reply:
@@ -167,7 +173,10 @@ class Web:
             try:
                 return await work()
             except OlmkitError as error:
-                if not getattr(error, "temporary", False) or attempt == self.options.attempts:
+                last = self.options.attempts
+                if isinstance(error, UnreachableError):
+                    last = min(last, self.options.connect_attempts)
+                if not getattr(error, "temporary", False) or attempt >= last:
                     raise
                 asked = float(getattr(error, "retry_after", 0.0))
                 if asked > self.options.longest_retry_after:
@@ -334,7 +343,7 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
                 temporary=False,
             )
         case ConnectionRefusedError():
-            return RemoteError(
+            return UnreachableError(
                 f"cannot reach `{host}`: connection refused",
                 hint="check that it runs, and its address and port",
                 temporary=True,
@@ -378,4 +387,4 @@ def _untrusted(error: BaseException, host: str) -> RemoteError:
 
 def _unreachable(error: BaseException, host: str) -> RemoteError:
     reason = getattr(error, "strerror", None) or "the connection failed"
-    return RemoteError(f"cannot reach `{host}`: {str(reason).lower()}", temporary=True)
+    return UnreachableError(f"cannot reach `{host}`: {str(reason).lower()}", temporary=True)

@@ -33,8 +33,8 @@ _REFERENCE = re.compile(
 )
 _IDENTIFIER = re.compile(r"[a-f0-9]{64}")
 _PINNED = re.compile(rf"(?P<rest>.*)@(?P<digest>{_DIGEST})", re.DOTALL)
-# Tags of a layout are free text in practice; this is the grammar of the image specification.
-_LAYOUT_TAG = re.compile(r"[A-Za-z0-9]+(?:(?:--|[-._:@+/])[A-Za-z0-9]+)*")
+# Wider than the grammar of the image specification, which forbids what Docker tags may have.
+_LAYOUT_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+/-]*")
 
 
 @dataclass(eq=False)

@@ -204,8 +204,14 @@ async def read_manifest(store: Store, descriptor: Descriptor) -> ImageManifest |
     return parse_manifest(await read(store, descriptor), descriptor.media_type)
 
 
-async def pull(store: Store, selector: str, platform: Platform) -> Image:
-    """The image under `selector`, for `platform` when there are several; no layers are read."""
+async def pull(
+    store: Store, selector: str, platform: Platform, *, any_platform: bool = False
+) -> Image:
+    """The image under `selector`, for `platform` when there are several; no layers are read.
+
+    With `any_platform` the first one does when there is none for `platform`: for images
+    that carry data only.
+    """
     descriptor = await store.resolve(selector)
     for _ in range(_MAX_DEPTH):
         data = await read(store, descriptor)
@@ -219,6 +225,8 @@ async def pull(store: Store, selector: str, platform: Platform) -> Image:
                 config_data=config_data,
             )
         selected = manifest.select(platform)
+        if selected is None and any_platform:
+            selected = next((entry for entry in manifest.manifests if entry.is_manifest), None)
         if selected is None:
             offered = ", ".join(
                 sorted({str(entry.platform) for entry in manifest.manifests if entry.platform})

@@ -1,0 +1,38 @@
+"""`olmkit catalog push`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli import published
+from olmkit.cli.app import App, command
+from olmkit.cli.registry_options import registry_options
+from olmkit.edges.sources import Access
+from olmkit.jobs import publish as job
+
+
+@command(
+    project=True,
+    example="""
+    olmkit catalog push quay.io/example/catalog:v1
+    olmkit catalog push oci:dist/oci:catalog:latest localhost:5000/catalog:v1
+    """,
+)
+@click.argument("references", metavar="[REF] [TARGET]", nargs=-1)
+@registry_options
+def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
+    """Push the image of a catalog to a registry.
+
+    REF is an image anywhere, or a catalog's folder; without it, the image that was built into
+    `dist/oci`. Without TARGET too, it goes where its name says. The pinned reference is printed.
+    """
+    if len(references) > 2:
+        raise click.UsageError("There are more than two references.")
+    source = references[0] if len(references) == 2 else ""
+    target = references[-1] if references else ""
+    published.show(
+        app,
+        app.run(
+            job.push_catalog(source, target, access, published.report(app), project=app.project)
+        ),
+    )

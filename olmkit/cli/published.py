@@ -1,0 +1,58 @@
+"""How builds and pushes of images look: a line for each piece, then the pinned reference."""
+
+from __future__ import annotations
+
+from olmkit.cli.app import App
+from olmkit.edges.transfer import Outcome, Report, Step
+from olmkit.jobs.publish import Published
+
+
+def report(app: App) -> Report:
+    """Say each piece on stderr as it arrives."""
+
+    def said(step: Step) -> None:
+        app.terminal.note(f"{step.outcome}: {_words(step)}")
+
+    return said
+
+
+def show(app: App, published: Published) -> None:
+    """Print the pinned reference, or all there is to know."""
+    app.emit(
+        {
+            "reference": published.reference,
+            "digest": published.digest,
+            "tag": published.tag,
+            "layout": published.layout or None,
+            "platforms": list(published.platforms),
+            "pieces": [
+                {
+                    "digest": str(step.descriptor.digest),
+                    "mediaType": step.descriptor.media_type,
+                    "size": step.descriptor.size,
+                    "outcome": _NAMES[step.outcome],
+                }
+                for step in published.steps
+            ],
+        },
+        text=published.reference,
+    )
+
+
+_NAMES = {Outcome.SENT: "sent", Outcome.MOUNTED: "mounted", Outcome.PRESENT: "present"}
+
+
+def _words(step: Step) -> str:
+    descriptor = step.descriptor
+    noun = "manifest" if descriptor.is_manifest else "blob"
+    if descriptor.is_index:
+        noun = "index"
+    return f"{noun} {str(descriptor.digest)[:19]} ({_size(descriptor.size)})"
+
+
+def _size(size: int) -> str:
+    if size < 1000:
+        return f"{size} B"
+    if size < 1_000_000:
+        return f"{size / 1e3:.1f} kB"
+    return f"{size / 1e6:.1f} MB"

@@ -1,0 +1,297 @@
+"""Building and pushing the images of bundles and catalogs.
+
+A build always leaves the image in an OCI layout, and sends it on when asked. A
+push takes an image from wherever it lies. Both give the pinned reference: the
+name by which exactly this image is found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import Tree
+from olmkit.bundle import image as bundle_image
+from olmkit.bundle import layout as bundle_layout
+from olmkit.catalog import fbc
+from olmkit.catalog import image as catalog_image
+from olmkit.edges import disk, sources, transfer
+from olmkit.edges.sources import Access
+from olmkit.edges.transfer import Report, Step, silent
+from olmkit.oci import reference as references
+from olmkit.oci.content import Descriptor, Platform
+from olmkit.oci.image import OLM_PLATFORMS, Image, Index
+from olmkit.oci.reference import (
+    ArchiveReference,
+    FolderReference,
+    ImageReference,
+    LayoutReference,
+    Reference,
+    Source,
+)
+from olmkit.oci.store import MemoryStore, Store
+
+DEFAULT_LAYOUT = "dist/oci"
+_CONTAINERFILE = "bundle.Dockerfile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions:
+    """Where a build goes. `created` is the time of everything in the image, in Unix seconds."""
+
+    target: str = ""
+    push: bool = False
+    platforms: Sequence[Platform] = OLM_PLATFORMS
+    created: int = 0
+    project: Path = Path()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """An image that is where it was wanted. `layout` is the name of its local copy."""
+
+    reference: str
+    digest: str
+    tag: str = ""
+    layout: str = ""
+    platforms: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = field(default=(), repr=False)
+
+
+async def build_bundle(
+    folder: str, options: BuildOptions, access: Access, report: Report = silent
+) -> Published:
+    """Build the image of the bundle in `folder`."""
+    image, tag = _bundle_image(options.project / folder, folder, options)
+    return await _publish(image, tag, options, access, report)
+
+
+async def build_catalog(
+    folder: str, options: BuildOptions, access: Access, report: Report = silent
+) -> Published:
+    """Build the image of the catalog in `folder`, which must be one."""
+    image, tag = _catalog_image(options.project / folder, options)
+    return await _publish(image, tag, options, access, report)
+
+
+async def push_bundle(
+    source: str, target: str, access: Access, report: Report = silent, *, project: Path = Path()
+) -> Published:
+    """Push the image of a bundle; without `source`, the one that was built last in the project."""
+    return await _push(source, target, access, report, project, _BUNDLE)
+
+
+async def push_catalog(
+    source: str, target: str, access: Access, report: Report = silent, *, project: Path = Path()
+) -> Published:
+    """Push the image of a catalog; without `source`, the one that was built in the project."""
+    return await _push(source, target, access, report, project, _CATALOG)
+
+
+@dataclass(frozen=True, slots=True)
+class _Noun:
+    word: str
+    label: str
+    build: Callable[[Path, str], Image | Index]
+
+
+async def _publish(
+    image: Image | Index, tag: str, options: BuildOptions, access: Access, report: Report
+) -> Published:
+    wanted = references.parse_image(options.target) if options.target else None
+    layout = _layout_for(wanted, tag, options)
+    if options.push and not isinstance(wanted, Reference):
+        raise ConfigurationError(
+            "there is no registry to push to",
+            hint="name the image with `-t registry/repository:tag`",
+        )
+    if isinstance(wanted, Reference) and wanted.digest is not None:
+        raise _pinned_target(str(wanted))
+    memory, root = MemoryStore.of(image), image.descriptor
+    steps: list[Step] = []
+    await _send(memory, root, layout, access, silent, steps)
+    reference = sources.pinned(layout, root)
+    if options.push and isinstance(wanted, Reference):
+        steps.clear()
+        await _send(memory, root, wanted, access, report, steps)
+        reference = sources.pinned(wanted, root)
+    return Published(
+        reference=reference,
+        digest=str(root.digest),
+        tag=str(wanted or layout),
+        layout=str(layout),
+        platforms=_platforms(image),
+        steps=tuple(steps),
+    )
+
+
+async def _push(
+    source: str, target: str, access: Access, report: Report, project: Path, noun: _Noun
+) -> Published:
+    origin = sources.parse(source) if source else await _built(project, access, noun)
+    wanted = _target(target, origin)
+    steps: list[Step] = []
+    if isinstance(origin, FolderReference):
+        image = noun.build(Path(origin.folder), origin.folder)
+        root = image.descriptor
+        await _send(MemoryStore.of(image), root, wanted, access, report, steps)
+        return _pushed(wanted, root, steps)
+    async with sources.open_store(origin, access) as store:
+        root = await store.resolve(sources.selector(origin))
+        found = await sources.look_at(store, root, access)
+        if noun.label not in found.config.labels:
+            raise InputError(
+                f"`{origin}` is no {noun.word} image: it has no label `{noun.label}`",
+                hint=f"name another image, or build one with `olmkit {noun.word} build`",
+            )
+        await _send(store, root, wanted, access, report, steps)
+    return _pushed(wanted, root, steps)
+
+
+def _pushed(wanted: ImageReference, root: Descriptor, steps: list[Step]) -> Published:
+    return Published(
+        reference=sources.pinned(wanted, root),
+        digest=str(root.digest),
+        tag=str(wanted),
+        steps=tuple(steps),
+    )
+
+
+async def _send(
+    source: Store,
+    root: Descriptor,
+    wanted: ImageReference,
+    access: Access,
+    report: Report,
+    steps: list[Step],
+) -> None:
+    def noted(step: Step) -> None:
+        steps.append(step)
+        report(step)
+
+    if isinstance(wanted, ArchiveReference):
+        raise ConfigurationError(
+            f"`{wanted}` cannot be written", hint="name a layout folder: `oci:FOLDER:TAG`"
+        )
+    async with sources.open_store(wanted, access) as target:
+        await transfer.copy(
+            source, target, root, tag=getattr(wanted, "tag", None) or "", report=noted
+        )
+
+
+def _layout_for(wanted: ImageReference | None, tag: str, options: BuildOptions) -> LayoutReference:
+    folder = str(options.project / DEFAULT_LAYOUT)
+    match wanted:
+        case None:
+            return LayoutReference(folder, tag)
+        case LayoutReference():
+            if wanted.digest is not None:
+                raise _pinned_target(str(wanted))
+            return LayoutReference(wanted.folder, wanted.tag or tag)
+        case Reference():
+            return LayoutReference(folder, str(wanted))
+        case _:
+            raise ConfigurationError(
+                f"`{wanted}` cannot be written",
+                hint="name an image in a registry, or a layout folder: `oci:FOLDER:TAG`",
+            )
+
+
+def _bundle_image(path: Path, shown: str, options: BuildOptions) -> tuple[Image | Index, str]:
+    bundle = bundle_layout.read(disk.read_tree(path), shown)
+    image = bundle_image.image(
+        bundle,
+        containerfile=_containerfile(path),
+        platforms=options.platforms,
+        created=options.created,
+    )
+    return image, bundle_image.default_tag(bundle)
+
+
+def _catalog_image(path: Path, options: BuildOptions) -> tuple[Image | Index, str]:
+    tree = disk.read_tree(path)
+    packages = _packages(tree, str(path))
+    image = catalog_image.image(tree, platforms=options.platforms, created=options.created)
+    return image, catalog_image.default_tag(packages)
+
+
+def _packages(tree: Tree, shown: str) -> list[str]:
+    packages = [blob.name for blob in fbc.load(tree) if blob.schema == "olm.package"]
+    if not packages:
+        raise InputError(
+            f"`{shown}` is no catalog: no file in it has an `olm.package` blob",
+            hint="name the folder that `olmkit catalog render` wrote",
+        )
+    return packages
+
+
+def _containerfile(bundle: Path) -> bytes:
+    """The Containerfile beside the bundle's folder, if there is one."""
+    path = bundle.resolve().parent / _CONTAINERFILE
+    return disk.read_file(path) if path.is_file() else b""
+
+
+async def _built(project: Path, access: Access, noun: _Noun) -> LayoutReference:
+    """The only image of this kind in the project's layout."""
+    folder = project / DEFAULT_LAYOUT
+    hint = f"build one first: `olmkit {noun.word} build`"
+    if not (folder / "index.json").is_file():
+        raise ConfigurationError(f"there is no image in `{folder}`", hint=hint)
+    found: dict[str, LayoutReference] = {}
+    origin = LayoutReference(str(folder))
+    async with sources.open_store(origin, access) as store:
+        for name in await store.tags():
+            root = await store.resolve(name)
+            image = await sources.look_at(store, root, access)
+            if noun.label in image.config.labels:
+                found[name] = LayoutReference(str(folder), name)
+    if not found:
+        raise ConfigurationError(f"there is no {noun.word} image in `{folder}`", hint=hint)
+    if len(found) > 1:
+        names = ", ".join(f"`{reference}`" for reference in found.values())
+        raise ConfigurationError(
+            f"there are several {noun.word} images in `{folder}`", hint=f"name one of {names}"
+        )
+    return next(iter(found.values()))
+
+
+def _target(target: str, origin: Source) -> ImageReference:
+    """Where to push; without words, the name under which the image was built."""
+    if not target:
+        name = origin.tag if isinstance(origin, LayoutReference) else None
+        try:
+            found = references.parse_image(name or "")
+        except ConfigurationError:
+            raise ConfigurationError(
+                "there is no registry to push to",
+                hint="name it: `registry/repository:tag`",
+            ) from None
+        return found
+    wanted = references.parse_image(target)
+    if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:
+        raise _pinned_target(target)
+    return wanted
+
+
+def _pinned_target(target: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"`{target}` names an image by its digest, and only the registry makes digests",
+        hint="push to a tag: `registry/repository:tag`",
+    )
+
+
+def _platforms(image: Image | Index) -> tuple[str, ...]:
+    parts = image.images if isinstance(image, Index) else (image,)
+    return tuple(str(part.config.platform) for part in parts)
+
+
+_BUNDLE = _Noun(
+    "bundle",
+    sources.PACKAGE_LABEL,
+    lambda path, shown: _bundle_image(path, shown, BuildOptions())[0],
+)
+_CATALOG = _Noun(
+    "catalog", sources.CONFIGS_LABEL, lambda path, _: _catalog_image(path, BuildOptions())[0]
+)
