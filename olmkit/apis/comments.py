@@ -53,6 +53,10 @@ class Group:
     def last(self) -> int:
         return self.lines[-1].line
 
+    @property
+    def column(self) -> int:
+        return self.lines[0].column
+
     def markers(self, path: str) -> Iterator[Comment]:
         for line in self.lines:
             marker = line.marker(path)
@@ -108,27 +112,26 @@ class Comments:
         if run:
             self.groups.append(Group(tuple(run)))
 
-    def claim(self, start: int, after: int, *, inner: range = range(0)) -> Claim:
+    def claim(self, start: int, column: int, after: int, *, inner: range = range(0)) -> Claim:
         """The groups of a declaration that starts on line `start`, below line `after`.
 
-        `inner` are further lines whose groups document it: between decorators and class.
+        They are not indented deeper: such ones belong to what stands above. `inner` are
+        further lines whose groups document it: between decorators and class.
         """
-        above = [group for group in self.groups if after < group.first and group.last < start]
+        above = [
+            group
+            for group in self.groups
+            if after < group.first and group.last < start and group.column <= column
+        ]
         docs = [above.pop()] if above and above[-1].last == start - 1 else []
         docs += [group for group in self.groups if group.first in inner]
         claim = Claim(above[-1] if above else None, tuple(docs))
         self._claimed.update(id(group) for group in claim.groups())
         return claim
 
-    def take(self, lines: range) -> tuple[Group, ...]:
-        """The unclaimed groups that begin within `lines`, claimed from now on."""
-        found = tuple(
-            group
-            for group in self.groups
-            if group.first in lines and id(group) not in self._claimed
-        )
-        self._claimed.update(id(group) for group in found)
-        return found
+    def drop(self, group: Group) -> None:
+        """Claim a group for nobody."""
+        self._claimed.add(id(group))
 
     def unclaimed(self) -> tuple[Group, ...]:
         return tuple(group for group in self.groups if id(group) not in self._claimed)

@@ -8,6 +8,7 @@ functions; a marker that belongs to nothing is told of.
 from __future__ import annotations
 
 import ast
+import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -73,8 +74,12 @@ class ModuleReader:
     declarations: list[Declaration] = field(default_factory=list)
     package_comments: list[Comment] = field(default_factory=list)
     package_markers: list[Marker] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
 
     def read(self) -> None:
+        self.starts = sorted(
+            node.lineno for node in ast.walk(self.module.tree) if isinstance(node, ast.stmt)
+        )
         self._read_body(self.module.tree.body, 0)
         self._read_rest()
         self.package_markers = self._markers(
@@ -127,7 +132,7 @@ class ModuleReader:
             expression = value.args[1]
         elif not is_certain and not self._looks_like_type(value):
             return
-        claim = self.comments.claim(statement.lineno, after)
+        claim = self.comments.claim(statement.lineno, statement.col_offset + 1, after)
         self.declarations.append(
             NamedType(
                 name=Named(self.module.name, name),
@@ -155,7 +160,9 @@ class ModuleReader:
         kind = self._class_kind(node)
         if kind == "":
             return  # its comments stay unclaimed, and so belong to the package
-        claim = self.comments.claim(start, after, inner=range(start, node.lineno))
+        claim = self.comments.claim(
+            start, node.col_offset + 1, after, inner=range(start, node.lineno)
+        )
         found = [*self._type_markers(claim), *self._markers(self._opening(node), Level.TYPE)]
         doc = self._docstring(node)
         if doc is None:
@@ -289,7 +296,7 @@ class ModuleReader:
     def _field(
         self, statement: ast.AnnAssign, name: str, following: ast.stmt | None, after: int
     ) -> Field | None:
-        claim = self.comments.claim(statement.lineno, after)
+        claim = self.comments.claim(statement.lineno, statement.col_offset + 1, after)
         reader = self._types()
         if (
             name.startswith("_")
@@ -409,16 +416,29 @@ class ModuleReader:
 
     def _warn_dangling(self, node: ast.ClassDef) -> None:
         """Groups inside a model that belong to no field: their markers are lost."""
-        end = node.end_lineno or node.lineno
-        inside = range(node.lineno + 1, end + 1)
-        first = node.body[0].lineno
+        first = node.body[0]
         methods = [m for m in node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))]
-        for group in self.comments.take(inside):
-            if group.first < first and _is_text(node.body[0]):
-                continue  # read as the type's own
-            if any(group.first in range(m.lineno, (m.end_lineno or 0) + 1) for m in methods):
+        for group in self.comments.unclaimed():
+            if not self._is_inside(group, node):
                 continue
-            self._warn_lost(group, "below no field")
+            self.comments.drop(group)
+            is_opening = group.first < first.lineno and _is_text(first)  # read as the type's own
+            if not is_opening and not any(self._is_inside(group, method) for method in methods):
+                self._warn_lost(group, "below no field")
+
+    def _is_inside(
+        self, group: Group, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    ) -> bool:
+        """Whether a group stands in the body of a class or function, also after its last line."""
+        end = node.end_lineno or node.lineno
+        if group.first <= node.lineno:
+            return False
+        if group.first <= end:
+            return True
+        between = bisect.bisect_left(self.starts, group.first) - bisect.bisect_right(
+            self.starts, end
+        )
+        return group.column > node.col_offset + 1 and between <= 0
 
     def _warn_lost(self, group: Group, where: str) -> None:
         for comment in group.markers(self.module.path):
@@ -438,7 +458,7 @@ class ModuleReader:
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         ]
         for group in self.comments.unclaimed():
-            if not any(_is_inside(group, function) for function in functions):
+            if not any(self._is_inside(group, function) for function in functions):
                 self.package_comments.extend(group.markers(self.module.path))
         for line in self.comments.trailing:
             comment = line.marker(self.module.path)
@@ -456,16 +476,6 @@ def _is_text(statement: ast.stmt) -> bool:
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
-    )
-
-
-def _is_inside(group: Group, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    if group.first <= function.lineno:
-        return False
-    return group.first <= (function.end_lineno or 0) or (
-        # Comments after the last statement, still indented as the body is.
-        group.lines[0].column > function.col_offset + 1
-        and group.first <= (function.end_lineno or 0) + 1
     )
 
 

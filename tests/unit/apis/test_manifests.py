@@ -1,0 +1,155 @@
+"""CustomResourceDefinitions: names, versions, columns, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+BODY = "(CustomResource):\n    x: int\n"
+HEAD = "from olmkit.runtime.kinds import CustomResource\n\n\n"
+
+
+def version(name: str, markers: str = "", kind: str = "Thing") -> dict[str, str]:
+    lines = "".join(f"# +{line}\n" for line in markers.splitlines())
+    text = f"# +groupName=example.com\n{HEAD}{lines}class {kind}(CustomResource):\n    x: int\n"
+    return {f"api/{name}.py": text}
+
+
+def test_everything_about_a_kind_stands_in_its_crd(projects: Any) -> None:
+    markers = """\
+kubebuilder:resource:path=stuff,shortName=st;s,categories=all,singular=thingy,scope=Cluster
+kubebuilder:subresource:status
+kubebuilder:subresource:scale:specpath=.spec.a,statuspath=.status.a,selectorpath=.status.s
+kubebuilder:printcolumn:name=A,type=string,JSONPath=.spec.a,priority=1,description=d,format=f
+kubebuilder:printcolumn:name=B,type=date,JSONPath=.b
+kubebuilder:selectablefield:JSONPath=.spec.a
+kubebuilder:deprecatedversion:warning="use v2"
+kubebuilder:metadata:annotations=a=b=c;d=e,labels=l=m"""
+    made = projects.make(version("v1", markers))
+    assert made.codes == []
+    crd = made.crds["example.com_stuff.yaml"]
+    assert crd["metadata"] == {
+        "name": "stuff.example.com",
+        "annotations": {"a": "b=c", "d": "e"},
+        "labels": {"l": "m"},
+    }
+    assert crd["spec"]["scope"] == "Cluster"
+    assert crd["spec"]["names"] == {
+        "kind": "Thing",
+        "listKind": "ThingList",
+        "plural": "stuff",
+        "singular": "thingy",
+        "shortNames": ["st", "s"],
+        "categories": ["all"],
+    }
+    (only,) = crd["spec"]["versions"]
+    del only["schema"]
+    assert only == {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "deprecated": True,
+        "deprecationWarning": "use v2",
+        "additionalPrinterColumns": [
+            {
+                "name": "A",
+                "type": "string",
+                "jsonPath": ".spec.a",
+                "priority": 1,
+                "description": "d",
+                "format": "f",
+            },
+            {"name": "B", "type": "date", "jsonPath": ".b"},
+        ],
+        "selectableFields": [{"jsonPath": ".spec.a"}],
+        "subresources": {
+            "status": {},
+            "scale": {
+                "specReplicasPath": ".spec.a",
+                "statusReplicasPath": ".status.a",
+                "labelSelectorPath": ".status.s",
+            },
+        },
+    }
+
+
+def test_versions_stand_by_name_and_one_is_stored(projects: Any) -> None:
+    made = projects.make(
+        version("v2")
+        | version("v1", "kubebuilder:storageversion")
+        | version("v1alpha1", "kubebuilder:unservedversion")
+        | version("v3", "kubebuilder:skipversion")
+    )
+    assert made.codes == []
+    versions = made.crds["example.com_things.yaml"]["spec"]["versions"]
+    assert [(v["name"], v["served"], v["storage"]) for v in versions] == [
+        ("v1", True, True),
+        ("v1alpha1", False, False),
+        ("v2", True, False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        (version("v1") | version("v2"), "API012"),
+        (
+            version("v1", "kubebuilder:storageversion")
+            | version("v2", "kubebuilder:storageversion"),
+            "API012",
+        ),
+        (version("v1", "kubebuilder:unservedversion"), "API013"),
+        ({"api/v1.py": HEAD + "class Thing(CustomResource):\n    x: int\n"}, "API014"),
+        (
+            version("v1", "kubebuilder:storageversion\nkubebuilder:resource:path=a")
+            | version("v2", "kubebuilder:resource:path=b"),
+            "API015",
+        ),
+        (version("v1", "kubebuilder:metadata:labels=abc"), "API016"),
+        (version("v1", "kubebuilder:resource:scope=World"), "API009"),
+        (version("v1", "kubebuilder:resource:path=No_Name"), "API023"),
+        (version("v1", kind="thing"), "API023"),
+        (version("v1", kind="Thing_"), "API023"),
+        (
+            {
+                "api/v1/__init__.py": "# +groupName=example.com\n",
+                "api/v1/a.py": HEAD + "class Thing(CustomResource):\n    x: int\n",
+                "api/v1/b.py": HEAD + "class Thing(CustomResource):\n    y: int\n",
+            },
+            "API008",
+        ),
+        (
+            {"api/v1.py": f"# +groupName=Not_A_Group\n{HEAD}class T{BODY}"},
+            "API023",
+        ),
+        (
+            {"api/V_1/__init__.py": f"# +groupName=a.b\n{HEAD}class T{BODY}"},
+            "API023",
+        ),
+    ],
+)
+def test_kind_that_no_cluster_would_take_is_a_finding(
+    projects: Any, files: dict[str, str], code: str
+) -> None:
+    assert projects.make(files).codes == [code]
+
+
+def test_skipped_kinds_and_packages_make_nothing(projects: Any) -> None:
+    made = projects.make(version("v1", "kubebuilder:skipversion"))
+    assert (made.crds, made.codes) == ({}, [])
+    files = version("v1")
+    files["api/v1.py"] = "# +kubebuilder:skip\n" + files["api/v1.py"]
+    made = projects.make(files)
+    assert (made.crds, made.codes) == ({}, [])
+
+
+def test_kind_of_two_groups_makes_two_crds(projects: Any) -> None:
+    made = projects.make(
+        {
+            f"api/{group}/v1.py": f"# +groupName={group}.io\n{HEAD}class Thing{BODY}"
+            for group in ("a", "b")
+        }
+    )
+    assert sorted(made.crds) == ["a.io_things.yaml", "b.io_things.yaml"]
+    assert made.codes == []
