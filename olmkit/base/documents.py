@@ -151,20 +151,29 @@ def field_path(keys: tuple[Key, ...]) -> str:
     return text
 
 
-def load(
-    data: bytes, path: str, *, start: int = 0, end: int | None = None, index: int = 0
-) -> Document:
-    """The first document of a YAML or JSON file, or of the part of it between two offsets.
+def load(data: bytes, path: str) -> Document:
+    """The first document of a YAML or JSON file.
 
     Raises `InputError` with a diagnostic that names line and column when the
     text is neither, is too deep, or expands beyond measure.
     """
+    value = _json_first(data)
+    if value is not yaml_reader.MISSING:
+        return Document(value, path=path, data=data)
+    return load_yaml(data, path)
+
+
+def load_yaml(
+    data: bytes, path: str, *, start: int = 0, end: int | None = None, index: int = 0
+) -> Document:
+    """The first document of a part of a file, read as YAML even if it looks like JSON.
+
+    What JSON allows and YAML does not (an escaped slash, halves of characters) is refused.
+    """
     stop = len(data) if end is None else end
     part = data if start == 0 and stop == len(data) else data[start:stop]
     try:
-        value, more = _json_first(part), False
-        if value is yaml_reader.MISSING:
-            value, more = yaml_reader.read(part)
+        value, more = yaml_reader.read(part)
     except YamlError as problem:
         raise _input_error(problem, data, path, start) from None
     if value is yaml_reader.MISSING:

@@ -53,7 +53,9 @@ MISSING: Final = Missing()
 
 _ODD_TAG: Final = re.compile(r"(?:&\w+\s+)?!\S*?([,\[\]{}])")
 # A byte order mark that starts a line would be ignored here, and be text for Go.
-_MARK: Final = re.compile(rb"[\r\n][ \t]*\xef\xbb\xbf")
+_MARK: Final = re.compile(
+    rb"(?:[\r\n]|\xc2\x85|\xe2\x80[\xa8\xa9]|\A\xef\xbb\xbf)(?:[ \t]|\xef\xbb\xbf)*\xef\xbb\xbf"
+)
 _UNKNOWN_ESCAPE: Final = "found unknown escape character"
 _SLASH: Final = re.compile(r'"(?:[^\\]|\\[^/])*\\/', re.DOTALL)
 
@@ -120,19 +122,33 @@ def _values(data: bytes) -> Iterator[Any]:
 
 def events(data: bytes) -> Iterator[Any]:
     """The events of the text; errors of the parser turned into `YamlError`."""
-    mark = _MARK.search(data)
-    if mark:
-        raise YamlError(
-            "a byte order mark stands inside the text",
-            offset=mark.end() - 3,
-            hint="remove it; it comes from joining files",
-        )
+    mark = _misplaced_mark(data)
+    limit = None if mark is None else len(_decoded(data[:mark]))
     try:
         parser = CParser(data)
         while parser.check_event():
-            yield parser.get_event()
+            event: Any = parser.get_event()
+            if (
+                limit is not None
+                and event.end_mark.index > limit
+                and type(event) is not yaml_events.DocumentEndEvent
+            ):
+                raise YamlError(
+                    "a byte order mark stands inside the text",
+                    offset=mark,
+                    hint="remove it; it comes from joining files",
+                )
+            yield event
     except YAMLError as error:
         raise _problem(error) from None
+
+
+def _misplaced_mark(data: bytes) -> int | None:
+    """Where a byte order mark stands that the parser ignores and Go takes for text."""
+    if data.startswith((b"\xff\xfe\xff\xfe", b"\xfe\xff\xfe\xff")):
+        return 2
+    match = _MARK.search(data) if b"\xef\xbb\xbf" in data else None
+    return match.end() - 3 if match else None
 
 
 def _problem(error: YAMLError) -> YamlError:

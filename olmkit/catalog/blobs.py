@@ -244,7 +244,7 @@ def bundle_object(blob: Blob, fields: dict[str, Any], index: int) -> bytes:
     if stream.looks_like_json(data):
         return data
     try:
-        document = documents.load(data, blob.path)
+        document = documents.load_yaml(data, blob.path)
     except InputError as error:
         convert = f"convert bundle object property at index {index} to JSON"
         problem = error.diagnostics[0].message if error.diagnostics else error.message

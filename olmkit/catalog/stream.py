@@ -152,9 +152,9 @@ def _yaml(
     for start, end in _parts(data, path, begin):
         if end == len(data) and not data.endswith(b"\n"):
             # The reference's line reader ends every line, which block scalars can tell.
-            document = documents.load(data + b"\n", path, start=start, index=index)
+            document = documents.load_yaml(data + b"\n", path, start=start, index=index)
         else:
-            document = documents.load(data, path, start=start, end=end, index=index)
+            document = documents.load_yaml(data, path, start=start, end=end, index=index)
         part = Part(
             value=document.value,
             path=path,
