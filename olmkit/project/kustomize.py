@@ -20,7 +20,13 @@ from olmkit.base.documents import Document, Key
 from olmkit.kube import objects, patches
 from olmkit.kube.patches import PatchError
 from olmkit.project import kustomize_fields as fields
-from olmkit.project import kustomize_names, kustomize_replacements, kustomize_transforms
+from olmkit.project import (
+    kustomize_generators,
+    kustomize_names,
+    kustomize_replacements,
+    kustomize_transforms,
+    kustomize_variables,
+)
 from olmkit.project.kustomize_fields import FieldSpec, Lists
 from olmkit.project.kustomize_resources import (
     PIPE_HINT,
@@ -29,6 +35,7 @@ from olmkit.project.kustomize_resources import (
     refusal,
     require_unique,
 )
+from olmkit.project.kustomize_variables import Variable
 
 Reader = Callable[[str], bytes | None]
 """The bytes of a file by its path below the root, None when there is no such file."""
@@ -58,23 +65,23 @@ _SUPPORTED_KEYS = frozenset(
         "images",
         "replacements",
         "sortOptions",
+        "configMapGenerator",
+        "secretGenerator",
+        "generatorOptions",
+        "vars",
     }
 )
 _KNOWN_KEYS = frozenset(
     {
         "buildMetadata",
-        "configMapGenerator",
         "crds",
-        "generatorOptions",
         "generators",
         "helmChartInflationGenerator",
         "helmCharts",
         "helmGlobals",
         "openapi",
-        "secretGenerator",
         "transformers",
         "validators",
-        "vars",
     }
 )
 
@@ -94,8 +101,14 @@ def render(
     """
     builder = _Builder(read=read, shown=shown)
     built = builder.build(posixpath.normpath(folder))
+    for resource in built.resources:
+        if resource.needs_hash:
+            resource.rename(name=kustomize_generators.hashed_name(resource))
     references = (*fields.REFERENCES, *built.lists.references)
     kustomize_names.rewrite(built.resources, _merged(references))
+    kustomize_variables.substitute(
+        built.resources, built.variables, (*fields.VARIABLES, *built.lists.variables)
+    )
     require_unique(built.resources, lambda resource: resource.document.at())
     kept = [resource for resource in built.resources if not _is_local(resource)]
     return tuple(resource.finished() for resource in _sorted(kept, built.order))
@@ -126,6 +139,7 @@ class _Built:
 
     resources: list[Resource] = field(default_factory=list)
     lists: Lists = field(default_factory=Lists)
+    variables: list[Variable] = field(default_factory=list)
     order: str = "legacy"
 
 
@@ -154,6 +168,11 @@ class _Builder:
             for keys, entry in _entries(overlay, "configurations"):
                 document = self._file(folder, entry, overlay.at(*keys))
                 built.lists = built.lists.joined(fields.configuration(document))
+            self._generate(overlay, folder, built)
+            for keys, entry in _entries(overlay, "vars"):
+                built.variables.append(
+                    kustomize_variables.parse(overlay, keys, objects.mapping(entry))
+                )
             self._transform(overlay, folder, built)
             require_unique(built.resources, lambda resource: resource.document.at())
         finally:
@@ -207,6 +226,7 @@ class _Builder:
             inner = self.build(path, at)
             built.resources += inner.resources
             built.lists = built.lists.joined(inner.lists)
+            built.variables += inner.variables
             return
         for document in self._documents(folder, entry, at):
             built.resources += _resources(document)
@@ -233,6 +253,26 @@ class _Builder:
     def _file(self, folder: str, entry: Any, at: Location) -> Document:
         path, data = self._data(folder, entry, at)
         return documents.load(data, self.shown(path))
+
+    def _generate(self, overlay: Document, folder: str, built: _Built) -> None:
+        common = objects.mapping(overlay.get("generatorOptions"))
+        kinds = {"configMapGenerator": "ConfigMap", "secretGenerator": "Secret"}
+        for section, kind in kinds.items():
+            for keys, _ in _entries(overlay, section):
+                made, behavior = kustomize_generators.make(
+                    kind,
+                    overlay,
+                    int(keys[-1]),
+                    common,
+                    lambda path, at: self._data(folder, path, at)[1],
+                )
+                if behavior == "create":
+                    built.resources.append(made)
+                    continue
+                old = [item for item in built.resources if _is_same(item, made)]
+                if behavior not in ("merge", "replace") or len(old) != 1:
+                    raise refusal(f"there is nothing to {behavior} for {made}", overlay.at(*keys))
+                kustomize_generators.merge(old[0], made, behavior)
 
     # The order in which kustomize itself works.
     def _transform(self, overlay: Document, folder: str, built: _Built) -> None:
@@ -387,6 +427,13 @@ def _meant(resources: Sequence[Resource], patch: _Patch) -> Resource:
             hint="correct its kind, name or namespace, or give the patch a `target`",
         )
     return found[0]
+
+
+def _is_same(one: Resource, other: Resource) -> bool:
+    return one.gvk.kind == other.gvk.kind and any(
+        identity.name == other.name and _same_namespace(identity.namespace, other.namespace)
+        for identity in one.identities
+    )
 
 
 def _same_namespace(first: str, second: str) -> bool:

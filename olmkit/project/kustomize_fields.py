@@ -15,7 +15,7 @@ from typing import Any
 from olmkit.base.documents import Document
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK
-from olmkit.project.kustomize_resources import refusal
+from olmkit.project.kustomize_resources import PIPE_HINT, refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +260,13 @@ REPLICAS: tuple[FieldSpec, ...] = tuple(
 )
 
 
+VARIABLES: tuple[FieldSpec, ...] = (
+    *_in_containers("args", "command", "env/value", "volumeMounts/mountPath"),
+    FieldSpec(kind="Ingress", path="spec/rules/host"),
+    FieldSpec(kind="Ingress", path="spec/tls/hosts"),
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lists:
     """The field lists of an overlay: the usual ones, and what its configurations add."""
@@ -271,6 +278,7 @@ class Lists:
     namespace: tuple[FieldSpec, ...] = ()
     name_prefix: tuple[FieldSpec, ...] = ()
     replicas: tuple[FieldSpec, ...] = ()
+    variables: tuple[FieldSpec, ...] = ()
 
     def joined(self, other: Lists) -> Lists:
         return Lists(
@@ -281,6 +289,7 @@ class Lists:
             namespace=tuple(dict.fromkeys((*self.namespace, *other.namespace))),
             name_prefix=tuple(dict.fromkeys((*self.name_prefix, *other.name_prefix))),
             replicas=tuple(dict.fromkeys((*self.replicas, *other.replicas))),
+            variables=tuple(dict.fromkeys((*self.variables, *other.variables))),
         )
 
 
@@ -292,9 +301,9 @@ _CONFIGURATION_KEYS = {
     "namespace": "namespace",
     "namePrefix": "name_prefix",
     "replicas": "replicas",
+    "varReference": "variables",
 }
-# Variables are not supported, so a list of fields that may hold some changes nothing.
-_IGNORED_KEYS = frozenset({"varReference", "nameSuffix", "templateLabels"})
+_UNSUPPORTED_KEYS = frozenset({"nameSuffix", "templateLabels"})
 
 
 def configuration(document: Document) -> Lists:
@@ -309,7 +318,11 @@ def configuration(document: Document) -> Lists:
             lists[_CONFIGURATION_KEYS[key]] = tuple(
                 _field_spec(item) for item in objects.sequence(value[key])
             )
-        elif key not in _IGNORED_KEYS:
+        elif key in _UNSUPPORTED_KEYS:
+            raise refusal(
+                f"`{key}` of kustomize is not supported here", document.at_key(key), PIPE_HINT
+            )
+        else:
             raise refusal(
                 f"`{key}` is no list of fields that an overlay knows", document.at_key(key)
             )

@@ -82,7 +82,7 @@ def _change_mapping(
         exact = [item for item in candidates if item.original.namespace == namespace]
         candidates = exact or [item for item in candidates if item.namespace == namespace]
     found = _only(candidates, referrer, name)
-    if found is None:
+    if found is None or found.now == found.original:
         return
     value["name"] = found.name
     if found.namespace and found.is_namespaced:
@@ -95,12 +95,12 @@ def _had(resource: Resource, name: str) -> bool:
 
 def _only(candidates: Sequence[Resource], referrer: Resource, name: str) -> Resource | None:
     if len(candidates) > 1:
-        near = [
+        # Objects that came the same way through overlays belong together.
+        candidates = [
             item
             for item in candidates
             if item.prefixes == referrer.prefixes and item.suffixes == referrer.suffixes
         ]
-        candidates = near or candidates
     if len(candidates) > 1:
         near = [item for item in candidates if item.namespace == referrer.namespace]
         candidates = near or candidates

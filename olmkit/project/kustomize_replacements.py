@@ -38,11 +38,9 @@ def _source_value(resources: Sequence[Resource], source: Mapping[str, Any], at: 
         names = ", ".join(str(resource) for resource in found)
         raise refusal(f"the source of a replacement means several resources: {names}", at)
     path = objects.text(source.get("fieldPath")) or "metadata.name"
-    value: Any = found[0].value
-    for step in field_steps(path):
-        value = _child(value, step)
-        if value is _MISSING:
-            raise refusal(f"{found[0]} has no field `{path}`", at, hint="correct `fieldPath`")
+    value = find_value(found[0].value, path)
+    if value is None:
+        raise refusal(f"{found[0]} has no field `{path}`", at, hint="correct `fieldPath`")
     options = objects.mapping(source.get("options"))
     if options.get("delimiter"):
         parts = str(value).split(str(options["delimiter"]))
@@ -50,6 +48,15 @@ def _source_value(resources: Sequence[Resource], source: Mapping[str, Any], at: 
         if not isinstance(index, int) or not 0 <= index < len(parts):
             raise refusal(f"`{value}` has no part {index}", at)
         return parts[index]
+    return value
+
+
+def find_value(value: Any, path: str) -> Any:
+    """What stands at a field path, None when there is nothing."""
+    for step in field_steps(path):
+        value = _child(value, step)
+        if value is _MISSING:
+            return None
     return value
 
 

@@ -45,6 +45,7 @@ class Resource:
     past: list[Identity] = field(default_factory=list)
     prefixes: tuple[str, ...] = ()
     suffixes: tuple[str, ...] = ()
+    needs_hash: bool = False
 
     @property
     def gvk(self) -> GVK:
