@@ -155,6 +155,12 @@ def _pullspecs(csv: Mapping[str, Any]) -> Iterator[Pullspec]:
         yield Pullspec(name=_annotation_name(container_image), image=container_image)
 
 
+def without_tag(image: str) -> str:
+    """The name of an image as it is written, without tag and digest."""
+    folder, slash, last = image.partition("@")[0].rpartition("/")
+    return folder + slash + last.partition(":")[0]
+
+
 def pin(csv: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
     """The CSV with every image replaced by its pinned reference, and all of them related.
 

@@ -15,6 +15,8 @@ from olmkit.cli import app as frame
 from olmkit.cli import render
 from olmkit.cli.app import App
 from olmkit.cli.exits import Exit
+from olmkit.cli.registry_options import registry_options, source_date
+from olmkit.edges.sources import Access
 from olmkit.jobs import bundle as job
 from olmkit.jobs.bundle import GenerateOptions, GenerateResult
 
@@ -52,11 +54,15 @@ from olmkit.jobs.bundle import GenerateOptions, GenerateResult
     show_default=True,
     help="The bundle's folder, seen from the project.",
 )
+@click.option(
+    "--image-digests", is_flag=True, help="Pin every image to the digest that its registry has."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
 @click.option(
     "--check", is_flag=True, help="As --dry-run; exit code 1 when something would change."
 )
 @click.option("--explain", is_flag=True, help="Tell where each field of the CSV comes from.")
+@registry_options
 def generate(
     app: App,
     *,
@@ -70,6 +76,8 @@ def generate(
     dry_run: bool,
     check: bool,
     explain: bool,
+    image_digests: bool,
+    access: Access,
 ) -> None:
     """Write the bundle of a project from its manifests and base CSV."""
     options = GenerateOptions(
@@ -83,9 +91,13 @@ def generate(
             name for names in extra_service_accounts for name in names.split(",") if name
         ),
         output=output_dir,
-        created_at=_source_date(os.environ.get("SOURCE_DATE_EPOCH", "")),
+        created_at=_source_date(),
     )
-    result = job.generate(app.project, options, dry_run=dry_run or check)
+    digests = None
+    if image_digests:
+        names = job.images_to_pin(app.project, options)
+        digests = app.run(job.resolve_digests(names, access)) if names else {}
+    result = job.generate(app.project, options, digests=digests, dry_run=dry_run or check)
     app.emit(
         _json(result, explain=explain),
         text=lambda: _text(result, dry_run=dry_run or check, explain=explain),
@@ -105,17 +117,11 @@ def _stdin() -> bytes:
     return data
 
 
-def _source_date(text: str) -> str:
+def _source_date() -> str:
     """The time of `SOURCE_DATE_EPOCH` in RFC 3339; empty when it is not set."""
-    if not text:
+    if not os.environ.get("SOURCE_DATE_EPOCH"):
         return ""
-    try:
-        moment = datetime.datetime.fromtimestamp(int(text), datetime.UTC)
-    except (ValueError, OverflowError, OSError):
-        raise ConfigurationError(
-            f"`SOURCE_DATE_EPOCH` is no time: `{text[:40]}`",
-            hint="set it to whole seconds since 1970, such as `git log -1 --format=%ct` prints",
-        ) from None
+    moment = datetime.datetime.fromtimestamp(source_date(), datetime.UTC)
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -18,10 +18,12 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.base.documents import Document
 from olmkit.base.tree import Change, Changes, Tree, diff
-from olmkit.bundle import findings, layout, metadata, model, record
+from olmkit.bundle import findings, images, layout, metadata, model, record
 from olmkit.bundle import generate as generator
 from olmkit.bundle.generate import Generated, Origin, Wish
-from olmkit.edges import disk
+from olmkit.edges import disk, sources
+from olmkit.edges.sources import Access
+from olmkit.oci.reference import Reference
 from olmkit.project import kustomize
 
 STDIN = "-"
@@ -77,37 +79,18 @@ def generate(
 ) -> GenerateResult:
     """Write the bundle of a project; with `dry_run`, only say what would change.
 
-    With `digests`, which `resolve` gives, all images are pinned. Raises
+    With `digests`, which `resolve_digests` gives, all images are pinned. Raises
     `InputError` for material that allows no bundle, `ConfigurationError` when it
     is asked wrongly; then nothing is written.
     """
     facts = _facts(project)
-    package = options.package or facts.name
-    if not package:
-        raise ConfigurationError(
-            "the bundle's package has no name: there is no `PROJECT` file here",
-            hint="say `--package`, or run it in the project's folder (`-C`)",
-        )
-    generator.check_version(options.version)
+    package = _package(options, facts)
     output = project / options.output
     found = disk.read_tree(output) if output.exists() else Tree()
     old = _old_annotations(found, output)
     channels = options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS
     _check_channels(channels, options.default_channel)
-    result = generator.generate(
-        Wish(
-            package=package,
-            builder=options.builder,
-            project_layout=facts.layout,
-            version=options.version,
-            extra_service_accounts=options.extra_service_accounts,
-            created_at=options.created_at,
-            digests=digests,
-        ),
-        _inputs(project, options),
-        stored_base=_stored_base(project, package),
-        previous=_previous(found, package),
-    )
+    result = _generated(project, options, package, facts.layout, found, digests)
     values = metadata.annotation_values(
         package=package,
         channels=channels,
@@ -131,8 +114,80 @@ def generate(
     )
 
 
+def images_to_pin(project: Path, options: GenerateOptions) -> tuple[str, ...]:
+    """The images of the bundle that are named without a digest."""
+    facts = _facts(project)
+    package = _package(options, facts)
+    result = _generated(project, options, package, facts.layout, Tree(), None)
+    return tuple(
+        dict.fromkeys(item.image for item in images.pullspecs(result.csv) if "@" not in item.image)
+    )
+
+
+async def resolve_digests(names: Sequence[str], access: Access) -> dict[str, str]:
+    """Image → the same by the digest that its registry has for it now."""
+    # The HTTP client is large, and only this needs it.
+    import asyncio
+
+    from olmkit.edges.web import Web
+
+    references = [Reference.parse(name) for name in names]
+    async with Web(sources.web_options(access)) as web:
+
+        async def resolve(name: str, reference: Reference) -> str:
+            async with sources.open_store(reference, access, web=web) as store:
+                descriptor = await store.resolve(sources.selector(reference))
+            return f"{images.without_tag(name)}@{descriptor.digest}"
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(resolve(name, reference))
+                    for name, reference in zip(names, references, strict=True)
+                ]
+        except BaseExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+    return {name: task.result() for name, task in zip(names, tasks, strict=True)}
+
+
+def _generated(
+    project: Path,
+    options: GenerateOptions,
+    package: str,
+    project_layout: str,
+    found: Tree,
+    digests: Mapping[str, str] | None,
+) -> Generated:
+    generator.check_version(options.version)
+    return generator.generate(
+        Wish(
+            package=package,
+            builder=options.builder,
+            project_layout=project_layout,
+            version=options.version,
+            extra_service_accounts=options.extra_service_accounts,
+            created_at=options.created_at,
+            digests=digests,
+        ),
+        _inputs(project, options),
+        stored_base=_stored_base(project, package),
+        previous=_previous(found, package),
+    )
+
+
+def _package(options: GenerateOptions, facts: _Facts) -> str:
+    if options.package or facts.name:
+        return options.package or facts.name
+    raise ConfigurationError(
+        "the bundle's package has no name: there is no `PROJECT` file here",
+        hint="say `--package`, or run it in the project's folder (`-C`)",
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Facts:
+    """What a bundle takes from the PROJECT file, of whichever version that is."""
+
     name: str = ""
     layout: str = "unknown"
 
