@@ -211,7 +211,7 @@ class _Describer:
                         return
                     path = f"{prefix}{one.json_name}"
                     yield path, one
-                    is_list = isinstance(one.type, ListType)
+                    is_list = isinstance(_unlimited(one.type), ListType)
                     waiting.append((f"{path}[0]." if is_list else f"{path}.", one.type, inside))
 
     def _fields(self, struct: Struct, seen: frozenset[Named]) -> Iterator[Field]:
@@ -224,6 +224,12 @@ class _Describer:
                 for one in self._fields(declaration, seen | {struct.name}):
                     if one.json_name not in own:
                         yield one
+
+
+def _unlimited(kind: TypeExpression) -> TypeExpression:
+    while isinstance(kind, Constrained):
+        kind = kind.base
+    return kind
 
 
 def _named(kind: TypeExpression) -> Iterator[Named]:

@@ -206,7 +206,8 @@ def test_types_are_followed_through_imports_of_the_project(projects: Any) -> Non
             "op/api/v1/things.py": (
                 "import typing as t\nif t.TYPE_CHECKING:\n"
                 "    from ...shared import Shared\n"
-                "import olmkit.runtime.kinds as k\nfrom . import parts\nfrom op.api.v1 import Part\n"
+                "import olmkit.runtime.kinds as k\nfrom . import parts\n"
+                "from op.api.v1 import Part\n"
                 "class Thing(k.CustomResource):\n    a: Part\n    b: 't.Optional[Shared]' = None\n"
                 "    c: list[parts.Part]\n"
             ),
