@@ -30,6 +30,8 @@ _CASED = (
 )
 # The commonest strict version, so that the version module is imported for odd ones only.
 _PLAIN_VERSION = re.compile(r"(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})){2}", re.ASCII)
+# Quotes of any kind, and the `v` before a number.
+_ORNAMENT = re.compile(r"[\"'‘’“”]|\bv(?=\d)")  # noqa: RUF001 - found in published bundles
 # Types whose missing fields hinder nothing but the console's forms.
 _DESCRIPTIVE = frozenset(
     {"APIResourceReference", "SpecDescriptor", "StatusDescriptor", "ActionDescriptor"}
@@ -348,18 +350,21 @@ def csv_api_version_missing(bundle: Bundle) -> Iterator[Finding]:
         )
 
 
-@rule("CSV030", "unknown-install-mode", severity=Severity.WARNING, suite=SOUND_SUITE)
+@rule("CSV030", "unknown-install-mode", suite=SOUND_SUITE)
 def unknown_install_mode(bundle: Bundle) -> Iterator[Finding]:
     """An install mode is not one of the four that exist.
 
-    Why: OLM passes over it, and the mode that was meant counts as unsupported.
+    Why: OLM passes over it, and the mode that was meant counts as unsupported. It
+    is a warning as long as another mode is supported.
 
     Fix: correct its name.
     """
     import difflib
 
     csv = bundle.csv
-    for index, mode in enumerate(csv.install_modes if csv else ()):
+    modes = csv.install_modes if csv else ()
+    usable = any(mode.supported for mode in modes if mode.type in INSTALL_MODES)
+    for index, mode in enumerate(modes):
         if csv is not None and mode.type not in INSTALL_MODES:
             near = difflib.get_close_matches(mode.type, INSTALL_MODES, n=1)
             yield Finding(
@@ -368,6 +373,7 @@ def unknown_install_mode(bundle: Bundle) -> Iterator[Finding]:
                 hint=f"did you mean `{near[0]}`"
                 if near
                 else f"modes are {', '.join(INSTALL_MODES)}",
+                severity=Severity.WARNING if usable else None,
             )
 
 
@@ -375,16 +381,19 @@ def unknown_install_mode(bundle: Bundle) -> Iterator[Finding]:
 def csv_api_version(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has another `apiVersion` than the one that exists.
 
-    Why: the API server does not know such an object.
+    Why: the API server does not know such an object. OLM itself passes over a
+    wrong version of the right group, so that alone is a warning.
 
     Fix: write `apiVersion: operators.coreos.com/v1alpha1`.
     """
     csv = bundle.csv
     if csv is not None and csv.api_version not in ("", API_VERSION):
+        same_group = csv.gvk.group == API_VERSION.partition("/")[0]
         yield Finding(
             f"a ClusterServiceVersion of `{csv.api_version}` does not exist",
             at=csv.at("apiVersion"),
             hint=f"write `{API_VERSION}`",
+            severity=Severity.WARNING if same_group else None,
         )
 
 
@@ -473,7 +482,8 @@ def skips_name(bundle: Bundle) -> Iterator[Finding]:
 def skip_range(bundle: Bundle) -> Iterator[Finding]:
     """The skip range is no range of versions.
 
-    Why: OLM passes over a range that it cannot read, and no version is skipped.
+    Why: OLM passes over a range that it cannot read, and no version is skipped. It
+    is a warning where only a `v` or quotes stand in the way.
 
     Fix: write it like `>=1.0.0 <1.2.0`.
     """
@@ -485,10 +495,12 @@ def skip_range(bundle: Bundle) -> Iterator[Finding]:
     try:
         VersionRange.parse(csv.skip_range)
     except InvalidRangeError:
+        plain = _without_ornaments(csv.skip_range)
         yield Finding(
             f"`{csv.skip_range}` is no range of versions",
             at=csv.at("metadata", "annotations", "olm.skipRange"),
-            hint="write it like `>=1.0.0 <1.2.0`",
+            hint=f"write `{plain}`" if plain else "write it like `>=1.0.0 <1.2.0`",
+            severity=Severity.WARNING if plain else None,
         )
 
 
@@ -696,10 +708,12 @@ def related_image(bundle: Bundle) -> Iterator[Finding]:
         try:
             Reference.parse(image)
         except InvalidReferenceError as error:
+            unfinished = image.endswith(("@", ":"))
             yield Finding(
                 f"related image `{image}` is no image reference",
                 at=csv.at("spec", "relatedImages", index, "image"),
-                hint=error.hint,
+                hint="write the digest or tag behind it" if unfinished else error.hint,
+                severity=Severity.WARNING if unfinished else None,
             )
 
 
@@ -784,6 +798,18 @@ def _is_tolerable(text: str) -> bool:
     except InvalidVersionError:
         return False
     return True
+
+
+def _without_ornaments(text: str) -> str:
+    """`text` without quotes and `v`s, when that makes it a range; else an empty text."""
+    from olmkit.base.versions import InvalidRangeError, VersionRange
+
+    plain = _ORNAMENT.sub("", text).strip()
+    try:
+        VersionRange.parse(plain)
+    except InvalidRangeError:
+        return ""
+    return plain
 
 
 def _name_problems(name: str) -> Iterator[str]:

@@ -44,10 +44,14 @@ MODULES: Mapping[str, tuple[str, ...]] = {
             "installs",
             "metadata",
             "objects",
+            "schemas",
             "sizes",
         )
     ),
-    CATALOG: (),
+    CATALOG: tuple(
+        f"olmkit.rules.{module}"
+        for module in ("catalog_bundles", "catalogs", "deprecations", "graphs")
+    ),
 }
 
 FAMILIES: Mapping[str, str] = {
@@ -148,6 +152,11 @@ _HUB_SUITES = frozenset(
     }
 )
 
+# Published bundles live with these; a new publication should not begin with them.
+_STRICT: Mapping[str, Severity] = dict.fromkeys(
+    ("CSV030", "CSV031", "CSV036", "CSV047", "CSV048", "CSV060", "CSV067"), Severity.ERROR
+)
+
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
     for profile in (
@@ -165,21 +174,25 @@ PROFILES: Mapping[str, Profile] = {
             name="operatorhub",
             summary="also what OperatorHub.io demands of a publication",
             suites=_HUB_SUITES,
+            severities=_STRICT,
         ),
         Profile(
             name="community",
             summary="also what the community catalog of OpenShift demands",
             suites=_HUB_SUITES | {"community"},
+            severities=_STRICT,
         ),
         Profile(
             name="openshift",
             summary="also what OpenShift's console and catalogs read",
             suites=_HUB_SUITES | {"openshift", "multiarch"},
+            severities=_STRICT,
         ),
         Profile(
             name="certified",
             summary="also what certification for OpenShift demands",
             suites=_HUB_SUITES | {"openshift", "multiarch", "certified"},
+            severities=_STRICT,
         ),
         Profile(
             name="olmv1",

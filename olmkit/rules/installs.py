@@ -105,7 +105,7 @@ def service_account_permissions(bundle: Bundle) -> Iterator[Finding]:
 def no_deployment(bundle: Bundle) -> Iterator[Finding]:
     """The CSV installs no deployment.
 
-    Why: there is nothing that runs.
+    Why: there is nothing that runs. An empty list may be meant, and is a warning.
 
     Fix: write it at `spec.install.spec.deployments`.
     """
@@ -120,6 +120,7 @@ def no_deployment(bundle: Bundle) -> Iterator[Finding]:
         "the CSV has no deployment",
         at=csv.at(*_DEPLOYMENTS),
         hint="write it at `spec.install.spec.deployments`",
+        severity=Severity.WARNING if "deployments" in csv.install_spec else None,
     )
 
 
@@ -266,7 +267,8 @@ def webhook_deployment(bundle: Bundle) -> Iterator[Finding]:
 def webhook_port(bundle: Bundle) -> Iterator[Finding]:
     """The port of a webhook is no port.
 
-    Why: the API server refuses the Service that OLM makes.
+    Why: the API server refuses the Service that OLM makes. 0 counts as left out, and
+    is a warning.
 
     Fix: write a number from 1 to 65535, or leave it out for 443.
     """
@@ -278,6 +280,7 @@ def webhook_port(bundle: Bundle) -> Iterator[Finding]:
                     f"`{port}` is no port",
                     at=csv.at(*_WEBHOOKS, index, key),
                     hint=f"write a number from 1 to {_MAX_PORT}",
+                    severity=Severity.WARNING if port == 0 else None,
                 )
 
 

@@ -1,0 +1,380 @@
+"""Rules for packages and channels of a catalog: names, links, and what each must have.
+
+The words of a message are those that `opm validate` prints, since people search
+for them; where that tool stops at the first fault, all are found here. Bundles,
+deprecations and upgrade graphs have modules of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
+
+from olmkit.base.diagnostics import Related, Severity
+from olmkit.base.names import MAX_LABEL
+from olmkit.base.quoting import quoted
+from olmkit.catalog.model import NO_VERSION, Catalog, Channel, Package
+from olmkit.catalog.registry_api import NAME, NAME_WORDS
+from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule
+
+T = TypeVar("T")
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_LABEL_WORDS = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "
+    "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_SHOWN_MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/svg+xml"})
+
+
+def within(package: str, channel: str = "", bundle: str = "") -> str:
+    """What a finding is about, as it is shown below its place."""
+    parts = [("package", package), ("channel", channel), ("bundle", bundle)]
+    return ", ".join(f"{kind} `{name}`" for kind, name in parts if name)
+
+
+def repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple[T, T]]:
+    """Each item whose key was there before, with the first that had it."""
+    first: dict[Hashable, T] = {}
+    for item in items:
+        known = first.setdefault(key(item), item)
+        if known is not item:
+            yield item, known
+
+
+@rule("FBC010", "unnamed-package", subject=CATALOG)
+def unnamed_package(catalog: Catalog) -> Iterator[Finding]:
+    """An `olm.package` has no name.
+
+    Why: channels and bundles belong to a package by its name, and a subscription asks for it.
+
+    Fix: give the package the `name` that its channels have as `package`.
+    """
+    for package in catalog.outlines.packages:
+        if not package.name:
+            yield Finding(
+                "config contains package with no name",
+                at=package.place.at("name"),
+                hint="set `name` to what the channels of the package have as `package`",
+            )
+
+
+@rule("FBC011", "duplicate-package", subject=CATALOG)
+def duplicate_package(catalog: Catalog) -> Iterator[Finding]:
+    """Two `olm.package` blobs have one name.
+
+    Why: nobody could tell whose default channel counts. It happens when two catalogs that share a
+    package are put into one folder.
+
+    Fix: keep one of the two, with the channels and bundles of both.
+    """
+    named = (package for package in catalog.outlines.packages if package.name)
+    for package, first in repeated(named, lambda package: package.name):
+        yield Finding(
+            f"duplicate package {quoted(package.name)}",
+            at=package.place.at("name"),
+            hint="keep one `olm.package` for each package",
+            related=(Related(first.place.at("name"), "first here"),),
+        )
+
+
+@rule("FBC012", "invalid-package-name", subject=CATALOG)
+def invalid_package_name(catalog: Catalog) -> Iterator[Finding]:
+    """The name of a package is no DNS label.
+
+    Why: names of Kubernetes objects and of labels are made from it.
+
+    Fix: use at most 63 lower-case letters, digits and dashes, with a letter or digit at each end.
+    A package that is published already cannot be renamed without stranding its users.
+    """
+    for package in catalog.outlines.packages:
+        reasons = []
+        if len(package.name.encode()) > MAX_LABEL:
+            reasons.append(f"must be no more than {MAX_LABEL} characters")
+        if not _LABEL.fullmatch(package.name):
+            with_dots = all(_LABEL.fullmatch(part) for part in package.name.split("."))
+            reasons.append("must not contain dots" if with_dots else _LABEL_WORDS)
+        if package.name and reasons:
+            yield Finding(
+                f"invalid package name {quoted(package.name)}: [{' '.join(reasons)}]",
+                at=package.place.at("name"),
+                hint="use lower-case letters, digits and dashes only, at most 63",
+            )
+
+
+@rule("FBC013", "no-default-channel", subject=CATALOG)
+def no_default_channel(catalog: Catalog) -> Iterator[Finding]:
+    """A package names no default channel.
+
+    Why: a subscription without a channel takes the default one.
+
+    Fix: set `defaultChannel` to a channel of the package.
+    """
+    for package in catalog.packages.values():
+        if not package.default_channel:
+            yield Finding(
+                "default channel must be set",
+                at=package.place.at("defaultChannel"),
+                hint=_default_hint(package),
+                subject=within(package.name),
+            )
+
+
+@rule("FBC014", "unknown-default-channel", subject=CATALOG)
+def unknown_default_channel(catalog: Catalog) -> Iterator[Finding]:
+    """The default channel of a package does not exist.
+
+    Why: a subscription without a channel would find nothing. The message speaks of an empty
+    channel, since other tools make one of that name.
+
+    Fix: correct the name, or add the channel.
+    """
+    for package in catalog.packages.values():
+        name = package.default_channel
+        if name and name not in package.channels:
+            yield Finding(
+                "channel must contain at least one bundle",
+                at=package.place.at("defaultChannel"),
+                hint=f"there is no channel `{name}`: {_default_hint(package)}",
+                subject=within(package.name, name),
+            )
+
+
+def _default_hint(package: Package) -> str:
+    names = sorted(name for name in package.channels if name)
+    if not names:
+        return "add a channel, and name it in `defaultChannel`"
+    return f"set `defaultChannel` to one of {', '.join(f'`{name}`' for name in names[:5])}"
+
+
+@rule("FBC015", "package-without-channels", subject=CATALOG)
+def package_without_channels(catalog: Catalog) -> Iterator[Finding]:
+    """A package has no channels.
+
+    Why: nothing could be installed from it.
+
+    Fix: add an `olm.channel` whose `package` is the name of this one.
+    """
+    for package in catalog.packages.values():
+        # The default channel would be made, and is missed by another rule.
+        if not package.channels and not package.default_channel:
+            yield Finding(
+                "package must contain at least one channel",
+                at=package.place.at("name"),
+                hint=f"add an `olm.channel` with `package: {package.name}`",
+                subject=within(package.name),
+            )
+
+
+@rule("FBC016", "duplicate-versions", subject=CATALOG)
+def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
+    """Two bundles of a package have one version.
+
+    Why: nobody could tell which of the two is meant by that version, or follows the other.
+
+    Fix: give each bundle a version of its own. A rebuild of the same version takes a `release`.
+    """
+    for package in catalog.packages.values():
+        names: dict[str, set[str]] = {}
+        for channel in package.channels.values():
+            for entry in channel.entries.values():
+                # What has a version that does not read is another rule's, once is enough.
+                if entry.bundle is None or entry.bundle.version is not None:
+                    names.setdefault(str(entry.version), set()).add(entry.name)
+        twice = {version: sorted(found) for version, found in names.items() if len(found) > 1}
+        missing = str(NO_VERSION)
+        if missing in twice and not any(name in package.bundles for name in twice[missing]):
+            del twice[missing]
+        if not twice:
+            continue
+        listed = " ".join(
+            f"{{{version}: [{', '.join(twice[version])}]}}" for version in sorted(twice)
+        )
+        one, *others = [
+            package.bundles[name]
+            for version in sorted(twice)
+            for name in twice[version]
+            if name in package.bundles
+        ]
+        yield Finding(
+            f"duplicate versions found in bundles: [{listed}]",
+            at=one.place.at("properties"),
+            hint="give each bundle a version of its own, or a `release`",
+            subject=within(package.name),
+            related=tuple(Related(other.place.at("properties"), "also") for other in others[:5]),
+        )
+
+
+@rule("FBC017", "unfit-icon", subject=CATALOG, severity=Severity.WARNING, suite=SOUND_SUITE)
+def unfit_icon(catalog: Catalog) -> Iterator[Finding]:
+    """The icon of a package is empty, no image, or of another type than it says.
+
+    Why: no tool refuses it, and consoles show a broken picture.
+
+    Fix: embed a PNG, JPEG, GIF or SVG image as base64, and say its type in `mediatype`.
+    """
+    for package in catalog.outlines.packages:
+        icon = package.icon
+        if icon is None:
+            continue
+        if not icon.size:
+            message, field = "icon data must be set if icon is defined", "base64data"
+        elif not icon.media_type:
+            message, field = "icon mediatype must be set if icon is defined", "mediatype"
+        elif not icon.detected:
+            message, field = "icon data is not an image", "base64data"
+        elif icon.detected != icon.media_type:
+            message = (
+                f"icon media type {quoted(icon.media_type)} does not match detected media type "
+                f"{quoted(icon.detected)}"
+            )
+            field = "mediatype"
+        elif icon.detected not in _SHOWN_MEDIA_TYPES:
+            message, field = f"icons of type {quoted(icon.detected)} are not shown", "mediatype"
+        else:
+            continue
+        yield Finding(
+            message,
+            at=package.place.at("icon", field),
+            hint="embed a PNG, JPEG, GIF or SVG image and say which in `mediatype`",
+            subject=within(package.name),
+        )
+
+
+@rule(
+    "FBC018",
+    "unservable-custom-blob",
+    subject=CATALOG,
+    severity=Severity.WARNING,
+    suite=SOUND_SUITE,
+)
+def unservable_custom_blob(catalog: Catalog) -> Iterator[Finding]:
+    """The schema or package of a custom blob has a name that servers refuse.
+
+    Why: the catalog validates, and then the server of OLM v0 does not start with it.
+
+    Fix: use letters, digits, dots, dashes and underscores, beginning with a letter or digit.
+    """
+    for blob in catalog.outlines.customs:
+        for field, text in (("schema", blob.schema), ("package", blob.package)):
+            if text and not NAME.fullmatch(text):
+                yield Finding(
+                    f"invalid custom schema meta: invalid {field} {quoted(text)}: must match "
+                    f"{NAME_WORDS}",
+                    at=blob.place.at(field),
+                    hint="use letters, digits, dots, dashes and underscores only",
+                )
+
+
+@rule("FBC020", "channel-of-unknown-package", subject=CATALOG)
+def channel_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
+    """A channel belongs to a package that is not in the catalog.
+
+    Why: nobody could subscribe to it.
+
+    Fix: add the `olm.package`, or correct the `package` of the channel.
+    """
+    for channel in catalog.outlines.channels:
+        if channel.package not in catalog.packages:
+            yield Finding(
+                f"unknown package {quoted(channel.package)} for channel {quoted(channel.name)}",
+                at=channel.place.at("package"),
+                hint=_package_hint(channel.package, catalog),
+            )
+
+
+def _package_hint(name: str, catalog: Catalog) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, list(catalog.packages), n=1) if name else []
+    if near:
+        return f"did you mean `{near[0]}`?"
+    return "add an `olm.package` of that name, or correct `package`"
+
+
+@rule("FBC021", "unnamed-channel", subject=CATALOG)
+def unnamed_channel(catalog: Catalog) -> Iterator[Finding]:
+    """A channel has no name.
+
+    Why: subscriptions ask for a channel by its name.
+
+    Fix: give it a `name`, such as `stable`.
+    """
+    for channel in catalog.outlines.channels:
+        if not channel.name:
+            yield Finding(
+                f"package {quoted(channel.package)} contains channel with no name",
+                at=channel.place.at("name"),
+                hint="set `name`",
+            )
+
+
+@rule("FBC022", "duplicate-channel", subject=CATALOG)
+def duplicate_channel(catalog: Catalog) -> Iterator[Finding]:
+    """Two channels of a package have one name.
+
+    Why: nobody could tell whose entries count.
+
+    Fix: put the entries of both into one `olm.channel`.
+    """
+    named = (channel for channel in catalog.outlines.channels if channel.name)
+    for channel, first in repeated(named, lambda channel: (channel.package, channel.name)):
+        yield Finding(
+            f"package {quoted(channel.package)} has duplicate channel {quoted(channel.name)}",
+            at=channel.place.at("name"),
+            hint="put the entries of both into one channel",
+            related=(Related(first.place.at("name"), "first here"),),
+        )
+
+
+@rule("FBC023", "duplicate-entry", subject=CATALOG)
+def duplicate_entry(catalog: Catalog) -> Iterator[Finding]:
+    """A channel lists a bundle twice.
+
+    Why: nobody could tell whose `replaces`, `skips` and `skipRange` count.
+
+    Fix: keep one entry for each bundle.
+    """
+    for channel in catalog.outlines.channels:
+        numbered = enumerate(channel.entries)
+        for (index, entry), (first, _) in repeated(numbered, lambda item: item[1].name):
+            yield Finding(
+                f"invalid package {quoted(channel.package)}, channel {quoted(channel.name)}: "
+                f"duplicate entry {quoted(entry.name)}",
+                at=channel.place.at("entries", index, "name"),
+                hint="keep one entry for each bundle",
+                related=(Related(channel.place.at("entries", first, "name"), "first here"),),
+            )
+
+
+@rule("FBC024", "entry-without-bundle", subject=CATALOG)
+def entry_without_bundle(catalog: Catalog) -> Iterator[Finding]:
+    """A channel lists a bundle that is not in the catalog.
+
+    Why: the upgrade graph would lead to something that cannot be installed.
+
+    Fix: add the `olm.bundle`, or remove the entry. A bundle that is gone may still be named in
+    `replaces` and `skips`.
+    """
+    for channel in _channels(catalog):
+        missing = [entry for entry in channel.entries.values() if entry.bundle is None]
+        if missing:
+            names = " ".join(sorted(entry.name for entry in missing))
+            yield Finding(
+                f"no olm.bundle blobs found in package {quoted(channel.package)} for olm.channel "
+                f"entries [{names}]",
+                at=channel.place.at("entries", missing[0].index, "name"),
+                hint="add an `olm.bundle` for each entry, or remove the entry",
+                subject=within(channel.package, channel.name),
+                related=tuple(
+                    Related(channel.place.at("entries", entry.index, "name"), "also")
+                    for entry in missing[1:6]
+                ),
+            )
+
+
+def _channels(catalog: Catalog) -> Iterator[Channel]:
+    for package in catalog.packages.values():
+        yield from package.channels.values()

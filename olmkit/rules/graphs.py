@@ -1,0 +1,194 @@
+"""Rules for upgrade graphs: one head, and a way up to it from everything else.
+
+At most one of the rules for the shape of a channel speaks, as the reference does:
+a channel without a head has no chain that could have a cycle or strand anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from olmkit.base.diagnostics import Severity
+from olmkit.base.quoting import quoted
+from olmkit.base.versions import InvalidRangeError, VersionRange
+from olmkit.catalog import graph
+from olmkit.catalog.model import Catalog, Channel, Entry
+from olmkit.rules.catalogs import within
+from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule
+
+
+@rule("GRF001", "empty-channel", subject=CATALOG)
+def empty_channel(catalog: Catalog) -> Iterator[Finding]:
+    """A channel lists no bundles.
+
+    Why: a subscription to it would find nothing.
+
+    Fix: add an entry, or remove the channel.
+    """
+    for channel in _channels(catalog):
+        if not channel.entries:
+            yield Finding(
+                "channel must contain at least one bundle",
+                at=channel.place.at("entries"),
+                hint="add an entry, or remove the channel",
+                subject=within(channel.package, channel.name),
+            )
+
+
+@rule("GRF002", "no-channel-head", subject=CATALOG)
+def no_channel_head(catalog: Catalog) -> Iterator[Finding]:
+    """Every entry of a channel is replaced or skipped by another.
+
+    Why: the head is what is installed, and where upgrades lead to.
+
+    Fix: make sure that nothing replaces or skips the newest entry, not even itself.
+    """
+    for channel in _channels(catalog):
+        if channel.entries and not graph.heads(channel):
+            yield Finding(
+                "no channel head found in graph",
+                at=channel.place.at("entries"),
+                hint="nothing may replace or skip the newest entry, not even itself",
+                subject=within(channel.package, channel.name),
+            )
+
+
+@rule("GRF003", "several-channel-heads", subject=CATALOG)
+def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
+    """Several entries of a channel are replaced or skipped by none.
+
+    Why: nobody could tell which of them is installed, and where upgrades lead to. `skipRange`
+    does not count here.
+
+    Fix: let the newest replace one of the others, and skip the rest.
+    """
+    for channel in _channels(catalog):
+        heads = graph.heads(channel)
+        if len(heads) > 1:
+            newest, *others = graph.by_descending_version(
+                {name: channel.entries[name] for name in heads}
+            )
+            yield Finding(
+                f"multiple channel heads found in graph: {', '.join(heads)}",
+                at=channel.place.at("entries", newest.index, "name"),
+                hint=f"let `{newest.name}` replace `{others[0].name}`"
+                + (" and skip the others" if others[1:] else ""),
+                subject=within(channel.package, channel.name),
+            )
+
+
+@rule("GRF004", "replaces-cycle", subject=CATALOG)
+def replaces_cycle(catalog: Catalog) -> Iterator[Finding]:
+    """The chain of `replaces` from the head comes back to itself.
+
+    Why: upgrades would go round for ever.
+
+    Fix: remove the `replaces` that leads back up.
+    """
+    for channel, _, chain in _chains(catalog):
+        if chain.cycle:
+            last = channel.entries[chain.cycle[-2]]
+            yield Finding(
+                f"detected cycle in replaces chain of upgrade graph: {' -> '.join(chain.cycle)}",
+                at=channel.place.at("entries", last.index, "replaces"),
+                hint=f"`{last.name}` must not replace `{last.replaces}`",
+                subject=within(channel.package, channel.name),
+            )
+
+
+@rule("GRF005", "stranded-entries", subject=CATALOG)
+def stranded_entries(catalog: Catalog) -> Iterator[Finding]:
+    """No way leads up to the head from some entries of a channel.
+
+    Why: whoever has one of them installed gets no more upgrades. A chain of `replaces` ends where
+    it meets a skipped entry, so what lies below that must be skipped too.
+
+    Fix: add them to the `skips` of an entry of the chain, or let one of the chain replace them.
+    """
+    for channel, head, chain in _chains(catalog):
+        lost = () if chain.cycle else graph.stranded(channel, chain)
+        if lost:
+            first = channel.entries[lost[0]]
+            yield Finding(
+                f"channel contains one or more stranded bundles: {', '.join(lost)}",
+                at=channel.place.at("entries", first.index, "name"),
+                hint=f"add {'it' if len(lost) == 1 else 'them'} to the `skips` of `{head.name}`",
+                subject=within(channel.package, channel.name),
+            )
+
+
+@rule("GRF006", "empty-skip", subject=CATALOG)
+def empty_skip(catalog: Catalog) -> Iterator[Finding]:
+    """An entry skips a bundle without a name.
+
+    Why: nothing is skipped by that.
+
+    Fix: remove the empty text from `skips`.
+    """
+    for channel in _channels(catalog):
+        for entry in channel.entries.values():
+            for index, name in enumerate(entry.skips):
+                if not name:
+                    yield Finding(
+                        f"skip[{index}] is empty",
+                        at=channel.place.at("entries", entry.index, "skips", index),
+                        hint="name a bundle, or remove the empty text",
+                        subject=within(channel.package, channel.name, entry.name),
+                    )
+
+
+@rule("GRF007", "invalid-skip-range", subject=CATALOG)
+def invalid_skip_range(catalog: Catalog) -> Iterator[Finding]:
+    """A `skipRange` is no range of versions.
+
+    Why: OLM would not offer the upgrades it is meant for.
+
+    Fix: write terms such as `>=1.0.0 <2.0.0`, alternatives with ` || `; no caret, tilde or comma.
+    """
+    for channel in _channels(catalog):
+        for entry in channel.entries.values():
+            if not entry.skip_range:
+                continue
+            try:
+                VersionRange.parse(entry.skip_range)
+            except InvalidRangeError as error:
+                yield Finding(
+                    f"invalid skipRange {quoted(entry.skip_range)}: {error.reason}",
+                    at=channel.place.at("entries", entry.index, "skipRange"),
+                    hint=error.hint,
+                    subject=within(channel.package, channel.name, entry.name),
+                )
+
+
+@rule("GRF010", "skip-range-of-itself", subject=CATALOG, severity=Severity.INFO, suite=SOUND_SUITE)
+def skip_range_of_itself(catalog: Catalog) -> Iterator[Finding]:
+    """The `skipRange` of an entry includes its own version.
+
+    Why: a bundle does not upgrade itself. Mostly the range was meant to end below the version.
+
+    Fix: end the range with `<` and the version of the entry.
+    """
+    for channel in _channels(catalog):
+        for entry in channel.entries.values():
+            wanted = graph.skip_range(entry)
+            if wanted is not None and entry.bundle and entry.version.version in wanted:
+                yield Finding(
+                    f"skipRange {quoted(entry.skip_range)} includes the version of its own entry, "
+                    f"{entry.version.version}",
+                    at=channel.place.at("entries", entry.index, "skipRange"),
+                    hint=f"end it with `<{entry.version.version}`",
+                    subject=within(channel.package, channel.name, entry.name),
+                )
+
+
+def _channels(catalog: Catalog) -> Iterator[Channel]:
+    for package in catalog.packages.values():
+        yield from package.channels.values()
+
+
+def _chains(catalog: Catalog) -> Iterator[tuple[Channel, Entry, graph.Chain]]:
+    """Each channel that has a head, and the way down from it."""
+    for channel in _channels(catalog):
+        head = graph.head(channel)
+        if head is not None:
+            yield channel, head, graph.chain(channel, head)

@@ -1,0 +1,235 @@
+"""Rules about the schemas in CRDs, and about paths that lead into them.
+
+operator-sdk passes over whatever is wrong with a schema; the API server does
+not, so the operator fails at its installation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmkit.base.diagnostics import Severity
+from olmkit.base.documents import Key
+from olmkit.bundle import model
+from olmkit.bundle.model import Bundle, CustomResourceDefinition
+from olmkit.kube import field_errors, structural
+from olmkit.kube.structural import Fault, Problem
+from olmkit.rules.engine import SOUND_SUITE, Finding, rule
+
+Keys = tuple[Key, ...]
+
+_SIMPLE_PATH = re.compile(r"(\.[A-Za-z_][-A-Za-z0-9_]*|\[\d+\])+")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+_OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
+
+
+@rule("CRD020", "schema-type")
+def schema_type(bundle: Bundle) -> Iterator[Finding]:
+    """A keyword of a schema has a value of a wrong type.
+
+    Why: nothing can read the CRD then.
+
+    Fix: write the value in the type that is due.
+    """
+    yield from _problems(bundle, Fault.TYPE)
+
+
+@rule("CRD021", "schema-missing", suite=SOUND_SUITE)
+def schema_missing(bundle: Bundle) -> Iterator[Finding]:
+    """A version of a v1 CRD has no schema.
+
+    Why: the API server refuses the CRD.
+
+    Fix: write the schema; to allow anything, write `type: object` and
+    `x-kubernetes-preserve-unknown-fields: true`.
+    """
+    for crd in bundle.crds:
+        if crd.is_beta:
+            continue
+        for index, version in enumerate(crd.versions):
+            keys: Keys = ("spec", "versions", index, "schema", "openAPIV3Schema")
+            if not isinstance(model.mapping(version.get("schema")).get("openAPIV3Schema"), Mapping):
+                yield Finding(
+                    field_errors.required(keys, "schemas are required").message,
+                    at=crd.at(*keys),
+                    hint="write a schema; `type: object` is the least",
+                )
+
+
+@rule("CRD022", "schema-not-structural", suite=SOUND_SUITE)
+def schema_not_structural(bundle: Bundle) -> Iterator[Finding]:
+    """The schema of a v1 CRD is not structural.
+
+    Why: the API server refuses the CRD when the operator is installed.
+
+    Fix: give every field a type, and keep types and descriptions out of `allOf`,
+    `anyOf`, `oneOf` and `not`.
+    """
+    yield from _problems(bundle, Fault.STRUCTURE)
+
+
+@rule("CRD023", "schema-keyword", severity=Severity.WARNING, suite=SOUND_SUITE)
+def schema_keyword(bundle: Bundle) -> Iterator[Finding]:
+    """A schema has a keyword that CRDs do not know.
+
+    Why: the API server drops it without a word; mostly its name is misspelt, or a
+    field stands outside of `properties`.
+
+    Fix: correct its name or its place.
+    """
+    yield from _problems(bundle, Fault.UNKNOWN)
+
+
+@rule("CRD024", "schema-required", severity=Severity.WARNING, suite=SOUND_SUITE)
+def schema_required(bundle: Bundle) -> Iterator[Finding]:
+    """A schema requires a field that it does not have.
+
+    Why: the field would be dropped if a user wrote it, so no object can be valid.
+
+    Fix: add the field to `properties`, or take it out of `required`.
+    """
+    for crd, keys, schema in schemas(bundle):
+        for place, node in _objects(schema, keys):
+            fields = model.mapping(node.get("properties"))
+            for index, name in enumerate(model.sequence(node.get("required"))):
+                if (
+                    name not in fields
+                    and fields
+                    and not node.get("x-kubernetes-preserve-unknown-fields")
+                    and not (place == keys and name in _OBJECT_FIELDS)
+                ):
+                    yield Finding(
+                        f"required field `{model.text(name)}` is not among the properties",
+                        at=crd.at(*place, "required", index),
+                        hint="add it to `properties`, or take it out of `required`",
+                    )
+
+
+@rule("CRD025", "column-path", suite=SOUND_SUITE)
+def column_path(bundle: Bundle) -> Iterator[Finding]:
+    """The path of a printer column is no JSON path.
+
+    Why: the API server refuses the CRD.
+
+    Fix: close its brackets and quotes.
+    """
+    for crd, keys, path, _ in _column_paths(bundle):
+        if path.startswith(".") and not _is_balanced(path):
+            yield Finding(f"`{path}` is no JSON path", at=crd.at(*keys))
+
+
+@rule("CRD026", "column-path-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)
+def column_path_unknown(bundle: Bundle) -> Iterator[Finding]:
+    """The path of a printer column leads to no field of the schema.
+
+    Why: the column is always empty.
+
+    Fix: correct the path, or add the field to the schema.
+    """
+    for crd, keys, path, schema in _column_paths(bundle):
+        if schema is None or not _SIMPLE_PATH.fullmatch(path) or path.startswith(".metadata"):
+            continue
+        if not _leads_somewhere(schema, path):
+            yield Finding(f"`{path}` is not in the schema", at=crd.at(*keys))
+
+
+def schemas(
+    bundle: Bundle,
+) -> Iterator[tuple[CustomResourceDefinition, Keys, Mapping[str, Any]]]:
+    """Every schema of the bundle's CRDs, with its place."""
+    for crd in bundle.crds:
+        holders: list[tuple[Keys, Any]] = []
+        if crd.is_beta:
+            holders.append((("spec", "validation"), crd.spec.get("validation")))
+        for index, version in enumerate(model.sequence(crd.spec.get("versions"))):
+            holder = model.mapping(version).get("schema")
+            holders.append((("spec", "versions", index, "schema"), holder))
+        for keys, holder in holders:
+            schema = model.mapping(holder).get("openAPIV3Schema")
+            if schema is not None:
+                yield crd, (*keys, "openAPIV3Schema"), schema
+
+
+def _problems(bundle: Bundle, fault: Fault) -> Iterator[Finding]:
+    for crd, problem in bundle.once("schema problems", _find):
+        if problem.fault is fault:
+            place = crd.at_key if fault is Fault.UNKNOWN else crd.at
+            yield Finding(problem.message, at=place(*problem.keys))
+
+
+def _find(bundle: Bundle) -> list[tuple[CustomResourceDefinition, Problem]]:
+    return [
+        (crd, problem)
+        for crd, keys, schema in schemas(bundle)
+        for problem in structural.check(schema, keys, structural=not crd.is_beta)
+    ]
+
+
+def _objects(schema: Any, keys: Keys) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
+    """The parts of a schema that require something."""
+    stack: list[tuple[Keys, Any]] = [(keys, schema)]
+    while stack:
+        place, node = stack.pop()
+        if not isinstance(node, Mapping):
+            continue
+        if "required" in node:
+            yield place, node
+        fields = node.get("properties")
+        if isinstance(fields, Mapping):
+            stack += [((*place, "properties", name), value) for name, value in fields.items()]
+        for key in ("items", "additionalProperties"):
+            if key in node:
+                stack.append(((*place, key), node[key]))
+
+
+def _column_paths(
+    bundle: Bundle,
+) -> Iterator[tuple[CustomResourceDefinition, Keys, str, Mapping[str, Any] | None]]:
+    """Every printer column of v1 CRDs: its place, its path, and the schema that it leads into."""
+    for crd in bundle.crds:
+        if crd.is_beta:
+            continue
+        for index, version in enumerate(crd.versions):
+            schema = model.mapping(version.get("schema")).get("openAPIV3Schema")
+            known = schema if isinstance(schema, Mapping) else None
+            columns = model.sequence(version.get("additionalPrinterColumns"))
+            for position, column in enumerate(columns):
+                keys = ("spec", "versions", index, "additionalPrinterColumns", position)
+                path = model.text(model.mapping(column).get("jsonPath"))
+                if path:
+                    yield crd, (*keys, "jsonPath"), path, known
+
+
+def _is_balanced(path: str) -> bool:
+    bare = _QUOTED.sub("", path.replace("\\.", ""))
+    if "'" in bare or '"' in bare:
+        return False
+    depth = 0
+    for char in bare:
+        depth += (char in "[(") - (char in "])")
+        if depth < 0:
+            return False
+    return depth == 0
+
+
+def _leads_somewhere(schema: Mapping[str, Any], path: str) -> bool:
+    """Whether a path may have a value, given a schema."""
+    node: Any = schema
+    for part in re.findall(r"\.([^.\[]+)|(\[)", path):
+        node = model.mapping(node)
+        if node.get("x-kubernetes-preserve-unknown-fields") or not node.get("type"):
+            return True
+        values = node.get("additionalProperties")
+        if part[1]:
+            node = node.get("items")
+        elif part[0] in model.mapping(node.get("properties")):
+            node = node["properties"][part[0]]
+        elif values:
+            node = values if isinstance(values, Mapping) else {}
+        else:
+            return node is schema and part[0] in _OBJECT_FIELDS
+        if node is None:
+            return False
+    return True
