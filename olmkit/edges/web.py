@@ -162,7 +162,7 @@ class Web:
                     f"`{redact(str(target))}` redirects to `{redact(str(following))}`, "
                     "which is not encrypted"
                 )
-            if following.origin() != target.origin():
+            if not same_origin(str(following), str(target)):
                 sent.pop("Authorization", None)
             target = following
         raise RemoteError(f"`{redact(url)}` redirects more than {_MAX_REDIRECTS} times")
@@ -209,7 +209,7 @@ class Web:
                 data=body,
                 allow_redirects=False,
                 ssl=self._context() if url.scheme == "https" else True,
-                proxy=_proxy(url, self.options.environment),
+                proxy=proxy_for(url, self.options.environment),
             )
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise _translated(error, url) from error
@@ -236,7 +236,7 @@ class Web:
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
-            self._tls = _tls_context(self.options)
+            self._tls = tls_context(self.options)
         return self._tls
 
 
@@ -257,9 +257,14 @@ def redact(url: str) -> str:
 def same_origin(one: str, other: str) -> bool:
     """Whether two URLs are for the same scheme, host and port."""
     try:
-        return URL(one, encoded=True).origin() == URL(other, encoded=True).origin()
+        first, second = URL(one, encoded=True), URL(other, encoded=True)
     except ValueError:
         return False
+    return bool(first.host) and (first.scheme, first.host, first.port) == (
+        second.scheme,
+        second.host,
+        second.port,
+    )
 
 
 def parse_retry_after(text: str, now: float) -> float:
@@ -281,7 +286,8 @@ def _join(base: URL, text: str) -> URL:
         raise RemoteError(f"`{redact(str(base))}` answers with a location that is no URL") from None
 
 
-def _tls_context(options: WebOptions) -> ssl.SSLContext:
+def tls_context(options: WebOptions) -> ssl.SSLContext:
+    """Whom to trust: the system's authorities and those of `--ca-file`."""
     context = ssl.create_default_context()
     if options.ca_file is not None:
         try:
@@ -300,7 +306,7 @@ def _tls_context(options: WebOptions) -> ssl.SSLContext:
     return context
 
 
-def _proxy(url: URL, environment: Mapping[str, str]) -> str | None:
+def proxy_for(url: URL, environment: Mapping[str, str]) -> str | None:
     """The proxy for `url`, by the variables that curl and Go also read."""
     names = (f"{url.scheme}_proxy", f"{url.scheme}_proxy".upper())
     proxy = next((environment[name] for name in names if environment.get(name)), None)

@@ -177,7 +177,7 @@ def test_single_fault_is_overcome(registry: RegistryServer, method: str, fault: 
 
 def test_upload_goes_on_after_the_chunks_that_arrived(registry: RegistryServer) -> None:
     async def check() -> None:
-        patches = []
+        patches: list[str] = []
 
         def plan(method: str, _: str) -> Fault | None:
             if method != "PATCH":
@@ -198,7 +198,7 @@ def test_upload_goes_on_after_the_chunks_that_arrived(registry: RegistryServer) 
 
 def test_download_goes_on_where_it_was_cut(registry: RegistryServer) -> None:
     async def check() -> None:
-        cuts = []
+        cuts: list[str] = []
 
         def plan(method: str, path: str) -> Fault | None:
             if method == "GET" and "/blobs/" in path and len(cuts) < 2:

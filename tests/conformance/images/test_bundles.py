@@ -1,0 +1,63 @@
+"""Every real bundle becomes an image whose files and labels come back, the same on every run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+from pathlib import Path
+
+from olmkit.bundle import layout
+from olmkit.edges import disk, sources
+from olmkit.edges.sources import Access
+from olmkit.jobs import publish
+from olmkit.jobs.publish import BuildOptions
+from olmkit.testing.registry import RegistryServer
+
+ACCESS = Access()
+
+
+def bundles(cases: Path) -> list[Path]:
+    found = sorted(path.parent for path in (cases / "bundles").glob("*/*/manifests"))
+    assert len(found) >= 76
+    return found
+
+
+def test_every_bundle_survives_being_an_image(cases: Path, tmp_path: Path) -> None:
+    async def check() -> None:
+        for number, folder in enumerate(bundles(cases)):
+            options = BuildOptions(target=f"oci:{tmp_path}/oci:n{number}")
+            built = await publish.build_bundle(str(folder), options, ACCESS)
+            again = await publish.build_bundle(str(folder), options, ACCESS)
+            assert built.reference == again.reference
+            image = await sources.read_bundle_tree(built.reference, ACCESS)
+            tree = disk.read_tree(folder)
+            bundle = layout.read(tree)
+            assert {path: file.data for path, file in image.tree.items()} == {
+                path: file.data
+                for path, file in tree.items()
+                if path.startswith(("manifests/", "metadata/"))
+                or ("test.config.v1" in str(bundle.annotations) and path.startswith("tests/"))
+            }, folder
+            assert image.labels == bundle.annotations
+
+    asyncio.run(check())
+
+
+def test_skopeo_reads_every_bundle_from_the_registry(
+    cases: Path, registry: RegistryServer, tmp_path: Path
+) -> None:
+    """A tenth of them, since each takes skopeo a while; any of them would do."""
+    for number, folder in enumerate(bundles(cases)[::10]):
+        target = f"{registry.host}/real/n{number}:v1"
+        options = BuildOptions(target=target, push=True, project=tmp_path)
+        built = asyncio.run(publish.build_bundle(str(folder), options, ACCESS))
+        done = subprocess.run(
+            ["skopeo", "inspect", "--tls-verify=false", f"docker://{target}"],
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+        told = json.loads(done.stdout)
+        assert told["Digest"] == built.digest
+        assert told["Labels"] == layout.read(disk.read_tree(folder)).annotations

@@ -1,0 +1,84 @@
+"""Copying images between stores: in order, once, and the first error is the one that is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+
+from olmkit.base.diagnostics import RemoteError
+from olmkit.base.tree import Tree
+from olmkit.edges import transfer
+from olmkit.edges.transfer import Outcome, Step
+from olmkit.oci import image, layer, store
+from olmkit.oci.content import Descriptor
+from olmkit.oci.store import MemoryStore, Opener, Store
+
+T = TypeVar("T")
+IMAGE = image.data_image(layer.write(Tree({"a": b"1"})), {}, created_by="test")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+class Careful(MemoryStore):
+    """A store that refuses what names things that are not there, as registries do."""
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        await super().push(descriptor, content)
+        if descriptor.is_manifest:
+            parts = await store.read_manifest(self, descriptor)
+            assert all([await self.exists(part) for part in parts.references])
+
+
+def test_parts_come_before_what_names_them() -> None:
+    target = Careful()
+    steps: list[Step] = []
+    source = MemoryStore.of(IMAGE)
+    run(transfer.copy(source, target, IMAGE.descriptor, tag="v1", report=steps.append))
+    assert run(target.resolve("v1")) == IMAGE.descriptor
+    assert len(steps) == 10
+    assert {step.outcome for step in steps} == {Outcome.SENT}
+
+
+def test_what_is_there_is_not_sent_again() -> None:
+    target = Careful()
+    source = MemoryStore.of(IMAGE)
+    steps: list[Step] = []
+    run(transfer.copy(source, target, IMAGE.descriptor))
+    run(transfer.copy(source, target, IMAGE.descriptor, tag="v2", report=steps.append))
+    assert [step.outcome for step in steps] == [Outcome.PRESENT]
+    assert run(target.tags()) == ("v2",)
+
+
+class Mounting(Careful):
+    """A store whose neighbours have everything."""
+
+    async def mount(self, descriptor: Descriptor, source: Store) -> bool:
+        assert isinstance(source, MemoryStore)
+        if descriptor.is_manifest:
+            return False
+        self.blobs[descriptor.digest] = source.blobs[descriptor.digest]
+        return True
+
+
+def test_what_a_neighbour_has_is_mounted() -> None:
+    steps: list[Step] = []
+    run(transfer.copy(MemoryStore.of(IMAGE), Mounting(), IMAGE.descriptor, report=steps.append))
+    assert sum(step.outcome is Outcome.MOUNTED for step in steps) == 5
+
+
+class Broken(MemoryStore):
+    """A store that takes nothing."""
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        del content
+        raise RemoteError(f"no room for {descriptor.size}")
+
+
+def test_error_of_one_piece_is_the_error_of_all() -> None:
+    with pytest.raises(RemoteError, match="no room"):
+        run(transfer.copy(MemoryStore.of(IMAGE), Broken(), IMAGE.descriptor))

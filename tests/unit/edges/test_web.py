@@ -1,0 +1,129 @@
+"""The HTTP client: what it tells, what it hides, when it tries again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from pathlib import Path
+
+import pytest
+from yarl import URL
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.edges import web
+from olmkit.edges.web import UnreachableError, Web, WebOptions
+
+QUICK = WebOptions(first_wait=0.0, longest_wait=0.0, attempts=4)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://user:hunter2@quay.io/v2/a", "https://quay.io/v2/a"),
+        ("https://quay.io:5000/v2/?token=hunter2&a=b", "https://quay.io:5000/v2/?…"),
+        ("http://[::1]:5000/a#hunter2", "http://[::1]:5000/a"),
+        ("not a url", "not a url"),
+        ("http://[broken", "a URL"),
+    ],
+)
+def test_urls_are_shown_without_secrets(url: str, shown: str) -> None:
+    assert web.redact(url) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("", 0.0),
+        ("7", 7.0),
+        ("Thu, 01 Jan 1970 00:01:40 GMT", 40.0),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
+        ("soon", 0.0),
+        ("-5", 0.0),
+    ],
+)
+def test_retry_after_is_a_number_or_a_date(text: str, seconds: float) -> None:
+    assert web.parse_retry_after(text, now=60.0) == seconds
+
+
+def test_only_temporary_errors_are_tried_again() -> None:
+    async def check() -> None:
+        for error, expected in (
+            (RemoteError("x", temporary=True), 4),
+            (UnreachableError("x", temporary=True), 3),
+            (RemoteError("x"), 1),
+            (InputError("x"), 1),
+        ):
+            tries = 0
+
+            async def work(error: Exception = error) -> None:
+                nonlocal tries
+                tries += 1
+                raise error
+
+            async with Web(QUICK, source=random.Random(0)) as client:
+                with pytest.raises(type(error)):
+                    await client.retry(work)
+            assert tries == expected
+
+    asyncio.run(check())
+
+
+def test_success_after_faults_is_success() -> None:
+    async def check() -> None:
+        left = [RemoteError("x", temporary=True)] * 3
+
+        async def work() -> str:
+            if left:
+                raise left.pop()
+            return "done"
+
+        async with Web(QUICK) as client:
+            assert await client.retry(work) == "done"
+
+    asyncio.run(check())
+
+
+@pytest.mark.parametrize(
+    ("url", "environment", "expected"),
+    [
+        ("https://quay.io/", {}, None),
+        ("https://quay.io/", {"https_proxy": "http://p:1"}, "http://p:1"),
+        ("https://quay.io/", {"HTTPS_PROXY": "p:1"}, "http://p:1"),
+        ("https://quay.io/", {"http_proxy": "http://p:1"}, None),
+        ("https://quay.io/", {"https_proxy": "http://p:1", "no_proxy": "quay.io"}, None),
+        ("https://a.quay.io/", {"https_proxy": "http://p:1", "NO_PROXY": ".quay.io"}, None),
+        ("https://quay.io/", {"https_proxy": "http://p:1", "no_proxy": "*"}, None),
+        ("http://127.0.0.1:5000/", {"http_proxy": "http://p:1"}, None),
+        ("http://localhost/", {"http_proxy": "http://p:1"}, None),
+    ],
+)
+def test_proxy_is_that_of_the_environment(
+    url: str, environment: dict[str, str], expected: str | None
+) -> None:
+    assert web.proxy_for(URL(url), environment) == expected
+
+
+def test_file_of_authorities_must_hold_some(tmp_path: Path) -> None:
+    path = tmp_path / "ca.pem"
+    with pytest.raises(ConfigurationError, match="cannot read"):
+        web.tls_context(WebOptions(ca_file=str(path)))
+    path.write_text("no certificate")
+    with pytest.raises(ConfigurationError, match="holds no certificate"):
+        web.tls_context(WebOptions(ca_file=str(path)))
+
+
+def test_unknown_host_is_said() -> None:
+    async def check() -> None:
+        async with Web(QUICK) as client:
+            with pytest.raises(RemoteError, match="there is no such host"):
+                async with client.send("GET", "https://registry.invalid/v2/"):
+                    pass
+
+    asyncio.run(check())
+
+
+def test_origin_is_scheme_host_and_port() -> None:
+    assert web.same_origin("https://a/x", "https://a:443/y")
+    assert not web.same_origin("https://a/", "http://a/")
+    assert not web.same_origin("https://a/", "https://b/")
+    assert not web.same_origin("nonsense", "https://b/")
