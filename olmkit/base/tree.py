@@ -61,6 +61,10 @@ class Tree(Mapping[str, File]):
         if data:
             yield data
 
+    def part(self, path: str, start: int, end: int) -> bytes:
+        """The bytes of one file from `start` to `end`."""
+        return self.data(path)[start:end]
+
     def merge(self, other: Mapping[str, File | bytes]) -> Tree:
         """A tree with the files of `other` added or replaced."""
         return Tree({**self._files, **other})

@@ -9,15 +9,16 @@ outlines from files without holding those in memory.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from olmkit.base import json_text
 from olmkit.base.diagnostics import Location
 from olmkit.base.documents import Document, Key
+from olmkit.base.tree import Tree
 from olmkit.catalog import blobs as blobs_
-from olmkit.catalog import icons, properties, wire
+from olmkit.catalog import icons, properties, stream, wire
 from olmkit.catalog.blobs import Blob
 from olmkit.catalog.icons import Icon
 from olmkit.catalog.properties import Properties
@@ -121,10 +122,10 @@ Outline = PackageOutline | ChannelOutline | BundleOutline | DeprecationsOutline 
 class Files:
     """Files that are read again when somebody wants to know a place in them."""
 
-    __slots__ = ("_document", "_read", "_where")
+    __slots__ = ("_document", "_tree", "_where")
 
-    def __init__(self, read: Callable[[str], bytes]) -> None:
-        self._read = read
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
         self._where: FilePlace | None = None
         self._document: Document | None = None
 
@@ -135,12 +136,15 @@ class Files:
             self._document = Document(
                 None,
                 path=place.path,
-                data=self._read(place.path),
+                data=self._tree.data(place.path),
                 index=place.index,
                 start=place.start,
                 end=place.end,
             )
         return self._document
+
+    def text(self, place: FilePlace) -> bytes:
+        return self._tree.part(place.path, place.start, place.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +159,23 @@ class FilePlace:
 
     def at(self, *keys: Key) -> Location:
         return self.files.document(self).at(*keys)
+
+    def blob(self) -> Blob:
+        """The blob itself, read again."""
+        text = self.files.text(self)
+        part = next(stream.read(text, self.path, check=blobs_.identify, report=lambda _: None))
+        return blobs_.of_part(part)
+
+
+def blob_at(place: Place) -> Blob:
+    """The blob that stands there."""
+    match place:
+        case Blob():
+            return place
+        case FilePlace():
+            return place.blob()
+        case _:
+            raise TypeError(f"nothing stands at {place!r}")
 
 
 def of_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:

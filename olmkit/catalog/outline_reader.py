@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from olmkit.base import json_reader
-from olmkit.base.diagnostics import Diagnostic, InputError
+from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.json_reader import JsonError
 from olmkit.base.tree import Tree
 from olmkit.catalog import blobs, fbc, icons, ignore, outline, properties, stream
@@ -50,15 +50,13 @@ def load(
     `report` takes what is odd and no error. Of a file that cannot be read, the diagnostics are
     added to `faults`, and the next file is read.
     """
-    files = Files(tree.data)
+    files = Files(tree)
     root = prefix.strip("/") + "/" if prefix.strip("/") else ""
     for path in ignore.catalog_files(tree, root):
         try:
             yield from load_file(tree, path, files=files, report=report)
         except InputError as error:
-            if not error.diagnostics:
-                raise
-            faults.extend(error.diagnostics)
+            faults.extend(error.diagnostics or (_unreadable(path, error),))
 
 
 def load_file(tree: Tree, path: str, *, files: Files, report: Report) -> Sequence[Outline]:
@@ -67,6 +65,17 @@ def load_file(tree: Tree, path: str, *, files: Files, report: Report) -> Sequenc
         return list(_fast(tree.chunks(path), path, files))
     except _OddError:
         return list(_exact(tree.data(path), path, files, report))
+
+
+def _unreadable(path: str, error: InputError) -> Diagnostic:
+    return Diagnostic(
+        rule="FBC003",
+        name="unreadable-file",
+        severity=Severity.ERROR,
+        message=error.message,
+        at=Location(path=path),
+        hint=error.hint or "remove it, or name it in an `.indexignore` file",
+    )
 
 
 def _exact(data: bytes, path: str, files: Files, report: Report) -> Iterator[Outline]:
@@ -94,6 +103,7 @@ def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
     pieces = iter(chunks)
     buffer = bytearray()
     offset = position = searched = 0  # `offset` is that of the buffer in the file
+    found = False
     while True:
         position = json_reader.skip_space(buffer, position)
         end = _end(buffer, position, max(position, searched))
@@ -107,12 +117,15 @@ def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
                 continue
             end = len(buffer)
         if position == end:
+            if offset + end and not found:
+                raise _OddError  # only white space, which is a document to the reference
             return
         if buffer[position] != ord("{"):
             raise _OddError
         with memoryview(buffer) as view:
             text = bytes(view[position:end])
         yield text, offset + position
+        found = True
         position = searched = end
 
 

@@ -55,11 +55,15 @@ class Property:
 
 @dataclass(frozen=True, slots=True)
 class PackageIdentity:
-    """Which package a bundle says it is of, and which version; texts as written."""
+    """Which package a bundle says it is of, and which version; texts as written.
+
+    `index` is the number of the property.
+    """
 
     package: str
     version: str
     release: str
+    index: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,7 @@ class PackageRequirement:
 
     package: str
     version_range: str
+    index: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +145,13 @@ def parse(
         try:
             match kind:
                 case "olm.gvk":
-                    provided.append(Kind(*_texts(GVK, text)))
+                    provided.append(_kind(GVK, text))
                 case "olm.gvk.required":
-                    required.append(Kind(*_texts(GVK_REQUIRED, text)))
+                    required.append(_kind(GVK_REQUIRED, text))
                 case "olm.package":
-                    identities.append(PackageIdentity(*_texts(PACKAGE, text)))
+                    identities.append(_identity(text, index))
                 case "olm.package.required":
-                    wanted.append(PackageRequirement(*_texts(PACKAGE_REQUIRED, text)))
+                    wanted.append(_requirement(text, index))
                 case "olm.bundle.object":
                     check_object(text)
                     objects += 1
@@ -174,6 +179,21 @@ def parse(
         metadata=metadata,
         faults=tuple(faults),
     )
+
+
+def _kind(kind: str, text: ValueText) -> Kind:
+    group, version, name = _texts(kind, text)
+    return Kind(group, version, name)
+
+
+def _identity(text: ValueText, index: int) -> PackageIdentity:
+    package, version, release = _texts(PACKAGE, text)
+    return PackageIdentity(package, version, release, index)
+
+
+def _requirement(text: ValueText, index: int) -> PackageRequirement:
+    package, version_range = _texts(PACKAGE_REQUIRED, text)
+    return PackageRequirement(package, version_range, index)
 
 
 def _texts(kind: str, text: ValueText) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ class Entry:
 GROUPS: Mapping[str, str] = {
     "bundle": "Make, check and publish bundles.",
     "catalog": "Make, check, look at and serve catalogs.",
+    "catalog list": "List what a catalog holds.",
 }
 
 COMMANDS: Mapping[str, Entry] = {
@@ -54,6 +55,24 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "bundle validate": Entry(
         "olmkit.cli.bundle_validate:validate", "Check bundles: folders or images."
+    ),
+    "catalog graph": Entry(
+        "olmkit.cli.catalog_graph:draw", "Show the upgrade graphs of a catalog, or of one package."
+    ),
+    "catalog init": Entry(
+        "olmkit.cli.catalog_init:init", "Write the `olm.package` blob of a new package."
+    ),
+    "catalog list bundles": Entry(
+        "olmkit.cli.catalog_list:bundles", "List the bundles of a catalog, or of one package."
+    ),
+    "catalog list channels": Entry(
+        "olmkit.cli.catalog_list:channels", "List the channels of a catalog, or of one package."
+    ),
+    "catalog list packages": Entry(
+        "olmkit.cli.catalog_list:packages", "List the packages of a catalog."
+    ),
+    "catalog validate": Entry(
+        "olmkit.cli.catalog_validate:validate", "Check catalogs: folders or images."
     ),
     "catalog render": Entry(
         "olmkit.cli.catalog_render:render",

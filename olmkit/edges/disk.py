@@ -13,6 +13,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Changes, File, Tree
@@ -28,18 +29,38 @@ def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
     Raises `ConfigurationError` when it is not there, `InputError` when it is no
     regular file or larger than `limit` bytes, `RemoteError` when the disk says no.
     """
+    with _opened(path, limit) as stream:
+        return stream.read(limit + 1)
+
+
+def read_pieces(path: Path, *, limit: int = MAX_FILE_SIZE, size: int) -> Iterator[bytes]:
+    """The bytes of one regular file, `size` at a time; raises as `read_file` does."""
+    with _opened(path, limit) as stream:
+        while piece := stream.read(size):
+            yield piece
+
+
+def read_part(path: Path, start: int, end: int) -> bytes:
+    """The bytes of one regular file from `start` to `end`; raises as `read_file` does."""
+    with _opened(path, None) as stream:
+        stream.seek(start)
+        return stream.read(end - start)
+
+
+@contextlib.contextmanager
+def _opened(path: Path, limit: int | None) -> Iterator[BinaryIO]:
     try:
         # Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:  # noqa: PTH123
             info = os.fstat(stream.fileno())
             if not stat.S_ISREG(info.st_mode):
                 raise InputError(f"`{path}` is not a regular file")
-            if info.st_size > limit:
+            if limit is not None and info.st_size > limit:
                 raise InputError(
                     f"`{path}` is {info.st_size / 1e6:.0f} MB large, more than the "
                     f"{limit / 1e6:.0f} MB that are read"
                 )
-            return stream.read(limit + 1)
+            yield stream
     except FileNotFoundError:
         raise ConfigurationError(f"`{path}` does not exist") from None
     except IsADirectoryError:

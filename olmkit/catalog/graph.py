@@ -1,0 +1,127 @@
+"""Upgrade graphs: which bundle can follow which.
+
+A channel is a graph whose edges come from three fields that overlap (`replaces`,
+`skips`, `skipRange`). Everything here works on the model and never on blobs, so
+that templates, validation and resolution agree on one meaning of "head" and
+"path". Heads and chains know nothing of `skipRange`, as in every OLM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from olmkit.base.versions import InvalidRangeError, VersionRange
+from olmkit.catalog.model import Channel, Entry
+
+
+class EdgeKind(StrEnum):
+    REPLACES = "replaces"
+    SKIPS = "skips"
+    SKIP_RANGE = "skipRange"
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An upgrade from `old`, which may be no entry of the channel, to the entry `new`."""
+
+    old: str
+    new: str
+    kind: EdgeKind
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The way down from a head by `replaces`.
+
+    `names` begins with the head; the last one may be no entry of the channel, and empty.
+    `cycle` is the way from a name back to itself, empty when there is none.
+    """
+
+    names: tuple[str, ...]
+    cycle: tuple[str, ...] = ()
+
+
+def heads(channel: Channel) -> tuple[str, ...]:
+    """The entries that nothing in the channel replaces or skips, sorted."""
+    incoming = replaced(channel) | skipped(channel)
+    return tuple(sorted(name for name in channel.entries if name not in incoming))
+
+
+def head(channel: Channel) -> Entry | None:
+    """The only head; None when there are none or several."""
+    found = heads(channel)
+    return channel.entries[found[0]] if len(found) == 1 else None
+
+
+def replaced(channel: Channel) -> frozenset[str]:
+    """Every name that an entry replaces."""
+    return frozenset(entry.replaces for entry in channel.entries.values() if entry.replaces)
+
+
+def skipped(channel: Channel) -> frozenset[str]:
+    """Every name that an entry skips."""
+    return frozenset(name for entry in channel.entries.values() for name in entry.skips)
+
+
+def chain(channel: Channel, start: Entry) -> Chain:
+    """The way down from `start`, which ends before a name that is skipped."""
+    passed_over = skipped(channel)
+    names = [start.name]
+    visited = {start.name}
+    entry: Entry | None = start
+    while entry is not None:
+        below = entry.replaces
+        if below in passed_over:
+            break
+        names.append(below)
+        if below in visited:
+            return Chain(tuple(names[:-1]), cycle=tuple(names[names.index(below) :]))
+        visited.add(below)
+        entry = channel.entries.get(below)
+    return Chain(tuple(names))
+
+
+def stranded(channel: Channel, reached: Chain) -> tuple[str, ...]:
+    """The entries that no chain and no skip leads to, sorted."""
+    return tuple(sorted(channel.entries.keys() - set(reached.names) - skipped(channel)))
+
+
+def edges(channel: Channel) -> Iterator[Edge]:
+    """Every upgrade the channel offers, entry by entry: skips, skip range, replaces.
+
+    A skip range gives an edge for each entry of the channel whose version is in it; one that
+    does not read gives none.
+    """
+    for entry in channel.entries.values():
+        yield from edges_to(channel, entry)
+
+
+def edges_to(channel: Channel, entry: Entry) -> Iterator[Edge]:
+    """The upgrades that end at `entry`."""
+    for name in entry.skips:
+        yield Edge(name, entry.name, EdgeKind.SKIPS)
+    wanted = skip_range(entry)
+    if wanted is not None:
+        for old in channel.entries.values():
+            if old.bundle is not None and old.version.version in wanted:
+                yield Edge(old.name, entry.name, EdgeKind.SKIP_RANGE)
+    if entry.replaces:
+        yield Edge(entry.replaces, entry.name, EdgeKind.REPLACES)
+
+
+def skip_range(entry: Entry) -> VersionRange | None:
+    """The entry's skip range; None when it has none that reads."""
+    if not entry.skip_range:
+        return None
+    try:
+        return VersionRange.parse(entry.skip_range)
+    except InvalidRangeError:
+        return None
+
+
+def by_descending_version(entries: Mapping[str, Entry]) -> tuple[Entry, ...]:
+    """The entries from the newest to the oldest; of equal ones by name."""
+    ordered = sorted(entries.values(), key=lambda entry: entry.name)
+    return tuple(sorted(ordered, key=lambda entry: entry.version.key, reverse=True))

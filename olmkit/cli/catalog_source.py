@@ -1,0 +1,25 @@
+"""Getting at the catalogs that a command names: folders as they are, images pulled first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.base.tree import Tree
+from olmkit.catalog.model import Catalog
+from olmkit.cli.app import App
+from olmkit.edges.sources import Access
+from olmkit.jobs import catalog as job
+
+
+def pulled(app: App, references: Sequence[str], access: Access) -> Mapping[str, Tree | OlmkitError]:
+    """The files of those catalogs that are images."""
+    return {} if job.are_folders(references) else app.run(job.pull(references, access))
+
+
+def read(app: App, reference: str, access: Access, *, valid: bool = True) -> Catalog:
+    """The model of one catalog; raises when it cannot be had, or is not `valid`."""
+    tree = pulled(app, (reference,), access).get(reference)
+    if isinstance(tree, OlmkitError):
+        raise tree
+    return job.read(reference, tree=tree, valid=valid)

@@ -1,0 +1,89 @@
+"""A folder as a `Tree` whose files are read when they are asked for.
+
+A catalog may be larger than what a check of it should hold in memory, so its
+files are read one after the other, large ones in pieces. Every entry that is no
+folder counts, as it does for the field's own readers: a link to a folder, or to
+nothing, is an entry that cannot be read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import File, Tree
+from olmkit.edges import disk
+
+# Large enough that reading costs no time, small enough to cost no memory.
+_PIECE: Final = 1024 * 1024
+
+
+class Folder(Tree):
+    """The files below a folder. Raises `ConfigurationError` when it is none."""
+
+    __slots__ = ("_limit", "_paths", "_root")
+
+    def __init__(self, root: Path, *, file_limit: int = disk.MAX_FILE_SIZE) -> None:
+        super().__init__()
+        if not root.exists():
+            raise ConfigurationError(f"`{root}` does not exist")
+        if not root.is_dir():
+            raise ConfigurationError(f"`{root}` is not a folder")
+        self._root = root
+        self._limit = file_limit
+        self._paths = dict.fromkeys(sorted(_names(root)))
+
+    def __getitem__(self, path: str) -> File:
+        if path not in self._paths:
+            raise KeyError(path)
+        return File(disk.read_file(self._checked(path), limit=self._limit))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._paths)
+
+    def __len__(self) -> int:
+        return len(self._paths)
+
+    def __contains__(self, path: object) -> bool:
+        return path in self._paths
+
+    def __hash__(self) -> int:
+        return hash((self._root, tuple(self._paths)))
+
+    def __repr__(self) -> str:
+        return f"Folder({str(self._root)!r})"
+
+    def data(self, path: str) -> bytes:
+        return self[path].data
+
+    def chunks(self, path: str) -> Iterator[bytes]:
+        yield from disk.read_pieces(self._checked(path), limit=self._limit, size=_PIECE)
+
+    def part(self, path: str, start: int, end: int) -> bytes:
+        return disk.read_part(self._checked(path), start, end)
+
+    def _checked(self, path: str) -> Path:
+        """The file on the disk. Raises `InputError` for a link that leads nowhere, or away."""
+        file = self._root / path
+        if file.is_symlink():
+            if not file.exists():
+                raise InputError(f"`{path}` is a link to something that does not exist")
+            if not file.resolve().is_relative_to(self._root.resolve()):
+                raise InputError(f"`{path}` is a link that leaves the folder")
+        if file.is_dir():
+            raise InputError(f"`{path}` is a link to a folder, and links to folders are not read")
+        return file
+
+
+def _names(root: Path) -> Iterator[str]:
+    def fail(error: OSError) -> None:
+        raise disk.disk_error(Path(error.filename or root), error) from error
+
+    for directory, folders, files in os.walk(root, onerror=fail):
+        below = Path(directory)
+        linked = [name for name in folders if (below / name).is_symlink()]
+        for name in (*files, *linked):
+            yield (below / name).relative_to(root).as_posix()
