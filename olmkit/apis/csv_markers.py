@@ -61,12 +61,15 @@ class Owned:
 
 
 def owned(
-    sources: Sources, wanted: Iterable[ApiKey], findings: Findings, *, at: Location | None = None
+    sources: Sources, wanted: Mapping[ApiKey, Location | None], findings: Findings
 ) -> tuple[Owned, ...]:
-    """Descriptions of the wanted APIs that the sources hold; the others get a finding."""
+    """Descriptions of the wanted APIs that the sources hold; the others get a finding.
+
+    The places are where the APIs were asked for.
+    """
     every = manifests.versions(sources, Findings())
     found = []
-    for key in wanted:
+    for key, at in wanted.items():
         version = _find(every, key)
         if version is None:
             findings.add(

@@ -29,7 +29,10 @@ def read_marker(comment: Comment, level: Level, findings: Findings) -> Marker | 
                 end_line=comment.at.line,
                 end_column=max(column + 1, comment.at.end_column or 0),
             )
-            findings.add("API003", f"`+{definition.name}`: {error.message}", at, hint=error.hint)
+            is_about_marker = error.message.partition(" ")[0] in ("takes", "needs", "lacks", "has")
+            join = " " if is_about_marker else ": "
+            message = f"`+{definition.name}`{join}{error.message}"
+            findings.add("API003", message, at, hint=error.hint)
             return None
     _warn_unknown(comment, level, findings)
     return None

@@ -163,7 +163,7 @@ def parse(comment: Comment, definition: Definition) -> Marker:
         text = text.partition("#")[0]
     if not definition.arguments:
         if text[start:].strip():
-            raise MarkerError(f"`{definition.name}` takes no value", start)
+            raise MarkerError("takes no value", start)
         return Marker(definition=definition, comment=comment)
     if definition.value:
         return _parse_value(comment, definition, definition.value, text, start)
@@ -179,9 +179,7 @@ def _parse_value(
     reader = Reader(text, start)
     if reader.at_end():
         if argument.required:
-            raise MarkerError(
-                f"`{definition.name}` needs a value", start, f"write `{definition.usage}`"
-            )
+            raise MarkerError("needs a value", start, f"write `{definition.usage}`")
         return Marker(definition=definition, comment=comment, value="")
     reader.position = start
     value = reader.value(argument.type)
@@ -206,7 +204,7 @@ def _parse_named(comment: Comment, definition: Definition, text: str, start: int
             )
         name = match.group()
         if name not in known:
-            raise _unknown_argument(definition, name, reader.position, known)
+            raise _unknown_argument(name, reader.position, known)
         reader.position = match.end()
         if reader.peek() != "=":
             raise MarkerError(
@@ -224,23 +222,21 @@ def _parse_named(comment: Comment, definition: Definition, text: str, start: int
     for argument in definition.arguments:
         if argument.required and argument.name not in found:
             raise MarkerError(
-                f"`{definition.name}` lacks the argument `{argument.name}`",
+                f"lacks the argument `{argument.name}`",
                 len(comment.text),
                 f"write `{definition.usage}`",
             )
     return Marker(definition=definition, comment=comment, arguments=found)
 
 
-def _unknown_argument(
-    definition: Definition, name: str, offset: int, known: Mapping[str, Argument]
-) -> MarkerError:
+def _unknown_argument(name: str, offset: int, known: Mapping[str, Argument]) -> MarkerError:
     folded = {known_name.lower(): known_name for known_name in known}
     near = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.6)
     if near:
         hint = f"did you mean `{folded[near[0]]}`?"
     else:
         hint = "it takes " + ", ".join(f"`{known_name}`" for known_name in known)
-    return MarkerError(f"`{definition.name}` has no argument `{name}`", offset, hint)
+    return MarkerError(f"has no argument `{name}`", offset, hint)
 
 
 def _expect_end(reader: Reader) -> None:

@@ -41,6 +41,8 @@ CSV_FOLDER = "config/manifests/bases"
 _NO_SOURCES = frozenset(
     {"tests", "test", "venv", "build", "dist", "node_modules", "config", "bundle", "catalog"}
 )
+# What a bundle consists of, beside the base CSV.
+_OVERLAYS = ("default", "samples", "scorecard")
 _STRICT = frozenset({"API004", "API005", "API022"})
 
 
@@ -198,8 +200,9 @@ def _wanted(
         found = roles.roles(sources, role_name=project.settings.role_name)
         if found:
             files[ROLE_FILE] = _stream(found)
-    if Target.CSV in wish.targets:
+    if Target.CSV in wish.targets and not has_errors(findings):
         files |= _base_csv(folder, project, sources, findings)
+        files |= _bundle_overlay(folder, project)
     return Tree(files), tuple(notes)
 
 
@@ -237,9 +240,10 @@ def _base_csv(
         )
     path = f"{CSV_FOLDER}/{project.name}.clusterserviceversion.yaml"
     data = _read_if_there(folder / path)
-    wanted = [ApiKey(api.qualified_group, api.version, api.kind) for api in project.own_apis()]
-    at = project.document.at("resources")
-    generated = csv_markers.owned(sources, wanted, findings, at=at)
+    wanted = {
+        ApiKey(api.qualified_group, api.version, api.kind): api.at for api in project.own_apis()
+    }
+    generated = csv_markers.owned(sources, wanted, findings)
     if data is None:
         csv: Any = base_csv.default(project.name)
         csv["spec"].setdefault("apiservicedefinitions", {})
@@ -253,6 +257,17 @@ def _base_csv(
         return {path: data}
     spec["customresourcedefinitions"] = {**apis, "owned": merged} if merged else apis
     return {path: documents.dump(csv)}
+
+
+def _bundle_overlay(folder: Path, project: Project) -> dict[str, File | bytes]:
+    """What a bundle is generated from, unless the project says it already."""
+    path = f"{posixpath.dirname(CSV_FOLDER)}/kustomization.yaml"
+    if (folder / path).exists():
+        return {}
+    present = [name for name in _OVERLAYS if (folder / "config" / name).is_dir()]
+    resources = [f"bases/{project.name}.clusterserviceversion.yaml"]
+    resources += [f"../{name}" for name in present]
+    return {path: documents.dump({"resources": resources})}
 
 
 def _load_csv(data: bytes, path: str) -> Any:

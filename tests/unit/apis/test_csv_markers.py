@@ -17,7 +17,7 @@ KEY = ApiKey("example.com", "v1", "Thing")
 def describe(projects: Any, text: str) -> tuple[dict[str, Any], list[str], int]:
     made = projects.module(text)
     findings = Findings()
-    (owned,) = csv_markers.owned(made.sources, [KEY], findings)
+    (owned,) = csv_markers.owned(made.sources, {KEY: None}, findings)
     return owned.description, [found.rule for found in findings], owned.order
 
 
@@ -167,7 +167,7 @@ def test_incomplete_resource_is_a_finding(projects: Any) -> None:
 def test_api_without_a_type_is_a_finding(projects: Any) -> None:
     made = projects.module("")
     findings = Findings()
-    assert csv_markers.owned(made.sources, [KEY], findings) == ()
+    assert csv_markers.owned(made.sources, {KEY: None}, findings) == ()
     assert [found.rule for found in findings] == ["API020"]
 
 

@@ -33,6 +33,7 @@ class Toy(CustomResource):
     price: int
 """
 BASE = Path("config/manifests/bases/toy.clusterserviceversion.yaml")
+OVERLAY = Path("config/manifests/kustomization.yaml")
 CRD = Path("config/crd/bases/toys.example.com_toys.yaml")
 ROLE = Path("config/rbac/role.yaml")
 
@@ -52,23 +53,33 @@ def paths(result: scaffold.GenerateResult) -> list[str]:
 
 def test_everything_is_written_once(toy: Path) -> None:
     first = scaffold.generate(toy)
-    assert paths(first) == [str(CRD), str(BASE), str(ROLE)]
+    assert paths(first) == [str(CRD), str(BASE), str(OVERLAY), str(ROLE)]
     assert first.diagnostics == ()
     assert (toy / CRD).read_bytes().startswith(b"---\napiVersion: apiextensions.k8s.io/v1\n")
     assert paths(scaffold.generate(toy)) == []
 
 
 def test_dry_run_writes_nothing(toy: Path) -> None:
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 3
+    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4
     assert not (toy / "config").exists()
 
 
 @pytest.mark.parametrize(
-    ("target", "path"), [(Target.CRD, CRD), (Target.RBAC, ROLE), (Target.CSV, BASE)]
+    ("target", "written"),
+    [(Target.CRD, [CRD]), (Target.RBAC, [ROLE]), (Target.CSV, [BASE, OVERLAY])],
 )
-def test_targets_are_written_alone(toy: Path, target: Target, path: Path) -> None:
+def test_targets_are_written_alone(toy: Path, target: Target, written: list[Path]) -> None:
     options = GenerateOptions(targets=frozenset({target}))
-    assert paths(scaffold.generate(toy, options)) == [str(path)]
+    assert paths(scaffold.generate(toy, options)) == [str(path) for path in written]
+
+
+def test_overlay_of_the_bundle_names_what_is_there_and_is_not_written_twice(toy: Path) -> None:
+    (toy / "config/samples").mkdir(parents=True)
+    scaffold.generate(toy)
+    overlay = documents.load((toy / OVERLAY).read_bytes(), "overlay").value
+    assert overlay == {"resources": ["bases/toy.clusterserviceversion.yaml", "../samples"]}
+    (toy / OVERLAY).write_text("resources: []\n")
+    assert paths(scaffold.generate(toy)) == []
 
 
 def test_base_csv_keeps_what_its_author_wrote(toy: Path) -> None:
@@ -141,11 +152,11 @@ def test_role_without_markers_is_left_alone(toy: Path) -> None:
 def test_sources_are_found_where_the_project_says(toy: Path) -> None:
     (toy / "src").mkdir()
     (toy / "toy").rename(toy / "src/toy")
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 3
+    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4
     (toy / "src").rename(toy / "code")
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 3  # all folders are looked through
+    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4  # all folders are looked through
     (toy / "pyproject.toml").write_text("[tool.olmkit]\nsources = 'code/toy'\n")
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 3
+    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4
     (toy / "pyproject.toml").write_text("[tool.olmkit]\nsources = 'nowhere'\n")
     with pytest.raises(ConfigurationError, match="nowhere"):
         scaffold.generate(toy)
@@ -156,7 +167,7 @@ def test_tests_and_environments_are_no_sources(toy: Path) -> None:
     for place in ("tests/test_toy.py", ".venv/lib/bad.py", "code/test_more.py", "code/conftest.py"):
         (toy / place).parent.mkdir(parents=True, exist_ok=True)
         (toy / place).write_text("x = (")
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 3
+    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4
 
 
 @pytest.mark.parametrize(

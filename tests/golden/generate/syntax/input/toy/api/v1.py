@@ -1,0 +1,4 @@
+# +groupName=toys.example.com
+
+class Toy(CustomResource:
+    spec: int

@@ -1,0 +1,57 @@
+"""The folder `operator/` beside the standard library's module of that name, and its files."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from pathlib import Path
+
+from olmkit.jobs import scaffold
+
+
+def test_folder_is_no_package(root: Path) -> None:
+    assert not (root / "operator/__init__.py").exists()
+
+
+def test_operator_is_the_standard_librarys_also_in_the_root(root: Path) -> None:
+    code = "import operator; print(operator.__spec__.origin)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+    )
+    library = Path(sysconfig.get_path("stdlib")).resolve()
+    assert Path(done.stdout.strip()).resolve().is_relative_to(library)
+
+
+def test_operator_is_a_distribution_of_its_own(root: Path) -> None:
+    project = tomllib.loads((root / "operator/pyproject.toml").read_text())
+    assert project["project"]["name"] == "memcached-operator"
+    assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == [
+        "memcached_operator"
+    ]
+
+
+def test_no_test_lies_in_the_folder(root: Path) -> None:
+    # pytest would register a module `operator` for it.
+    assert list((root / "operator").rglob("test*.py")) == []
+    assert not (root / "operator/tests").exists()
+
+
+def test_operator_is_imported_by_the_name_of_its_package() -> None:
+    found = importlib.util.find_spec("memcached_operator")
+    assert found is not None
+    assert found.origin is not None
+    assert found.origin.endswith("operator/memcached_operator/__init__.py")
+
+
+def test_config_is_what_the_sources_say(root: Path) -> None:
+    result = scaffold.generate(root / "operator", dry_run=True)
+    assert [change.path for change in result.changes] == []
+    assert result.diagnostics == ()
+    assert set(result.files) == {
+        "config/crd/bases/cache.example.com_memcacheds.yaml",
+        "config/rbac/role.yaml",
+        "config/manifests/bases/memcached-operator.clusterserviceversion.yaml",
+    }
