@@ -211,11 +211,15 @@ class Registry:
 
     def _whole(self, entry: _Entry) -> bytes:
         bundle = entry.bundle
-        pieces = self._read(bundle.offset, bundle.length)
-        parts = [pieces[: bundle.brief + bundle.objects], _in_channel(entry)]
+        # A view, so that what may be megabytes is copied once.
+        pieces = memoryview(self._read(bundle.offset, bundle.length))
+        parts: list[bytes | memoryview] = [
+            pieces[: bundle.brief + bundle.objects],
+            _in_channel(entry),
+        ]
         if bundle.csv_length:
             csv = pieces[bundle.csv_start : bundle.csv_start + bundle.csv_length]
-            parts += [head(4, len(csv)), csv]
+            parts += [head(4, bundle.csv_length), csv]
         return b"".join(parts)
 
     def _heads_that_provide(self, api: API) -> list[_Entry]:

@@ -14,8 +14,9 @@ from olmkit.base import json_reader, json_text
 from olmkit.base.diagnostics import Diagnostic, Severity
 from olmkit.base.protobuf import message, string, struct_message
 from olmkit.catalog import blobs as blobs_
-from olmkit.catalog import shapes, synthetic_csv, wire
+from olmkit.catalog import graph, properties, shapes, synthetic_csv, wire
 from olmkit.catalog.blobs import Blob
+from olmkit.catalog.model import Catalog, Channel, Package
 from olmkit.catalog.registry_api import NAME, NAME_WORDS
 from olmkit.catalog.registry_index import (
     API,
@@ -28,30 +29,39 @@ from olmkit.catalog.registry_index import (
 )
 from olmkit.catalog.shapes import Field, Object, Text
 
+_KIND: Final = Object(go="metav1.TypeMeta", fields=(Field("kind", Text()),))
+
 Append = Callable[[bytes], int]
 """Takes a piece; gives the offset where it lies."""
 
-_PACKAGE: Final = "olm.package"
-_GVK: Final = "olm.gvk"
-_OBJECT: Final = "olm.bundle.object"
-_CSV_METADATA: Final = "olm.csv.metadata"
 
-_NAMED_VERSION: Final = Object(
-    go="property.Package",
-    fields=(Field("packageName", Text()), Field("version", Text()), Field("release", Text())),
-)
-_NAMED_RANGE: Final = Object(
-    go="property.PackageRequired",
-    fields=(Field("packageName", Text()), Field("versionRange", Text())),
-)
-_API: Final = Object(
-    go="property.GVK",
-    fields=(Field("group", Text()), Field("version", Text()), Field("kind", Text())),
-)
+def build(
+    catalog: Catalog, blobs: Iterable[Blob], append: Append
+) -> tuple[Index, tuple[Diagnostic, ...]]:
+    """The index of a valid catalog that was made of `blobs`, and why it cannot be served.
+
+    `append` stores pieces; what it was given is of use only when nothing was found.
+    """
+    builder = _Builder(append)
+    packages: dict[str, Blob] = {}
+    bundles: dict[str, list[Blob]] = {}
+    for blob in blobs:
+        match blob.schema:
+            case wire.PACKAGE:
+                packages[blob.name] = blob
+            case wire.BUNDLE:
+                bundles.setdefault(blob.package, []).append(blob)
+            case wire.CHANNEL | wire.DEPRECATIONS:
+                pass
+            case _:
+                builder.add_custom(blob)
+    for package in catalog.packages.values():
+        builder.add_package(package, packages[package.name], bundles.get(package.name, ()))
+    return builder.finish(), tuple(builder.findings)
 
 
-class Builder:
-    """Collects packages and custom blobs; `append` stores the pieces of messages."""
+class _Builder:
+    """Collects packages and custom blobs."""
 
     def __init__(self, append: Append) -> None:
         self._append = append
@@ -75,37 +85,20 @@ class Builder:
         data = struct_message(blob.value)
         self._customs.append(CustomRecord(blob.schema, blob.package, self._append(data), len(data)))
 
-    def add_package(self, blobs: Iterable[Blob]) -> None:
-        """All blobs of one package, which are valid together."""
-        package: dict[str, Any] = {}
-        channels: list[dict[str, Any]] = []
-        bundles: list[Blob] = []
-        deprecations: dict[tuple[str, str], str] = {}
-        for blob in blobs:
-            match blob.schema:
-                case wire.PACKAGE:
-                    package = blob.fields
-                case wire.CHANNEL:
-                    channels.append(blob.fields)
-                case wire.BUNDLE:
-                    bundles.append(blob)
-                case wire.DEPRECATIONS:
-                    for entry in blob.fields["entries"] or ():
-                        reference = entry["reference"]
-                        deprecations[reference["schema"], reference["name"]] = entry["message"]
-                case _:
-                    self.add_custom(blob)
-        records = [self._bundle(blob, package, deprecations) for blob in bundles]
+    def add_package(self, package: Package, blob: Blob, bundles: Iterable[Blob]) -> None:
+        """A valid package: what it means, and the texts of itself and its bundles."""
+        fields = blob.fields
+        records = [
+            self._bundle(each, fields, package.bundles[each.name].deprecation) for each in bundles
+        ]
         numbers = {record.name: number for number, record in enumerate(records)}
-        name = package["name"]
-        self._packages[name] = PackageRecord(
-            name=name,
-            default_channel=package["defaultChannel"],
-            deprecation=deprecations.get((wire.PACKAGE, "")),
+        self._packages[package.name] = PackageRecord(
+            name=package.name,
+            default_channel=package.default_channel,
+            deprecation=package.deprecation,
             bundles=tuple(records),
             channels=tuple(
-                _channel(channel, numbers, deprecations)
-                for channel in sorted(channels, key=lambda channel: channel["name"])
+                _channel(channel, numbers) for _, channel in sorted(package.channels.items())
             ),
         )
 
@@ -119,26 +112,27 @@ class Builder:
         self,
         blob: Blob,
         package: Mapping[str, Any],
-        deprecations: Mapping[tuple[str, str], str],
+        deprecation: str | None,
     ) -> BundleRecord:
         fields = blob.fields
-        properties = fields["properties"] or []
+        given = fields["properties"] or []
         objects = [
             blobs_.bundle_object(blob, fields, number)
-            for number, item in enumerate(properties)
-            if item["type"] == _OBJECT
+            for number, item in enumerate(given)
+            if item["type"] == properties.OBJECT
         ]
-        metadata = [item["value"] for item in properties if item["type"] == _CSV_METADATA]
+        metadata = [item["value"] for item in given if item["type"] == properties.CSV_METADATA]
         if len(metadata) > 1:
             self._find(
                 blob,
                 "SRV001",
                 "several-csv-metadata",
-                f'expected at most 1 property of type "{_CSV_METADATA}", found {len(metadata)}',
+                f'expected at most 1 property of type "{properties.CSV_METADATA}", '
+                f"found {len(metadata)}",
                 "keep one of them",
                 "properties",
             )
-        brief, version, provided = _brief(fields, deprecations)
+        brief, version, provided = _brief(fields, deprecation)
         csv = next((text for text in objects if _is_csv(text)), b"")
         if not csv and metadata:
             csv = synthetic_csv.csv_text(
@@ -185,34 +179,26 @@ class Builder:
         )
 
 
-def _channel(
-    channel: Mapping[str, Any],
-    numbers: Mapping[str, int],
-    deprecations: Mapping[tuple[str, str], str],
-) -> ChannelRecord:
-    entries = sorted(channel["entries"] or (), key=lambda entry: entry["name"])
-    replaced = {entry["replaces"] for entry in entries}
-    replaced.update(name for entry in entries for name in entry["skips"] or ())
-    name = channel["name"]
+def _channel(channel: Channel, numbers: Mapping[str, int]) -> ChannelRecord:
+    head = graph.head(channel)
     return ChannelRecord(
-        name=name,
-        # A valid channel has exactly one.
-        head=next(entry["name"] for entry in entries if entry["name"] not in replaced),
-        deprecation=deprecations.get((wire.CHANNEL, name)),
+        name=channel.name,
+        head=head.name if head else "",  # a valid channel has one
+        deprecation=channel.deprecation,
         entries=tuple(
             EntryRecord(
-                bundle=numbers[entry["name"]],
-                replaces=entry["replaces"],
-                skips=tuple(entry["skips"] or ()),
-                skip_range=entry["skipRange"],
+                bundle=numbers[name],
+                replaces=entry.replaces,
+                skips=entry.skips,
+                skip_range=entry.skip_range,
             )
-            for entry in entries
+            for name, entry in sorted(channel.entries.items())
         ),
     )
 
 
 def _brief(
-    fields: Mapping[str, Any], deprecations: Mapping[tuple[str, str], str]
+    fields: Mapping[str, Any], deprecation: str | None
 ) -> tuple[bytes, str, tuple[API, ...]]:
     """The small fields of a `Bundle`; its version; what it provides."""
     parts = [string(1, fields["name"]), string(2, fields["package"]), string(6, fields["image"])]
@@ -220,34 +206,33 @@ def _brief(
     version = ""
     for item in fields["properties"] or ():
         kind, value = item["type"], item["value"]
-        if kind in (_OBJECT, _CSV_METADATA):
+        if kind in (properties.OBJECT, properties.CSV_METADATA):
             continue
         text = json_text.compact(value, escape_html=False)
         match kind:
             case "olm.package":
-                version = shapes.read(_NAMED_VERSION, value)["version"]
+                version = _read(kind, value)["version"]
                 parts.append(string(9, version))
             case "olm.package.required":
-                wanted = shapes.read(_NAMED_RANGE, value)
+                wanted = _read(kind, value)
                 dependency = {
                     "packageName": wanted["packageName"],
                     "version": wanted["versionRange"],
                 }
                 written = json_text.compact(dependency, escape_html=False, sort=False)
-                parts.append(_typed(11, _PACKAGE, written))
+                parts.append(_typed(11, properties.PACKAGE, written))
             case "olm.gvk":
-                api = _api(value)
+                api = _api(kind, value)
                 provided.append(api)
                 parts.append(message(7, _api_message(api)))
             case "olm.gvk.required":
-                parts.append(message(8, _api_message(_api(value))))
-                parts.append(_typed(11, _GVK, text))
+                parts.append(message(8, _api_message(_api(kind, value))))
+                parts.append(_typed(11, properties.GVK, text))
             case _:
                 pass
         parts.append(_typed(12, kind, text))
-    words = deprecations.get((wire.BUNDLE, fields["name"]))
-    if words is not None:
-        parts.append(message(15, string(1, words)))
+    if deprecation is not None:
+        parts.append(message(15, string(1, deprecation)))
     return b"".join(parts), version, tuple(provided)
 
 
@@ -255,8 +240,12 @@ def _typed(number: int, kind: str, text: bytes) -> bytes:
     return message(number, string(1, kind) + message(2, text))
 
 
-def _api(value: Any) -> API:
-    read = shapes.read(_API, value)
+def _read(kind: str, value: Any) -> dict[str, Any]:
+    return shapes.read(properties.SHAPES[kind], value)
+
+
+def _api(kind: str, value: Any) -> API:
+    read = _read(kind, value)
     return read["group"], read["version"], read["kind"]
 
 
@@ -270,6 +259,3 @@ def _is_csv(text: bytes) -> bool:
         return False
     found = shapes.read(_KIND, json_reader.read_doubles(text))
     return bool(found["kind"] == "ClusterServiceVersion")
-
-
-_KIND: Final = Object(go="metav1.TypeMeta", fields=(Field("kind", Text()),))

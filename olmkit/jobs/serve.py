@@ -11,19 +11,15 @@ import contextlib
 import gc
 import importlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from olmkit.base.diagnostics import Diagnostic, InputError, RemoteError, has_errors
-from olmkit.base.tree import Tree
-from olmkit.catalog import fbc, wire
-from olmkit.catalog.blobs import Blob
+from olmkit.base.diagnostics import Diagnostic, RemoteError
 from olmkit.catalog.registry_api import Registry
-from olmkit.catalog.registry_build import Builder
 from olmkit.edges import catalog_cache, disk
-from olmkit.edges.catalog_cache import Store, Writer
+from olmkit.edges.catalog_cache import Store
 
 if TYPE_CHECKING:
     from olmkit.edges.catalog_server import CatalogServer
@@ -131,52 +127,12 @@ def prepare(folder: Path, cache_folder: Path | None) -> Prepared:
         store = catalog_cache.open_cached(cache_folder, catalog_cache.key_of_folder(folder))
         if store is not None:
             return Prepared(store=store, cached=True, kept=True)
-    prepared = build(disk.read_tree(folder, file_limit=MAX_CATALOG_FILE), cache_folder)
+    # Imported when needed: with a cache, no reader of YAML is loaded.
+    from olmkit.jobs import serve_build
+
+    made = serve_build.build(disk.read_tree(folder, file_limit=MAX_CATALOG_FILE), cache_folder)
     gc.collect()
-    return prepared
-
-
-def build(tree: Tree, cache_folder: Path | None) -> Prepared:
-    """Check the catalog and write the file that it is answered from."""
-    findings: list[Diagnostic] = []
-    blobs = list(fbc.load(tree, report=findings.append))
-    findings += _check(blobs)
-    _refuse(findings)
-    key = catalog_cache.key_of(tree)
-    with catalog_cache.new_file(cache_folder) as file:
-        writer = Writer(file.stream, key)
-        builder = Builder(writer.append)
-        for package in _by_package(blobs):
-            builder.add_package(package)
-        for blob in blobs:
-            if blob.schema not in wire.SHAPES:
-                builder.add_custom(blob)
-        findings += builder.findings
-        _refuse(findings)
-        writer.finish(builder.finish())
-        store = catalog_cache.open_written(file.stream, key)
-        kept = file.kept
-    return Prepared(store=store, cached=False, kept=kept, findings=tuple(findings))
-
-
-def _check(blobs: list[Blob]) -> Iterable[Diagnostic]:
-    return ()
-
-
-def _refuse(findings: list[Diagnostic]) -> None:
-    if not has_errors(findings):
-        return
-    findings.sort(key=Diagnostic.sort_key)
-    raise InputError("the catalog is not valid, so it is not served", diagnostics=findings)
-
-
-def _by_package(blobs: list[Blob]) -> Iterable[list[Blob]]:
-    groups: dict[str, list[Blob]] = {}
-    for blob in blobs:
-        if blob.schema in wire.SHAPES:
-            name = blob.name if blob.schema == wire.PACKAGE else blob.package
-            groups.setdefault(name, []).append(blob)
-    return groups.values()
+    return Prepared(store=made.store, cached=False, kept=made.kept, findings=made.findings)
 
 
 def _new_server() -> CatalogServer:

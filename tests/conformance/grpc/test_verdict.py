@@ -1,0 +1,45 @@
+"""Which catalogs are served: the verdict of `opm validate`, and what `opm serve` adds to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.tree import Tree
+from olmkit.edges import disk
+from olmkit.jobs import serve_build
+
+# Valid catalogs that `opm serve` refuses.
+ONLY_SERVE_REFUSES = {"blob-custom-odd-schema-name", "blob-schema-space", "metadata-two"}
+# Catalogs on which our verdict is another, with the reason.
+DIFFERENCES: dict[str, str] = {}
+
+
+def test_a_catalog_is_served_when_the_reference_serves_it(cases: Path) -> None:
+    folder = cases / "rules"
+    different = set()
+    # Split as files are, not as texts are: some strings hold U+2028.
+    for line in (folder / "catalogs.jsonl").read_bytes().split(b"\n")[:-1]:
+        row = json.loads(line)
+        case = row["case"]
+        if case.startswith("files-symlink-") and not has_link(folder / "catalogs" / case):
+            continue  # copied without its link
+        refused = row["validate"]["exit"] != 0 or case in ONLY_SERVE_REFUSES
+        if is_refused(folder / "catalogs" / case) != refused:
+            different.add(case)
+    assert different == set(DIFFERENCES)
+
+
+def is_refused(folder: Path) -> bool:
+    try:
+        # Folders that are empty are not kept with the cases.
+        tree = disk.read_tree(folder) if folder.is_dir() else Tree()
+        serve_build.build(tree, None).store.close()
+    except InputError:
+        return True
+    return False
+
+
+def has_link(folder: Path) -> bool:
+    return any(path.is_symlink() for path in folder.rglob("*"))
