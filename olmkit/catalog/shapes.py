@@ -284,6 +284,8 @@ def _empty_fields(shape: Object) -> dict[str, Any]:
 
 def kind(value: Any) -> str:
     """What Go calls the type of a JSON value."""
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, str):

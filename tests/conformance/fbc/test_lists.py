@@ -1,0 +1,82 @@
+"""What `catalog list` and `catalog graph` print, against `opm alpha list` and `render-graph`.
+
+Real catalogs and small vectors, with the recorded text of opm v1.73.0, byte by byte.
+`GRAPHS` says which graphs are drawn otherwise, and why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from olmkit.base.diagnostics import InputError
+from olmkit.catalog import drawing
+from olmkit.cli import catalog_list
+from olmkit.jobs import catalog as job
+
+LISTS = {
+    "packages": catalog_list.packages,
+    "channels": catalog_list.channels,
+    "bundles": catalog_list.bundles,
+}
+GRAPHS: dict[str, str] = {}
+
+
+def _real(cases: Path) -> Iterator[tuple[Path, str]]:
+    for folder in sorted((cases / "catalogs").glob("*/*")):
+        yield folder, f"{folder.parent.name}__{folder.name}"
+
+
+def _vectors(cases: Path, *keys: str) -> Iterator[dict[str, Any]]:
+    lines = (cases / "rules" / "catalogs.jsonl").read_text("utf-8").split("\n")
+    vectors = (json.loads(line) for line in lines if line)
+    return (vector for vector in vectors if any(key in vector for key in keys))
+
+
+def _list(what: str, folder: Path) -> str:
+    result = CliRunner().invoke(LISTS[what], [str(folder)])
+    return str(result.stdout)
+
+
+@pytest.mark.parametrize("what", LISTS)
+def test_lists_of_real_catalogs_are_those_of_the_reference(cases: Path, what: str) -> None:
+    expected = cases / "expected" / "catalogs"
+    for folder, name in _real(cases):
+        assert _list(what, folder) == (expected / f"{name}.list-{what}.txt").read_text("utf-8")
+
+
+def test_graphs_of_real_catalogs_are_those_of_the_reference(cases: Path) -> None:
+    for folder, name in _real(cases):
+        expected = (cases / "expected" / "catalogs" / f"{name}.mermaid").read_text("utf-8")
+        assert drawing.mermaid(job.read(str(folder)).chosen()) == expected
+
+
+def test_lists_of_vectors_are_those_of_the_reference(cases: Path) -> None:
+    differing = {}
+    for vector in _vectors(cases, "list"):
+        folder = cases / "rules" / "catalogs" / vector["case"]
+        for what, answer in vector["list"].items():
+            ours = _list(what, folder)
+            if answer["exit"] == 0 and ours != answer["stdout"]:
+                differing[vector["case"], what] = ours
+
+    assert differing == {}
+
+
+def test_graphs_of_vectors_are_those_of_the_reference(cases: Path) -> None:
+    differing = set()
+    for vector in _vectors(cases, "graph"):
+        folder = cases / "rules" / "catalogs" / vector["case"]
+        try:
+            ours = drawing.mermaid(job.read(str(folder), valid=False).chosen())
+        except InputError:
+            ours = ""
+        if ours != vector["graph"].get("stdout", ""):
+            differing.add(vector["case"])
+
+    assert differing == set(GRAPHS)
