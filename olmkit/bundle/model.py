@@ -239,7 +239,8 @@ class ClusterServiceVersion(Resource):
             yield ApiDescription(
                 name=name,
                 gvk=GVK(
-                    group=name.partition(".")[2],
+                    # Go's readers take a name without a dot for the group.
+                    group=name.partition(".")[2] if "." in name else name,
                     version=text(value.get("version")),
                     kind=text(value.get("kind")),
                 ),
@@ -305,9 +306,11 @@ class CustomResourceDefinition(Resource):
 
     @property
     def gvks(self) -> tuple[GVK, ...]:
+        # A v1beta1 CRD without any version counts as one that has no name.
+        versions = self.versions or (({},) if self.is_beta else ())
         return tuple(
             GVK(group=self.group, version=text(version.get("name")), kind=self.defined_kind)
-            for version in self.versions
+            for version in versions
         )
 
 

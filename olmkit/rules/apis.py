@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Related, Severity
+from olmkit.bundle import model
 from olmkit.bundle.model import GVK, ApiDescription, Bundle, CustomResourceDefinition
+from olmkit.rules import schemas
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 
@@ -63,7 +65,7 @@ def crd_not_owned(bundle: Bundle) -> Iterator[Finding]:
     Fix: describe it at `spec.customresourcedefinitions.owned`, or remove the CRD.
     """
     csv = bundle.csv
-    if csv is None:
+    if csv is None or not csv.spec:
         return
     described = {api.gvk for api in csv.owned_crds}
     defined = {gvk for crd in bundle.crds for gvk in crd.gvks}
@@ -153,6 +155,30 @@ def owned_and_required(bundle: Bundle) -> Iterator[Finding]:
                 hint="remove it from `required`",
                 related=(Related(csv.at(*other.keys), "owned here"),),
             )
+
+
+@rule("CSV082", "descriptor-path", severity=Severity.WARNING, suite=SOUND_SUITE)
+def descriptor_path(bundle: Bundle) -> Iterator[Finding]:
+    """The path of a descriptor leads to no field of the schema.
+
+    Why: the console shows nothing for it.
+
+    Fix: correct the path; it begins below `spec` or `status`, and an element of a
+    list is `[0]`.
+    """
+    csv = bundle.csv
+    if csv is None:
+        return
+    for api in csv.owned_crds:
+        schema = schemas.schema_of(bundle, api.gvk)
+        for section, root in (("specDescriptors", "spec"), ("statusDescriptors", "status")):
+            for index, item in enumerate(model.sequence(api.value.get(section))):
+                path = model.text(model.mapping(item).get("path"))
+                if schema and path and not schemas.leads_somewhere(schema, f".{root}.{path}"):
+                    yield Finding(
+                        f"`{path}` is not in the `{root}` of {api.gvk.kind}'s schema",
+                        at=csv.at(*api.keys, section, index, "path"),
+                    )
 
 
 @rule("CRD001", "crd-repeated")

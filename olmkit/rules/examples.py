@@ -13,8 +13,9 @@ from typing import Any, NoReturn
 
 from olmkit.base.diagnostics import Severity
 from olmkit.bundle import model
-from olmkit.bundle.model import GVK, Bundle, ClusterServiceVersion, CustomResourceDefinition
+from olmkit.bundle.model import GVK, Bundle, ClusterServiceVersion
 from olmkit.kube import field_errors, instances
+from olmkit.rules import schemas
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 ALM_EXAMPLES = "alm-examples"
@@ -196,7 +197,7 @@ def example_schema(bundle: Bundle) -> Iterator[Finding]:
     if examples is None:
         return
     for index, item in enumerate(examples.items):
-        schema = schema_of(bundle, gvk_of(item))
+        schema = schemas.schema_of(bundle, gvk_of(item))
         metadata = model.mapping(item.get("metadata"))
         if schema is None:
             continue
@@ -204,7 +205,9 @@ def example_schema(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(
                 f"the example of {gvk_of(item).kind} has no `metadata.name`", at=_at(examples)
             )
-        for keys, problem in instances.differences(item, schema):
+        # A status is dropped when a user creates the object.
+        written = {key: value for key, value in item.items() if key != "status"}
+        for keys, problem in instances.differences(written, schema):
             field = field_errors.path(keys)
             yield Finding(
                 f"example {index + 1} ({gvk_of(item).kind}) does not fit its schema: "
@@ -233,26 +236,6 @@ def provided_apis(csv: ClusterServiceVersion) -> Iterator[GVK]:
 
 def gvk_of(item: Mapping[str, Any]) -> GVK:
     return GVK.parse(model.text(item.get("apiVersion")), model.text(item.get("kind")))
-
-
-def schema_of(bundle: Bundle, gvk: GVK) -> Mapping[str, Any] | None:
-    """The schema that the bundle's CRDs have for an API."""
-    for crd in bundle.crds:
-        if crd.group == gvk.group and crd.defined_kind == gvk.kind:
-            return _version_schema(crd, gvk.version)
-    return None
-
-
-def _version_schema(crd: CustomResourceDefinition, version: str) -> Mapping[str, Any] | None:
-    for entry in crd.versions:
-        if entry.get("name") == version:
-            holder = entry.get("schema") or (crd.spec.get("validation") if crd.is_beta else None)
-            schema = model.mapping(holder).get("openAPIV3Schema")
-            # A CRD that keeps unknown fields says little about its objects.
-            if crd.spec.get("preserveUnknownFields") or crd.is_beta:
-                return None
-            return schema if isinstance(schema, Mapping) else None
-    return None
 
 
 def _annotation(csv: ClusterServiceVersion) -> str:

@@ -471,6 +471,27 @@ def extra_documents(bundle: Bundle) -> Iterator[Finding]:
             )
 
 
+@rule("SCD001", "scorecard-config-missing", severity=Severity.WARNING, suite=SOUND_SUITE)
+def scorecard_config_missing(bundle: Bundle) -> Iterator[Finding]:
+    """The annotations name a scorecard configuration that is not there.
+
+    Why: pipelines that run the scorecard fail, or run no test.
+
+    Fix: add `config.yaml` to that folder, or remove the annotation.
+    """
+    value = bundle.annotations.get(model.TEST_CONFIG)
+    if value is None:
+        return
+    folder = layout.directory(value)
+    path = f"{folder}/config.yaml" if folder else "config.yaml"
+    if folder is None or path not in bundle.tree:
+        yield Finding(
+            f"there is no scorecard configuration at `{path}`",
+            at=_at(bundle, model.TEST_CONFIG),
+            hint="add it, or remove the annotation",
+        )
+
+
 def _annotations(bundle: Bundle) -> Any:
     return layout.annotations_value(bundle.annotations_document)
 

@@ -13,7 +13,7 @@ from typing import Any
 from olmkit.base.diagnostics import Severity
 from olmkit.base.documents import Key
 from olmkit.bundle import model
-from olmkit.bundle.model import Bundle, CustomResourceDefinition
+from olmkit.bundle.model import GVK, Bundle, CustomResourceDefinition
 from olmkit.kube import field_errors, structural
 from olmkit.kube.structural import Fault, Problem
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
@@ -129,9 +129,9 @@ def column_path_unknown(bundle: Bundle) -> Iterator[Finding]:
     Fix: correct the path, or add the field to the schema.
     """
     for crd, keys, path, schema in _column_paths(bundle):
-        if schema is None or not _SIMPLE_PATH.fullmatch(path) or path.startswith(".metadata"):
+        if schema is None or path.startswith(".metadata"):
             continue
-        if not _leads_somewhere(schema, path):
+        if not leads_somewhere(schema, path):
             yield Finding(f"`{path}` is not in the schema", at=crd.at(*keys))
 
 
@@ -150,6 +150,26 @@ def schemas(
             schema = model.mapping(holder).get("openAPIV3Schema")
             if schema is not None:
                 yield crd, (*keys, "openAPIV3Schema"), schema
+
+
+def schema_of(bundle: Bundle, gvk: GVK) -> Mapping[str, Any] | None:
+    """The schema that the bundle's CRDs have for an API."""
+    for crd in bundle.crds:
+        if crd.group == gvk.group and crd.defined_kind == gvk.kind:
+            return _version_schema(crd, gvk.version)
+    return None
+
+
+def _version_schema(crd: CustomResourceDefinition, version: str) -> Mapping[str, Any] | None:
+    for entry in crd.versions:
+        if entry.get("name") == version:
+            holder = entry.get("schema") or (crd.spec.get("validation") if crd.is_beta else None)
+            schema = model.mapping(holder).get("openAPIV3Schema")
+            # A CRD that keeps unknown fields says little about its objects.
+            if crd.spec.get("preserveUnknownFields") or crd.is_beta:
+                return None
+            return schema if isinstance(schema, Mapping) else None
+    return None
 
 
 def _problems(bundle: Bundle, fault: Fault) -> Iterator[Finding]:
@@ -214,22 +234,27 @@ def _is_balanced(path: str) -> bool:
     return depth == 0
 
 
-def _leads_somewhere(schema: Mapping[str, Any], path: str) -> bool:
-    """Whether a path may have a value, given a schema."""
+def leads_somewhere(schema: Mapping[str, Any], path: str) -> bool:
+    """Whether a path of fields and indexes may have a value, given a schema."""
+    if not _SIMPLE_PATH.fullmatch(path):
+        return True
     node: Any = schema
     for part in re.findall(r"\.([^.\[]+)|(\[)", path):
         node = model.mapping(node)
         if node.get("x-kubernetes-preserve-unknown-fields") or not node.get("type"):
             return True
-        values = node.get("additionalProperties")
         if part[1]:
             node = node.get("items")
-        elif part[0] in model.mapping(node.get("properties")):
+            continue
+        if node.get("type") == "array":  # paths of the console leave the index out
+            node = model.mapping(node.get("items"))
+        values = node.get("additionalProperties")
+        if node.get("x-kubernetes-preserve-unknown-fields") or not node.get("type"):
+            return True
+        if part[0] in model.mapping(node.get("properties")):
             node = node["properties"][part[0]]
         elif values:
             node = values if isinstance(values, Mapping) else {}
         else:
             return node is schema and part[0] in _OBJECT_FIELDS
-        if node is None:
-            return False
-    return True
+    return node is not None
