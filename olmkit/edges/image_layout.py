@@ -12,6 +12,7 @@ import fcntl
 import os
 import tarfile
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,9 @@ _MARKER = "oci-layout"
 _INDEX = "index.json"
 _VERSION = b'{"imageLayoutVersion":"1.0.0"}'
 _CHUNK = 1024 * 1024
+# Names of files that are not complete yet.
+_LEFTOVERS = (".part-", f".{_MARKER}.", f".{_INDEX}.")
+_OLD = 3600.0  # seconds; no single blob takes an hour to write
 _MAX_MEMBERS = 200_000
 _MAX_HEADER = 1024 * 1024
 
@@ -162,6 +166,7 @@ class Layout(LayoutReader):
         try:
             self._prepare()
             with _locked(self.folder):
+                _sweep(self.folder)
                 entries = list(self.entries()) if path.exists() else []
                 kept = [
                     entry
@@ -173,7 +178,9 @@ class Layout(LayoutReader):
                     media_type=MediaType.OCI_INDEX,
                     manifests=tuple(sorted([*kept, named], key=_index_order)),
                 )
-                write_atomically(path, index.format())
+                data = index.format()
+                if not path.exists() or path.read_bytes() != data:
+                    write_atomically(path, data)
         except OSError as error:
             raise disk_error(path, error) from error
 
@@ -320,7 +327,20 @@ def _index_order(entry: Descriptor) -> tuple[str, str]:
 
 
 def _is_foreign(folder: Path) -> bool:
-    return folder.is_dir() and any(path.name != "blobs" for path in folder.iterdir())
+    return folder.is_dir() and any(
+        path.name != "blobs" and not path.name.startswith(_LEFTOVERS) for path in folder.iterdir()
+    )
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed commands have left, when it is so old that nobody writes it any more."""
+    now = time.time()
+    for place in (folder, folder / "blobs" / "sha256"):
+        for path in place.iterdir():
+            if path.name.startswith(_LEFTOVERS):
+                with contextlib.suppress(OSError):
+                    if now - path.stat().st_mtime > _OLD:
+                        path.unlink()
 
 
 def _chunks(stream: BinaryIO, offset: int) -> Iterator[bytes]:

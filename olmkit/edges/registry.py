@@ -168,7 +168,21 @@ class Registry:
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
         self._endpoint.pushing = True
+        if await self._is_tagged(descriptor, tag):
+            return
         await self._put_manifest(descriptor, await read(self, descriptor), tag)
+
+    async def _is_tagged(self, descriptor: Descriptor, tag: str) -> bool:
+        """Whether the registry says that the tag stands for this already."""
+
+        async def ask() -> bool:
+            url = await self._endpoint.url(f"manifests/{tag}")
+            request = Request(method="HEAD", url=url, headers={"Accept": descriptor.media_type})
+            async with self._endpoint.send(request) as reply:
+                found = reply.headers.get("Docker-Content-Digest", "")
+                return reply.status == 200 and found == str(descriptor.digest)
+
+        return await self._web.retry(ask)
 
     async def tags(self) -> tuple[str, ...]:
         found: list[str] = []

@@ -17,7 +17,14 @@ import msgspec
 from olmkit.base.diagnostics import RemoteError
 from olmkit.edges.credentials import Credentials
 from olmkit.edges.registry_auth import Authenticator
-from olmkit.edges.web import TEMPORARY_STATUS, Reply, UnreachableError, Web, same_origin
+from olmkit.edges.web import (
+    TEMPORARY_STATUS,
+    NotEncryptedError,
+    Reply,
+    UnreachableError,
+    Web,
+    same_origin,
+)
 from olmkit.oci.content import Descriptor
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import Opener, RegistryError, checked
@@ -72,24 +79,18 @@ class Endpoint:
         if not self.reference.is_loopback:
             return await self._ping(secure)
         # Only on this machine: nobody else hears this question, and it carries no secrets.
-        if await self._speaks_plain(plain):
-            return await self._ping(plain)
-        return await self._ping(secure)
-
-    async def _speaks_plain(self, base: str) -> bool:
         try:
-            async with self.web.send("GET", f"{base}/v2/", follow=False) as reply:
-                if reply.status in TEMPORARY_STATUS:
-                    raise await self.refusal(reply, "reach")
-                return reply.status in (200, 401) or "Docker-Distribution-Api-Version" in (
-                    reply.headers
-                )
-        except RegistryError:
+            return await self._ping(plain)
+        except UnreachableError:
             raise
         except RemoteError as error:
-            if isinstance(error, UnreachableError):
+            if getattr(error, "status", 400) != 400:
                 raise
-            return False
+            # A registry that speaks TLS says 400 to this, or nothing at all.
+            try:
+                return await self._ping(secure)
+            except NotEncryptedError:
+                raise error from None
 
     async def _ping(self, base: str) -> str:
         async with self.web.send("GET", f"{base}/v2/") as reply:

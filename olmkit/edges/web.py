@@ -60,6 +60,11 @@ class UnreachableError(RemoteError):
     """Nobody answers at this address."""
 
 
+@dataclass(eq=False)
+class NotEncryptedError(RemoteError):
+    """Who answers does not speak TLS."""
+
+
 class Reply:
     """An answer whose body is still to be read."""
 
@@ -343,7 +348,7 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
                 temporary=False,
             )
         case aiohttp.ClientSSLError() | ssl.SSLError():
-            return RemoteError(
+            return NotEncryptedError(
                 f"cannot reach `{host}`: it does not speak TLS as it should",
                 hint="if it speaks plain HTTP, say `--plain-http`",
                 temporary=False,

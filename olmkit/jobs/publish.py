@@ -15,7 +15,6 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
 from olmkit.bundle import image as bundle_image
 from olmkit.bundle import layout as bundle_layout
-from olmkit.catalog import fbc
 from olmkit.catalog import image as catalog_image
 from olmkit.edges import disk, sources, transfer
 from olmkit.edges.sources import Access
@@ -218,6 +217,8 @@ def _catalog_image(path: Path, options: BuildOptions) -> tuple[Image | Index, st
 
 
 def _packages(tree: Tree, shown: str) -> list[str]:
+    from olmkit.catalog import fbc  # a bundle's build does without
+
     packages = [blob.name for blob in fbc.load(tree) if blob.schema == "olm.package"]
     if not packages:
         raise InputError(

@@ -137,6 +137,23 @@ def test_index_cannot_name_files_outside(tmp_path: Path) -> None:
         run(layout.resolve("v1"))
 
 
+def test_leftovers_of_killed_commands_go_when_they_are_old(tmp_path: Path) -> None:
+    keep(tmp_path)
+    for name in (".part-old", ".part-new"):
+        (tmp_path / "blobs" / "sha256" / name).write_bytes(b"x")
+    (tmp_path / ".index.json.old").write_bytes(b"x")
+    for name in ("blobs/sha256/.part-old", ".index.json.old"):
+        os.utime(tmp_path / name, (1, 1))
+    keep(tmp_path, OTHER)
+    assert not list(tmp_path.rglob("*old"))
+    assert list(tmp_path.rglob(".part-new"))
+
+
+def test_folder_where_only_leftovers_lie_is_taken(tmp_path: Path) -> None:
+    (tmp_path / ".oci-layout.x7").write_bytes(b"")
+    keep(tmp_path)
+
+
 def test_wrong_content_is_not_kept(tmp_path: Path) -> None:
     layout = Layout(tmp_path)
     wrong = Descriptor(media_type="a/b", digest=Digest.of(b"right"), size=5)
