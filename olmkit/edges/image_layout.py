@@ -16,7 +16,7 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, cast
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.edges.disk import disk_error, write_atomically
@@ -211,7 +211,7 @@ class Archive:
 
     def open(self, name: str) -> BinaryIO | None:
         place = self._members.get(name)
-        return None if place is None else _Window(self._path, *place)
+        return None if place is None else cast("BinaryIO", _Window(self._path, *place))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ class _Folder:
             raise disk_error(path, error) from error
 
 
-class _Window(BinaryIO):
+class _Window:
     """A part of a file as if it were a whole one; only what readers of layouts need."""
 
     def __init__(self, path: Path, start: int, size: int) -> None:
