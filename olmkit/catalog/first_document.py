@@ -16,6 +16,7 @@ from olmkit.base.json_reader import JsonError
 
 # How many bytes are looked at to tell JSON from YAML.
 _PEEK: Final = 30
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def read(data: bytes, path: str) -> Document:
@@ -25,7 +26,10 @@ def read(data: bytes, path: str) -> Document:
         return Document(json_reader.read(text), path=path, data=data)
     if not data:
         raise InputError("the file is empty")
-    return documents.load(data, path, end=_first_part(data, path))
+    if data.startswith(_UTF_16) and (len(data) + (not data.endswith(b"\n"))) % 2:
+        # The reader ends the last line with a byte, which is half a character here.
+        raise InputError("incomplete UTF-16 character", hint="save the file as UTF-8")
+    return documents.load_yaml(data, path, end=_first_part(data, path))
 
 
 def json_text_of(data: bytes) -> bytes:

@@ -116,7 +116,7 @@ def _csv(bundle: RenderedBundle, root: str) -> Document | None:
         if item.type != BUNDLE_OBJECT:
             continue
         try:
-            data = base64.b64decode(text_of(fields(item.value).get("data", b"null")))
+            data = base64.b64decode(text_of(fields(item.value).get("data", ())))
             if model.CSV_KIND.encode() not in data:
                 continue
             document = documents.load(data, f"{root}:{bundle.name}:properties[{index}]")

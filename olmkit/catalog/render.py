@@ -219,7 +219,7 @@ def _texts(bundle: SourceBundle, item: Entry, names: tuple[str, ...]) -> list[st
     try:
         if not item.value:
             raise MisfitError("unexpected end of JSON input")
-        return list(typed_json.texts(item.value, names).values())
+        return list(typed_json.texts((item.value,), names).values())
     except MisfitError as error:
         shown = item.value[:200].decode("utf-8", "replace")
         fault = findings.found(
@@ -278,7 +278,11 @@ def _operator_images(bundle: SourceBundle) -> Iterable[str]:
         keys: tuple[Key, ...] = ("spec", "install", "spec", "deployments", index, "spec")
         spec = None if item["spec"] is shapes.ABSENT else item["spec"]
         deployment = source_bundle.conforming(bundle.csv, "DeploymentSpec", spec, *keys)
-        pod = (deployment.get("template") or {}).get("spec") or {}
+        template = deployment.get("template") or {}
+        source_bundle.check_times(
+            bundle.csv, template.get("metadata"), *keys, "template", "metadata"
+        )
+        pod = template.get("spec") or {}
         for group in ("containers", "initContainers"):
             for container in pod.get(group) or ():
                 images[(container or {}).get("image") or ""] = None

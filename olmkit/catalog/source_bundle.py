@@ -203,7 +203,7 @@ class _Reader:
 
     def _package(self) -> str:
         def names(text: bytes, *, lenient: bool) -> tuple[str, ...]:
-            annotations = typed_json.fields(text).get("annotations", b"null")
+            annotations = typed_json.fields(text).get("annotations", ())
             keys = (model.PACKAGE, model.CHANNELS, model.DEFAULT_CHANNEL)
             texts = tuple(typed_json.texts(annotations, keys, lenient=lenient).values())
             return texts if any(texts) else ()
@@ -225,8 +225,7 @@ class _Reader:
 
     def _entries(self, section: str) -> tuple[Entry, ...]:
         def entries(text: bytes, *, lenient: bool) -> tuple[Entry, ...]:
-            listed = typed_json.fields(text).get(section, b"null")
-            return typed_json.entries(listed, lenient=lenient)
+            return typed_json.entries(typed_json.fields(text).get(section, ()), lenient=lenient)
 
         return self._first(section, entries)
 
@@ -340,18 +339,29 @@ def _misfit(document: Document, keys: Keys, message: str, *, hint: str = "") -> 
 
 def _csv_metadata(csv: Document) -> Mapping[str, Any]:
     shaped(csv, _TYPE_META, csv.value)
-    key, value = _field(csv.value, "metadata")
-    meta = conforming(csv, "ObjectMeta", value, key)
+    meta: Mapping[str, Any] = {}
+    for key in _spellings(csv.value, "metadata"):
+        meta = _object_metadata(csv, csv.value[key], key)
+    return meta
+
+
+def _object_metadata(document: Document, value: Any, *keys: Key) -> Mapping[str, Any]:
+    meta = conforming(document, "ObjectMeta", value, *keys)
+    check_times(document, meta, *keys)
+    return meta
+
+
+def check_times(document: Document, metadata: Any, *keys: Key) -> None:
+    """Raise `InputError` for a time in the metadata of an object that is none."""
     for name in ("creationTimestamp", "deletionTimestamp"):
-        time = meta.get(name)
+        time = metadata.get(name) if isinstance(metadata, Mapping) else None
         if time is not None and not (isinstance(time, str) and _TIME.fullmatch(time)):
             raise _misfit(
-                csv,
-                (key, name),
+                document,
+                (*keys, name),
                 f"`{name}` must be a time such as `2026-01-31T12:00:00Z`",
                 hint="remove it: the cluster sets it",
             )
-    return meta
 
 
 def _csv_spec(csv: Document) -> Mapping[str, Any]:
@@ -393,7 +403,7 @@ def _apis(csv: Document, spec: Mapping[str, Any], section: str) -> dict[str, Des
         which: [
             (_api(csv, item, section, keys), keys)
             for index, item in enumerate(read[which] or ())
-            for keys in [("spec", section, _field(value, which)[0], index)]
+            for keys in [("spec", section, (_spellings(value, which) or [which])[-1], index)]
         ]
         for which in ("owned", "required")
     }
@@ -459,6 +469,9 @@ def _crd_apis(crd: Document) -> Iterator[Api]:
         )
     # Unlike all other typed values, a CRD is read with regard to case.
     conforming(crd, _CRD_TYPES[version], crd.value, any_case=False)
+    check_times(crd, crd.value.get("metadata"), "metadata")
+    status = crd.value.get("status")
+    conforming(crd, "CustomResourceDefinitionStatus", status, "status", any_case=False)
     spec = crd.value.get("spec") or {}
     names = spec.get("names") or {}
     versions = [(item or {}).get("name") or "" for item in spec.get("versions") or ()]
@@ -503,10 +516,9 @@ def _files_in(tree: Tree, folder: str, *, hidden: bool) -> Iterator[str]:
             yield path
 
 
-def _field(value: Mapping[str, Any], name: str) -> tuple[str, Any]:
-    """The key that stands for the field `name`, and its value; the last by code point counts."""
-    keys = sorted(key for key in value if shapes.fold(key) == shapes.fold(name))
-    return (keys[-1], value[keys[-1]]) if keys else (name, None)
+def _spellings(value: Mapping[str, Any], name: str) -> list[str]:
+    """The keys that stand for the field `name`, in the order in which they are read."""
+    return sorted(key for key in value if shapes.fold(key) == shapes.fold(name))
 
 
 def _mapping(document: Document, value: Any, *keys: Key) -> Mapping[str, Any]:

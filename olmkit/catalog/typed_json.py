@@ -2,8 +2,9 @@
 
 A property's value travels through catalogs as the text it had in its file: the
 order of its keys, its spelling of numbers and its escapes. So the readers here
-go from text to text. Keys match without regard to case; `lenient` is how YAML
-is read, where numbers and truth values pass for text.
+go from text to text. Keys match without regard to case, and of one field that
+is spelled in several ways every value must fit, while the last counts.
+`lenient` is how YAML is read, where numbers and truth values pass for text.
 """
 
 from __future__ import annotations
@@ -30,40 +31,46 @@ class Entry:
     value: bytes
 
 
-def fields(text: bytes) -> Mapping[str, bytes]:
-    """The parts of an object by folded name; of several the last counts. Null is an empty one."""
-    return {fold(key): value for key, value in _object(text).items()}
+Parts = Sequence[bytes]
+"""The texts of all values that one field has, in their order."""
 
 
-def members(text: bytes) -> Sequence[bytes]:
-    """The parts of a list; null is an empty one."""
-    found: list[msgspec.Raw] | None = _decode(text, list[msgspec.Raw] | None)
-    return [bytes(item) for item in found or ()]
+def fields(text: bytes) -> Mapping[str, Parts]:
+    """The parts of an object by folded name. Null is an empty one."""
+    found: dict[str, msgspec.Raw] | None = _decode(text, dict[str, msgspec.Raw] | None)
+    parts: dict[str, list[bytes]] = {}
+    for key, value in (found or {}).items():
+        parts.setdefault(fold(key), []).append(bytes(value))
+    return parts
 
 
-def text_of(value: bytes, *, lenient: bool = False) -> str:
-    """A text; null is an empty one."""
-    if lenient and value[:1] not in (b'"', b"{", b"[", b"n"):
-        number: Any = json_reader.read(value)
-        if isinstance(number, bool):
-            return "true" if number else "false"
-        return floats.key_text(number) if isinstance(number, float) else str(number)
-    found: str | None = _decode(value, str | None)
-    return found or ""
-
-
-def texts(text: bytes, names: Sequence[str], *, lenient: bool = False) -> dict[str, str]:
+def texts(parts: Parts, names: Sequence[str], *, lenient: bool = False) -> dict[str, str]:
     """The fields `names` of an object of texts, each empty when it is not there."""
-    found = fields(text)
-    return {
-        name: text_of(found[fold(name)], lenient=lenient) if fold(name) in found else ""
-        for name in names
-    }
+    found = dict.fromkeys(names, "")
+    for part in parts:
+        given = fields(part)
+        for name in names:
+            found[name] = text_of(given.get(fold(name), ()), found[name], lenient=lenient)
+    return found
 
 
-def entries(text: bytes, *, lenient: bool = False) -> tuple[Entry, ...]:
-    """A list of `{type, value}`."""
-    return tuple(_entry(item, lenient=lenient) for item in members(text))
+def text_of(parts: Parts, old: str = "", *, lenient: bool = False) -> str:
+    """A text; null leaves the old one."""
+    for part in parts:
+        if lenient and part[:1] not in (b'"', b"{", b"[", b"n"):
+            old = _scalar_text(json_reader.read(part))
+        else:
+            found: str | None = _decode(part, str | None)
+            old = old if found is None else found
+    return old
+
+
+def entries(parts: Parts, *, lenient: bool = False) -> tuple[Entry, ...]:
+    """A list of `{type, value}`; null is an empty one."""
+    found: tuple[Entry, ...] = ()
+    for part in parts:
+        found = tuple(_entry(item, lenient=lenient) for item in _members(part))
+    return found
 
 
 def entries_that_fit(text: bytes) -> tuple[tuple[Entry, ...], str]:
@@ -72,9 +79,8 @@ def entries_that_fit(text: bytes) -> tuple[tuple[Entry, ...], str]:
     A misfit leaves its field, or its entry, empty; a text that is no JSON gives nothing.
     """
     try:
-        msgspec.json.decode(text, type=msgspec.Raw)
-        items = members(text)
-    except (MisfitError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        items = _members(text)
+    except MisfitError as error:
         return (), str(error)
     found: list[Entry] = []
     wrong = ""
@@ -89,20 +95,31 @@ def entries_that_fit(text: bytes) -> tuple[tuple[Entry, ...], str]:
 
 def _entry(text: bytes, *, lenient: bool = False) -> Entry:
     parts = fields(text)
-    kind = parts.get("type")
-    return Entry("" if kind is None else text_of(kind, lenient=lenient), parts.get("value", b""))
+    return Entry(text_of(parts.get("type", ()), lenient=lenient), _last(parts.get("value", ())))
 
 
 def _remains(text: bytes) -> Entry:
     try:
-        return Entry("", fields(text).get("value", b""))
+        return Entry("", _last(fields(text).get("value", ())))
     except MisfitError:
         return Entry("", b"")
 
 
-def _object(text: bytes) -> Mapping[str, bytes]:
-    found: dict[str, msgspec.Raw] | None = _decode(text, dict[str, msgspec.Raw] | None)
-    return {key: bytes(value) for key, value in (found or {}).items()}
+def _last(parts: Parts) -> bytes:
+    return parts[-1] if parts else b""
+
+
+def _members(text: bytes) -> list[bytes]:
+    found: list[msgspec.Raw] | None = _decode(text, list[msgspec.Raw] | None)
+    return [bytes(item) for item in found or ()]
+
+
+def _scalar_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) or not -(2**63) <= value < 2**64:
+        return floats.key_text(float(value))
+    return str(value)
 
 
 def _decode(text: bytes, kind: Any) -> Any:

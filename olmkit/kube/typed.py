@@ -110,6 +110,7 @@ class _Reader:
     def _struct(self, value: Mapping[str, Any], kind: str, keys: tuple[Key, ...]) -> Any:
         fields = _table()[kind]
         result: dict[str, Any] = {}
+        spelled: dict[str, str] = {}
         for key, item in value.items():
             field = fields.get(key)
             name = key
@@ -123,7 +124,11 @@ class _Reader:
                     continue
                 self._add(Misfit.CASE, (*keys, key), kind, name)
                 field = fields[name]
-            result[name] = self.read(item, field.type, kind, (*keys, key))
+            read = self.read(item, field.type, kind, (*keys, key))
+            # Of two spellings of one field, readers keep the one that sorts last.
+            if key >= spelled.get(name, ""):
+                spelled[name] = key
+                result[name] = read
         for name in _required(kind):
             if result.get(name) is None:
                 self._add(Misfit.MISSING, keys, kind, name)
@@ -189,11 +194,13 @@ def _fits(value: Any, kind: str) -> bool:
         return False
     match kind:
         case "i":
-            return isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+            # What a double lost its point in is a whole number too.
+            whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+            return whole and -(2**63) <= value < 2**63
         case "f":
             return isinstance(value, int | float)
         case "port":
-            return isinstance(value, int | str)
+            return isinstance(value, str) or (isinstance(value, int) and -(2**31) <= value < 2**31)
         case _:
             return _is_quantity(value)
 
