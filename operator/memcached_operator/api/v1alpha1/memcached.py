@@ -1,13 +1,15 @@
 """The kind `Memcached`.
 
 `olmkit generate` reads this file as text: the CRD, the descriptors in the CSV and
-their texts come from the classes, their docstrings and the marker comments.
+their words come from the classes, their docstrings and the marker comments.
 """
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
+from pydantic import Field
 
+from olmkit.kube.objects import GVK
 from olmkit.runtime.kinds import Condition, CustomResource, Int32, Model
 
 
@@ -29,11 +31,11 @@ class MemcachedStatus(Model):
     # +listType=map
     # +listMapKey=type
     # +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
-    conditions: list[Condition] = []
+    conditions: list[Condition] = Field(default_factory=list)
     """What is known about this Memcached: Available, Progressing and Degraded."""
 
     # +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
-    nodes: list[str] = []
+    nodes: list[str] = Field(default_factory=list)
     """Names of the pods that run Memcached, sorted."""
 
 
@@ -44,6 +46,8 @@ class MemcachedStatus(Model):
 # +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,v1,""},{Pod,v1,""}}
 class Memcached(CustomResource):
     """Memcached is a cache that runs as a Deployment."""
+
+    gvk: ClassVar[GVK] = GVK(group="cache.example.com", version="v1alpha1", kind="Memcached")
 
     spec: MemcachedSpec
     """What is wanted."""

@@ -1,0 +1,111 @@
+"""Typed kinds for operators: what `olmkit generate` reads as text is this at run time.
+
+Models keep fields that they do not know, so that an operator of today does not
+drop what a CRD of tomorrow adds. What is read from the server is taken as it is:
+an object from before a rule existed is an object all the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from olmkit.base import names
+from olmkit.kube.objects import GVK, Manifest
+
+Int32 = int
+"""An integer of 32 bits in the API."""
+
+Int64 = int
+"""An integer of 64 bits in the API."""
+
+Quantity = str
+"""An amount such as `100Mi` or `0.5`."""
+
+Duration = str
+"""A time span as Go writes it, such as `1m30s`."""
+
+Time = str
+"""A moment in RFC 3339."""
+
+MicroTime = str
+"""A moment in RFC 3339 with microseconds."""
+
+IntOrString = int | str
+"""A number or a text, such as a port or its name."""
+
+JSON = Any
+"""Any value that JSON can hold."""
+
+RawExtension = dict[str, Any]
+"""An object of any kind."""
+
+
+class Model(BaseModel):
+    """A part of an API: attributes in snake case, JSON names in camel case."""
+
+    model_config = ConfigDict(
+        alias_generator=names.lower_camel, populate_by_name=True, extra="allow"
+    )
+
+
+class Condition(Model):
+    """One aspect of the state of an object."""
+
+    type: str
+    status: str
+    reason: str = ""
+    message: str = ""
+    last_transition_time: Time = ""
+    observed_generation: Int64 = 0
+
+
+class OwnerReference(Model):
+    """Who an object belongs to."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+
+class ObjectMeta(Model):
+    """What every object says about itself."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    generation: Int64 = 0
+    resource_version: str = ""
+    creation_timestamp: Time | None = None
+    deletion_timestamp: Time | None = None
+    labels: dict[str, str] = Field(default_factory=dict)
+    annotations: dict[str, str] = Field(default_factory=dict)
+    finalizers: list[str] = Field(default_factory=list)
+    owner_references: list[OwnerReference] = Field(default_factory=list)
+
+
+class CustomResource(Model):
+    """A kind. `gvk` says where the API server keeps it; a subclass sets it."""
+
+    gvk: ClassVar[GVK]
+
+    api_version: str = ""
+    kind: str = ""
+    metadata: ObjectMeta = Field(default_factory=ObjectMeta)
+
+    @classmethod
+    def from_manifest(cls, manifest: Manifest) -> Self:
+        """The typed object; `pydantic.ValidationError` when the data have another shape."""
+        return cls.model_validate(manifest)
+
+    def to_manifest(self) -> Manifest:
+        """Plain data of what was set; what only has a default is left out."""
+        dumped: Manifest = self.model_dump(by_alias=True, exclude_unset=True, mode="json")
+        group, version = self.gvk.group, self.gvk.version
+        dumped["apiVersion"] = f"{group}/{version}" if group else version
+        dumped["kind"] = self.gvk.kind
+        return dumped

@@ -1,0 +1,212 @@
+"""The shipped operator against a small API server on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from memcached_operator import wiring
+from memcached_operator.api.v1alpha1.memcached import Memcached
+from memcached_operator.decisions import DEPLOYMENT, POD
+
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.kube import conditions
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import Manifest
+from olmkit.runtime.manager import Manager
+from olmkit.testing.apiserver import ApiServer
+
+STATUS = frozenset({"status"})
+RESOURCES = [
+    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=STATUS),
+    Resource(gvk=DEPLOYMENT, plural="deployments", subresources=STATUS),
+    Resource(gvk=POD, plural="pods", subresources=STATUS),
+]
+IMAGE = "memcached:1.6"
+
+
+@asynccontextmanager
+async def operator(*, image: str = IMAGE) -> AsyncIterator[ApiServer]:
+    """A server, and the operator running against it."""
+    async with ApiServer.of(RESOURCES).serving() as server:
+        config = ClusterConfig(server=server.url)
+        async with HttpCluster(config) as cluster:
+            manager = Manager(cluster, name="memcached-operator", cache_settings=wiring.CACHE)
+            wiring.add_controller(manager, image=image, now=lambda: "2024-05-01T00:00:00Z")
+            running = asyncio.create_task(manager.run())
+            try:
+                yield server
+            finally:
+                manager.stop()
+                await running
+
+
+def run(work: Callable[[], Awaitable[None]]) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(30):
+            await work()
+
+    asyncio.run(bounded())
+
+
+async def until(holds: Callable[[], Any]) -> Any:
+    """Wait until something is so, and return it."""
+    while not (found := holds()):  # noqa: ASYNC110 - the world changes, nobody tells
+        await asyncio.sleep(0.01)
+    return found
+
+
+def memcached(size: int = 2) -> Manifest:
+    return {"metadata": {"name": "sample"}, "spec": {"size": size, "containerPort": 11211}}
+
+
+def condition(server: ApiServer, kind: str) -> str:
+    found = server.get("memcacheds", "sample") or {}
+    listed = (found.get("status") or {}).get("conditions") or []
+    return str((conditions.find(listed, kind) or {}).get("status"))
+
+
+def report(server: ApiServer, available: int) -> None:
+    """What the cluster's own controllers would write about the Deployment and its pods."""
+    deployment = server.get("deployments", "sample")
+    assert deployment is not None
+    deployment["status"] = {
+        "observedGeneration": deployment["metadata"]["generation"],
+        "availableReplicas": available,
+    }
+    server.put("deployments", deployment)
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    for index in range(available):
+        server.put("pods", {"metadata": {"name": f"sample-{index}", "labels": dict(labels)}})
+
+
+def test_deployment_appears_and_the_status_follows_the_pods() -> None:
+    async def work() -> None:
+        async with operator() as server:
+            server.put("memcacheds", memcached())
+            deployment = await until(lambda: server.get("deployments", "sample"))
+            assert deployment["spec"]["replicas"] == 2
+            assert deployment["metadata"]["ownerReferences"][0]["kind"] == "Memcached"
+            await until(lambda: condition(server, "Available") == "False")
+            report(server, 2)
+            await until(lambda: condition(server, "Available") == "True")
+            found = await until(
+                lambda: (
+                    (status := (server.get("memcacheds", "sample") or {})["status"])["nodes"]
+                    == ["sample-0", "sample-1"]
+                    and status
+                )
+            )
+            assert [one["type"] for one in found["conditions"]] == [
+                "Available",
+                "Progressing",
+                "Degraded",
+            ]
+
+    run(work)
+
+
+def test_change_of_size_and_drift_are_put_right() -> None:
+    async def work() -> None:
+        async with operator() as server:
+            server.put("memcacheds", memcached(1))
+            await until(lambda: server.get("deployments", "sample"))
+            wish = server.get("memcacheds", "sample")
+            assert wish is not None
+            wish["spec"]["size"] = 4
+            server.put("memcacheds", wish)
+            await until(lambda: server.get("deployments", "sample")["spec"]["replicas"] == 4)  # type: ignore[index]
+            drifted = server.get("deployments", "sample")
+            assert drifted is not None
+            drifted["spec"]["replicas"] = 1
+            drifted["metadata"]["annotations"] = {"restarted": "now"}
+            server.put("deployments", drifted)
+            await until(lambda: server.get("deployments", "sample")["spec"]["replicas"] == 4)  # type: ignore[index]
+            again = server.get("deployments", "sample")
+            assert again is not None
+            assert again["metadata"]["annotations"] == {"restarted": "now"}
+
+    run(work)
+
+
+def test_deployment_that_was_deleted_comes_back() -> None:
+    async def work() -> None:
+        async with operator() as server:
+            server.put("memcacheds", memcached())
+            await until(lambda: server.get("deployments", "sample"))
+            await until(lambda: condition(server, "Available") == "False")
+            server.remove("deployments", "sample")
+            await until(lambda: server.get("deployments", "sample"))
+
+    run(work)
+
+
+def test_nothing_is_written_when_nothing_changed() -> None:
+    async def work() -> None:
+        async with operator() as server:
+            server.put("memcacheds", memcached())
+            await until(lambda: server.get("deployments", "sample"))
+            report(server, 2)
+            await until(lambda: condition(server, "Available") == "True")
+            await until(lambda: len(server.get("memcacheds", "sample")["status"]["nodes"]) == 2)  # type: ignore[index]
+            await asyncio.sleep(0.2)
+            before = server.writes()
+            touched = server.get("deployments", "sample")
+            assert touched is not None
+            touched["metadata"]["annotations"] = {"a": "b"}
+            server.put("deployments", touched)
+            await asyncio.sleep(0.3)
+            assert server.writes() == before
+
+    run(work)
+
+
+def test_deployment_of_somebody_else_is_left_alone() -> None:
+    async def work() -> None:
+        async with operator() as server:
+            theirs = {"metadata": {"name": "sample"}, "spec": {"replicas": 9}}
+            server.put("deployments", theirs)
+            server.put("memcacheds", memcached())
+            await until(lambda: condition(server, "Degraded") == "True")
+            found = server.get("deployments", "sample")
+            assert found is not None
+            assert found["spec"] == {"replicas": 9}
+
+    run(work)
+
+
+def test_missing_image_is_said_and_no_deployment_is_made() -> None:
+    async def work() -> None:
+        async with operator(image="") as server:
+            server.put("memcacheds", memcached())
+            await until(lambda: condition(server, "Degraded") == "True")
+            assert server.get("deployments", "sample") is None
+
+    run(work)
+
+
+def test_watches_that_end_are_begun_again() -> None:
+    async def work() -> None:
+        async with operator() as server:
+            await until(lambda: any(c.watchers for c in server.collections.values()))
+            server.end_watches()
+            server.put("memcacheds", memcached())
+            await until(lambda: server.get("deployments", "sample"))
+
+    run(work)
+
+
+def test_object_that_is_being_deleted_is_left_alone() -> None:
+    async def work() -> None:
+        async with operator() as server:
+            going = memcached()
+            going["metadata"]["deletionTimestamp"] = "2024-05-01T00:00:00Z"
+            server.put("memcacheds", going)
+            server.put("memcacheds", {**memcached(), "metadata": {"name": "other"}})
+            await until(lambda: server.get("deployments", "other"))
+            assert server.get("deployments", "sample") is None
+
+    run(work)
