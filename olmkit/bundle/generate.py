@@ -9,7 +9,7 @@ same input gives the same bytes.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -114,7 +114,7 @@ def generate(
     return Generated(
         csv=csv,
         csv_file=f"{wish.package.lower()}.clusterserviceversion.yaml",
-        objects=dict(_named(maker.written())),
+        objects=dict(_named(maker.written(), maker.notes.append)),
         scorecard=next((serialise.manifest(item) for item in collection.scorecards), None),
         findings=tuple(sorted(maker.notes, key=Diagnostic.sort_key)),
         origins=tuple(maker.origins),
@@ -481,16 +481,30 @@ def _crds(crds: Iterable[CustomResourceDefinition]) -> Iterator[CustomResourceDe
     yield from sorted(crds, key=lambda crd: crd.gvk.version != "v1")
 
 
-def _named(manifests: Iterable[Manifest]) -> Iterator[tuple[str, Manifest]]:
+def _named(
+    manifests: Iterable[Manifest], note: Callable[[Diagnostic], None]
+) -> Iterator[tuple[str, Manifest]]:
     taken: set[str] = set()
     duplicates = 0
     for manifest in manifests:
         name = file_name(manifest)
         if name in taken:
+            note(_same_name(manifest))
             name = f"dup{duplicates}_{name}"
             duplicates += 1
         taken.add(name)
         yield name, manifest
+
+
+def _same_name(manifest: Manifest) -> Diagnostic:
+    kind, name = objects.kind(manifest), objects.name(manifest)
+    return findings.found(
+        "PRJ111",
+        f"there are several objects of kind `{kind}` with the name `{name}`, "
+        "and in a bundle they have one namespace",
+        subject=f"{kind} {name}",
+        hint="give them different names",
+    )
 
 
 def file_name(manifest: Manifest) -> str:
