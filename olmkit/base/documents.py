@@ -9,10 +9,10 @@ worked out only when somebody asks for one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from olmkit.base import json_reader, json_text, yaml_places, yaml_reader, yaml_writer
+from olmkit.base import json_reader, json_text, yaml_fast, yaml_places, yaml_reader, yaml_writer
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.json_reader import JsonError
 from olmkit.base.yaml_places import Node
@@ -173,7 +173,7 @@ def load_yaml(
     stop = len(data) if end is None else end
     part = data if start == 0 and stop == len(data) else data[start:stop]
     try:
-        value, more = yaml_reader.read(part)
+        value, more = _read_yaml(part)
     except YamlError as problem:
         raise _input_error(problem, data, path, start) from None
     if value is yaml_reader.MISSING:
@@ -193,13 +193,18 @@ def load_all(data: bytes, path: str) -> Iterator[Document]:
     for start, end in _parts(data):
         part = data[start:end]
         try:
-            for inner, value in enumerate(yaml_reader.read_all(part)):
+            for inner, value in enumerate(_read_all_yaml(part)):
                 document = Document(value, path=path, data=data, index=index, start=start, end=end)
                 document._inner = inner  # noqa: SLF001 - this file's own
                 yield document
                 index += 1
         except YamlError as problem:
             raise _input_error(problem, data, path, start) from None
+
+
+def _read_all_yaml(data: bytes) -> Iterable[Any]:
+    value = yaml_fast.read(data)
+    return yaml_reader.read_all(data) if value is yaml_fast.REFUSED else (value,)
 
 
 def _parts(data: bytes) -> Iterator[tuple[int, int]]:
@@ -231,6 +236,12 @@ def dump_json(value: Any, *, indent: int | None = None) -> bytes:
     """JSON text with sorted keys and one newline at the end."""
     text = json_text.compact(value, escape_html=False)
     return (text if indent is None else json_text.indent(text, indent)) + b"\n"
+
+
+def _read_yaml(data: bytes) -> tuple[Any, bool]:
+    """The value of the first document (`MISSING` when there is none), and whether more follows."""
+    value = yaml_fast.read(data)
+    return yaml_reader.read(data) if value is yaml_fast.REFUSED else (value, False)
 
 
 def _json_first(data: bytes) -> Any:

@@ -105,6 +105,7 @@ def _first(data: bytes) -> tuple[Any, bool]:
     stream = events(data)
     for event in stream:
         if type(event) is yaml_events.DocumentStartEvent:
+            _check_version(event)
             value = _Builder(stream, data).document()
             try:
                 return value, type(next(stream)) is not yaml_events.StreamEndEvent
@@ -117,7 +118,17 @@ def _values(data: bytes) -> Iterator[Any]:
     stream = events(data)
     for event in stream:
         if type(event) is yaml_events.DocumentStartEvent:
+            _check_version(event)
             yield _Builder(stream, data).document()
+
+
+def _check_version(event: Any) -> None:
+    if event.version is not None and tuple(event.version) != (1, 1):
+        raise _at(
+            event,
+            "found incompatible YAML document",
+            hint="remove the `%YAML` line; Kubernetes reads version 1.1",
+        )
 
 
 def events(data: bytes) -> Iterator[Any]:
