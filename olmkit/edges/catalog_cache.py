@@ -107,9 +107,14 @@ def open_cached(folder: Path, key: bytes) -> Store | None:
         descriptor = os.open(folder / FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
-    store = _open(descriptor, key)
-    if store is None:
-        os.close(descriptor)
+    store = None
+    try:
+        store = _open(descriptor, key)
+    except OSError:  # a folder, or a disk that cannot be read
+        pass
+    finally:
+        if store is None:
+            os.close(descriptor)
     return store
 
 

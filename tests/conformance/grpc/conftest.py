@@ -22,7 +22,7 @@ def _serve(folder: Path, *options: str) -> Iterator[CatalogClient]:
     words = [sys.executable, "-m", "olmkit", "catalog", "serve", str(folder)]
     words += ["--host", "127.0.0.1", "--port", "0", *options]
     # Our own program with arguments of a test.
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:  # noqa: S603
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:
             said = ""
