@@ -32,7 +32,7 @@ _ACCEPT = ", ".join([*sorted(INDEX_TYPES), *sorted(MANIFEST_TYPES)])
 _MAX_TAG_PAGES = 1000
 # One request up to here, several above: small enough to lose little to a cut connection, large
 # enough that the registry's work per request does not show.
-_CHUNK_SIZE = 32 * 1024 * 1024
+_CHUNK_SIZE = 64 * 1024 * 1024
 _KEPT_MANIFESTS = 64
 
 

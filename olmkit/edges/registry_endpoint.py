@@ -67,7 +67,8 @@ class Endpoint:
     async def url(self, rest: str) -> str:
         if not self._base:
             async with self._connecting:
-                self._base = self._base or await self._connect()
+                if not self._base:  # others may have connected while we waited
+                    self._base = await self._connect()
         return f"{self._base}/v2/{self.reference.repository}/{rest}"
 
     async def _connect(self) -> str:
