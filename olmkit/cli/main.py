@@ -86,7 +86,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "generate": Entry(
         "olmkit.cli.project:generate",
-        "Write CRDs, the role and the base CSV from types and markers.",
+        "Write CRDs, roles, webhooks and the base CSV from types and markers.",
     ),
 }
 

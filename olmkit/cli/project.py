@@ -28,10 +28,10 @@ from olmkit.jobs.scaffold import Target
 def generate(
     app: App, targets: tuple[str, ...], check: bool, dry_run: bool, strict_markers: bool
 ) -> None:
-    """Write CRDs, the role and the base CSV from types and markers.
+    """Write CRDs, roles, webhooks and the base CSV from types and markers.
 
-    WHAT is any of crd, rbac and csv; without it, all of them are written. Sources
-    are read as text and never imported.
+    WHAT is any of crd, rbac, webhook and csv; without it, all of them are written.
+    Sources are read as text and never imported.
     """
     options = scaffold.GenerateOptions(
         targets=frozenset(Target(name) for name in targets) or frozenset(Target),

@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from olmkit.apis import csv_markers, manifests, roles, source
+from olmkit.apis import csv_markers, manifests, roles, source, webhooks
 from olmkit.apis.csv_markers import ApiKey
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import Sources
@@ -35,6 +35,7 @@ from olmkit.project.config import Project
 
 CRD_FOLDER = "config/crd/bases"
 ROLE_FILE = "config/rbac/role.yaml"
+WEBHOOK_FILE = "config/webhook/manifests.yaml"
 CSV_FOLDER = "config/manifests/bases"
 
 # Folders that hold no sources of the operator, when a whole project is looked through.
@@ -51,6 +52,7 @@ class Target(StrEnum):
 
     CRD = "crd"
     RBAC = "rbac"
+    WEBHOOK = "webhook"
     CSV = "csv"
 
 
@@ -200,6 +202,10 @@ def _wanted(
         found = roles.roles(sources, role_name=project.settings.role_name)
         if found:
             files[ROLE_FILE] = _stream(found)
+    if Target.WEBHOOK in wish.targets:
+        found = webhooks.configurations(sources, findings)
+        if found:
+            files[WEBHOOK_FILE] = _stream(found)
     if Target.CSV in wish.targets and not has_errors(findings):
         files |= _base_csv(folder, project, sources, findings)
         files |= _bundle_overlay(folder, project)

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
-from olmkit.apis import manifests, source
+from olmkit.apis import manifests, marker_reading, source
 from olmkit.apis.findings import Findings
-from olmkit.apis.model import Sources
+from olmkit.apis.markers import Comment, Level
+from olmkit.apis.model import Package, Sources
 from olmkit.apis.schema import Options
+from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
 
 HEADER = """\
@@ -76,6 +78,20 @@ class Projects:
         text += "\n\n\nclass Thing(CustomResource):\n    spec: Spec\n"
         made = self.module(text, options)
         return made.schema()["properties"]["spec"], made
+
+    def marked(self, *packages: list[str]) -> tuple[Sources, Findings]:
+        """Packages that hold nothing but the given markers."""
+        findings = Findings()
+        found = []
+        for index, texts in enumerate(packages):
+            at = Location(path=f"p{index}.py", line=1, column=1)
+            comments = [Comment(text=text, at=at) for text in texts]
+            read = [marker_reading.read_marker(one, Level.PACKAGE, findings) for one in comments]
+            markers = tuple(marker for marker in read if marker)
+            found.append(
+                Package(module=f"p{index}", at=at, group=None, version="", markers=markers)
+            )
+        return Sources(packages=tuple(found), declarations={}, package_of={}), findings
 
 
 @pytest.fixture(scope="session")

@@ -4,49 +4,24 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from olmkit.apis import marker_reading, roles
-from olmkit.apis.findings import Findings
-from olmkit.apis.markers import Comment, Level
-from olmkit.apis.model import Package, Sources
+from olmkit.apis import roles
 from olmkit.base import documents
-from olmkit.base.diagnostics import Location
 
 
-def sources_of(*packages: list[str]) -> Sources:
-    """Packages that hold nothing but the given markers."""
-    findings = Findings()
-    found = []
-    for index, texts in enumerate(packages):
-        at = Location(path=f"p{index}.py", line=1, column=1)
-        comments = [Comment(text=text, at=at) for text in texts]
-        markers = [
-            marker_reading.read_marker(comment, Level.PACKAGE, findings) for comment in comments
-        ]
-        found.append(
-            Package(
-                module=f"p{index}",
-                at=at,
-                group=None,
-                version="",
-                markers=tuple(marker for marker in markers if marker),
-            )
-        )
-    assert not findings.items
-    return Sources(packages=tuple(found), declarations={}, package_of={})
-
-
-def rules(*texts: str) -> list[dict[str, list[str]]]:
-    found = roles.roles(sources_of([f"kubebuilder:rbac:{t}" for t in texts]), role_name="r")
+def rules(projects: Any, *texts: str) -> list[dict[str, list[str]]]:
+    found = roles.roles(projects.marked([f"kubebuilder:rbac:{t}" for t in texts])[0], role_name="r")
     assert len(found) == 1
     wanted: list[dict[str, list[str]]] = found[0]["rules"]
     return wanted
 
 
-def test_verbs_resources_and_groups_are_merged() -> None:
+def test_verbs_resources_and_groups_are_merged(projects: Any) -> None:
     assert rules(
+        projects,
         "groups=apps,resources=deployments,verbs=get",
         "groups=apps,resources=deployments;statefulsets,verbs=list;get",
         "groups=extensions,resources=deployments;statefulsets,verbs=get;list",
@@ -59,22 +34,24 @@ def test_verbs_resources_and_groups_are_merged() -> None:
     ]
 
 
-def test_core_is_the_empty_group_and_absent_groups_join_it() -> None:
+def test_core_is_the_empty_group_and_absent_groups_join_it(projects: Any) -> None:
     assert rules(
+        projects,
         "groups=core,resources=pods,verbs=get",
         "groups=,resources=pods,verbs=list",
     ) == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
 
 
-def test_star_swallows_other_verbs_after_merging() -> None:
-    assert rules("groups=a,resources=x,verbs=*;get", "groups=b,resources=x,verbs=*") == [
+def test_star_swallows_other_verbs_after_merging(projects: Any) -> None:
+    assert rules(projects, "groups=a,resources=x,verbs=*;get", "groups=b,resources=x,verbs=*") == [
         {"apiGroups": ["a"], "resources": ["x"], "verbs": ["*"]},
         {"apiGroups": ["b"], "resources": ["x"], "verbs": ["*"]},
     ]
 
 
-def test_urls_and_resource_names_are_kept_apart() -> None:
+def test_urls_and_resource_names_are_kept_apart(projects: Any) -> None:
     assert rules(
+        projects,
         "urls=/metrics,verbs=get",
         "urls=/healthz,verbs=get",
         'groups="",resources=secrets,resourceNames=b;a,verbs=get',
@@ -89,15 +66,15 @@ def test_urls_and_resource_names_are_kept_apart() -> None:
     ]
 
 
-def test_roles_stand_in_their_namespaces_after_cluster_roles() -> None:
+def test_roles_stand_in_their_namespaces_after_cluster_roles(projects: Any) -> None:
     found = roles.roles(
-        sources_of(
+        projects.marked(
             [
                 "kubebuilder:rbac:groups=a,resources=x,verbs=get,namespace=zoo",
                 "kubebuilder:rbac:groups=a,resources=x,verbs=get,roleName=other",
                 "kubebuilder:rbac:groups=a,resources=x,verbs=get",
             ]
-        ),
+        )[0],
         role_name="manager-role",
     )
     assert [(r["kind"], r["metadata"]) for r in found] == [
@@ -107,15 +84,15 @@ def test_roles_stand_in_their_namespaces_after_cluster_roles() -> None:
     ]
 
 
-def test_nothing_is_made_without_markers() -> None:
-    assert roles.roles(sources_of([]), role_name="r") == []
+def test_nothing_is_made_without_markers(projects: Any) -> None:
+    assert roles.roles(projects.marked([])[0], role_name="r") == []
 
 
 MARKER = re.compile(r"^\s*//\s*\+(kubebuilder:rbac.*)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("case", ["rbac-merge", "rbac-names", "bundle-basic", "bundle-rbac"])
-def test_roles_of_the_reference_generator(cases: Path, case: str) -> None:
+def test_roles_of_the_reference_generator(projects: Any, cases: Path, case: str) -> None:
     folder = cases / "go" / case
     files = sorted((folder / "project").rglob("*.go"))
     # The marker for `lost.example.com` stands in the doc of a function, where Go does not look.
@@ -125,4 +102,6 @@ def test_roles_of_the_reference_generator(cases: Path, case: str) -> None:
     ]
     expected = next((folder / "expected").rglob("role.yaml")).read_bytes()
     wanted = [document.value for document in documents.load_all(expected, "role.yaml")]
-    assert roles.roles(sources_of(*markers), role_name="manager-role") == [w for w in wanted if w]
+    found = roles.roles(projects.marked(*markers)[0], role_name="manager-role")
+    assert found == [one for one in wanted if one]
+    assert b"".join(b"---\n" + documents.dump(one) for one in found) == expected

@@ -73,6 +73,16 @@ def test_targets_are_written_alone(toy: Path, target: Target, written: list[Path
     assert paths(scaffold.generate(toy, options)) == [str(path) for path in written]
 
 
+def test_webhooks_are_written_where_markers_ask_for_them(toy: Path) -> None:
+    marker = (
+        "# +kubebuilder:webhook:path=/x,mutating=false,failurePolicy=fail,sideEffects=None,"
+        "groups=a,resources=b,verbs=create,versions=v1,name=x.y.z,admissionReviewVersions=v1\n"
+    )
+    (toy / "toy/hooks.py").write_text(f"{marker}async def check() -> None: ...\n")
+    options = GenerateOptions(targets=frozenset({Target.WEBHOOK}))
+    assert paths(scaffold.generate(toy, options)) == ["config/webhook/manifests.yaml"]
+
+
 def test_overlay_of_the_bundle_names_what_is_there_and_is_not_written_twice(toy: Path) -> None:
     (toy / "config/samples").mkdir(parents=True)
     scaffold.generate(toy)

@@ -1,0 +1,112 @@
+"""Webhook configurations from markers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.apis import webhooks
+from olmkit.base import documents
+
+WHOLE = (
+    "kubebuilder:webhook:path=/x,mutating=false,failurePolicy=fail,sideEffects=None,"
+    "groups=core,resources=pods,verbs=create,versions=v1,name=x.example.com,"
+    "admissionReviewVersions=v1"
+)
+MARKER = re.compile(r"^// \+(kubebuilder:webhook.*)$", re.MULTILINE)
+
+
+def one(projects: Any, text: str) -> dict[str, Any]:
+    sources, findings = projects.marked([text])
+    (found,) = webhooks.configurations(sources, findings)
+    assert not findings.items
+    webhook: dict[str, Any] = found["webhooks"][0]
+    return webhook
+
+
+def test_marker_makes_a_webhook(projects: Any) -> None:
+    assert one(projects, WHOLE) == {
+        "name": "x.example.com",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {
+            "service": {"name": "webhook-service", "namespace": "system", "path": "/x"}
+        },
+        "failurePolicy": "Fail",
+        "rules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "operations": ["CREATE"],
+                "resources": ["pods"],
+            }
+        ],
+        "sideEffects": "None",
+    }
+
+
+def test_patch_is_merged_and_lists_are_replaced(projects: Any) -> None:
+    patch = '{"namespaceSelector":{"matchLabels":{"a":"b"}},"rules":[],"failurePolicy":null}'
+    found = one(projects, f"{WHOLE},patch=`{patch}`")
+    assert found["namespaceSelector"] == {"matchLabels": {"a": "b"}}
+    assert found["rules"] == []
+    assert "failurePolicy" not in found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WHOLE.replace("path=/x,", ""),
+        WHOLE + ',url="https://example.com"',
+        WHOLE.replace("sideEffects=None", "sideEffects=Some"),
+        WHOLE.replace("sideEffects=None", "sideEffects=Unknown"),
+        WHOLE.replace("sideEffects=None,", ""),
+        WHOLE + ",timeoutSeconds=31",
+        WHOLE + ",timeoutSeconds=-1",
+        WHOLE + ",matchPolicy=Sometimes",
+        WHOLE + ",webhookVersions=v1;v1beta1",
+        WHOLE.replace("admissionReviewVersions=v1", "admissionReviewVersions={}"),
+        WHOLE + ",patch=`{a: 1`",
+        WHOLE + ",patch=`[]`",
+        WHOLE + ',patch=`{"nonsense":1}`',
+    ],
+)
+def test_webhook_that_no_cluster_would_take_is_a_finding(projects: Any, text: str) -> None:
+    sources, findings = projects.marked([text])
+    webhooks.configurations(sources, findings)
+    assert [found.rule for found in findings] == ["API009"]
+
+
+def test_second_name_of_a_configuration_is_a_finding(projects: Any) -> None:
+    name = "kubebuilder:webhookconfiguration:mutating=false,name="
+    sources, findings = projects.marked([name + "one", name + "two"])
+    assert webhooks.configurations(sources, findings) == []
+    assert [found.rule for found in findings] == ["API009"]
+
+
+@pytest.mark.parametrize(
+    ("folders", "expected"), [(("a", "b"), "webhook"), (("a",), "a"), (("b",), "b")]
+)
+def test_configurations_of_the_reference_generator(
+    projects: Any, cases: Path, folders: tuple[str, ...], expected: str
+) -> None:
+    case = cases / "go/webhook-all"
+    markers = [
+        # Those for `lost…` stand in the docs of functions, where Go does not look.
+        [
+            text
+            for file in sorted((case / "project" / folder).glob("*.go"))
+            for text in MARKER.findall(file.read_text())
+            if "path=/lost" not in text
+        ]
+        for folder in folders
+    ]
+    sources, findings = projects.marked(*markers)
+    found = webhooks.configurations(sources, findings)
+    assert not findings.items
+    data = (case / "expected" / expected / "manifests.yaml").read_bytes()
+    wanted = [document.value for document in documents.load_all(data, "manifests.yaml")]
+    assert found == [one for one in wanted if one]
+    assert b"".join(b"---\n" + documents.dump(one) for one in found) == data
