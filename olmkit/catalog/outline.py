@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from olmkit.base import json_text
@@ -120,7 +120,7 @@ Outline = PackageOutline | ChannelOutline | BundleOutline | DeprecationsOutline 
 
 
 class Files:
-    """Files that are read again when somebody wants to know a place in them."""
+    """Files that are read again, in parts, when somebody wants to know a place in them."""
 
     __slots__ = ("_document", "_tree", "_where")
 
@@ -133,14 +133,7 @@ class Files:
         """The document there; the last one is kept, since findings come in clusters."""
         if self._where != place or self._document is None:
             self._where = place
-            self._document = Document(
-                None,
-                path=place.path,
-                data=self._tree.data(place.path),
-                index=place.index,
-                start=place.start,
-                end=place.end,
-            )
+            self._document = Document(None, path=place.path, data=self.text(place))
         return self._document
 
     def text(self, place: FilePlace) -> bytes:
@@ -149,22 +142,38 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """A range of bytes of a file that is not in memory."""
+    """A range of bytes of a file that is not in memory; it begins in `line`, from 0."""
 
     path: str
     index: int
     start: int
     end: int
+    line: int
+    column: int
     files: Files
 
     def at(self, *keys: Key) -> Location:
-        return self.files.document(self).at(*keys)
+        found = self.files.document(self).at(*keys)
+        if found.line is None or found.end_line is None:
+            return found
+        return replace(
+            found,
+            line=found.line + self.line,
+            column=_moved(found.line, found.column, self.column),
+            end_line=found.end_line + self.line,
+            end_column=_moved(found.end_line, found.end_column, self.column),
+        )
 
     def blob(self) -> Blob:
         """The blob itself, read again."""
         text = self.files.text(self)
         part = next(stream.read(text, self.path, check=blobs_.identify, report=lambda _: None))
         return blobs_.of_part(part)
+
+
+def _moved(line: int, column: int | None, by: int) -> int | None:
+    """Only in the first line does it matter in which column the text begins."""
+    return column + by if column is not None and line == 1 else column
 
 
 def blob_at(place: Place) -> Blob:

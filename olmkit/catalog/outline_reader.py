@@ -79,23 +79,40 @@ def _unreadable(path: str, error: InputError) -> Diagnostic:
 
 
 def _exact(data: bytes, path: str, files: Files, report: Report) -> Iterator[Outline]:
+    lines = _Lines()
     for blob in fbc.load_stream(data, path, report=report):
         part = blob.place
         start, end = (part.start, part.end) if part else (0, len(data))
-        yield outline.of_blob(blob, FilePlace(path, blob.index, start, end, files))
+        line, column = lines.at(data, start)
+        yield outline.of_blob(blob, FilePlace(path, blob.index, start, end, line, column, files))
+
+
+class _Lines:
+    """Counts lines from place to place, so that a file is gone through once."""
+
+    def __init__(self) -> None:
+        self._offset = 0
+        self._line = 0
+
+    def at(self, data: bytes, offset: int) -> tuple[int, int]:
+        """Line and column of a byte, from 0."""
+        self._line += data.count(b"\n", self._offset, offset)
+        self._offset = offset
+        before = data[data.rfind(b"\n", 0, offset) + 1 : offset]
+        return self._line, len(before.decode("utf-8", "replace"))
 
 
 def _fast(chunks: Iterable[bytes], path: str, files: Files) -> Iterator[Outline]:
-    for index, (text, start) in enumerate(_objects(chunks)):
-        place = FilePlace(path, index, start, start + len(text), files)
+    for index, (text, start, line, column) in enumerate(_objects(chunks)):
+        place = FilePlace(path, index, start, start + len(text), line, column, files)
         try:
             yield _outline(text, place)
         except (BrokenTextError, InputError, RecursionError):
             raise _OddError from None
 
 
-def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
-    """The objects of a JSON stream and where they begin, cut at the ends that writers make.
+def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
+    """The objects of a JSON stream, and where they begin: byte, line, column, from 0.
 
     A pretty one ends at the first closing brace that starts a line, a compact one with its line.
     A wrong cut gives text that is no JSON, which the decoder notices.
@@ -103,9 +120,14 @@ def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
     pieces = iter(chunks)
     buffer = bytearray()
     offset = position = searched = 0  # `offset` is that of the buffer in the file
+    line = line_begin = 0  # -1 between objects, until a line ends
     found = False
     while True:
-        position = json_reader.skip_space(buffer, position)
+        begin = position
+        position = json_reader.skip_space(buffer, begin)
+        if breaks := buffer.count(b"\n", begin, position):
+            line += breaks
+            line_begin = offset + buffer.rfind(b"\n", begin, position) + 1
         end = _end(buffer, position, max(position, searched))
         if end < 0:
             piece = next(pieces, b"")
@@ -120,11 +142,13 @@ def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
             if offset + end and not found:
                 raise _OddError  # only white space, which is a document to the reference
             return
-        if buffer[position] != ord("{"):
+        if buffer[position] != ord("{") or line_begin < 0:
             raise _OddError
         with memoryview(buffer) as view:
             text = bytes(view[position:end])
-        yield text, offset + position
+        yield text, offset + position, line, offset + position - line_begin
+        line += text.count(b"\n")
+        line_begin = -1
         found = True
         position = searched = end
 

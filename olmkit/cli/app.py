@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
@@ -22,6 +22,9 @@ from olmkit.cli.exits import Exit
 from olmkit.cli.terminal import Terminal
 
 T = TypeVar("T")
+
+# Larger files would take more memory for showing a line than for the work itself.
+MAX_SHOWN_FILE: Final = 16 * 1024 * 1024
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,10 +63,15 @@ class App:
             self.terminal.say(words)
 
     def sources(self, path: str) -> bytes | None:
-        """The bytes of a file that a finding names, for showing its lines."""
+        """The bytes of a file that a finding names, for showing its lines.
+
+        None when there is no such file, and when it is too large to be read for that.
+        """
         try:
             file = Path(path)
-            return file.read_bytes() if file.is_file() else None
+            if not file.is_file() or file.stat().st_size > MAX_SHOWN_FILE:
+                return None
+            return file.read_bytes()
         except (OSError, ValueError):
             return None
 

@@ -140,5 +140,3 @@ def _leaves(message: str) -> list[str]:
 
 def _plain(message: str) -> str:
     return _AROUND.sub("", _AROUND.sub("", message)).removeprefix("yaml: ").strip()
-
-
