@@ -10,13 +10,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from olmkit.base import json_reader, json_text, yaml_fast, yaml_places, yaml_reader, yaml_writer
+from olmkit.base import (
+    json_places,
+    json_reader,
+    json_text,
+    yaml_fast,
+    yaml_places,
+    yaml_reader,
+    yaml_writer,
+)
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.json_reader import JsonError
 from olmkit.base.yaml_places import Node
-from olmkit.base.yaml_reader import YamlError
+from olmkit.base.yaml_reader import Reading, YamlError
 from olmkit.base.yaml_writer import UnwritableError
 
 Key = str | int
@@ -25,12 +34,21 @@ _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _CONTENT: Final = re.compile(rb"^[ \t]*[^#% \t\r\n]", re.MULTILINE)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicate:
+    """A key that stands more than once in one mapping; the last one counts."""
+
+    keys: tuple[Key, ...]
+    first: Location
+    again: Location
+
+
 class Document:
     """One parsed value, the file it came from, and its place in that file.
 
     `value` is plain data: dict, list, str, int, float, bool, None. `data` is the whole file;
-    the document is the first one of YAML in `data[start:end]`, and `more` says that others
-    follow there.
+    the document is the first one in `data[start:end]`, read as JSON if `json`, and `more` says
+    that others follow there.
     """
 
     __slots__ = (
@@ -38,7 +56,9 @@ class Document:
         "_data",
         "_end",
         "_inner",
+        "_json",
         "_nodes",
+        "_repeated",
         "_start",
         "index",
         "more",
@@ -55,10 +75,14 @@ class Document:
         index: int = 0,
         start: int = 0,
         end: int | None = None,
+        json: bool = False,
     ) -> None:
         self.value = value
         self.path = path
         self.index = index
+        self._json = json
+        # Whether a key may stand twice in a mapping; only the quick reader of JSON cannot tell.
+        self._repeated = json
         self._data = data
         self._start = start
         self._end = len(data) if end is None else end
@@ -79,6 +103,7 @@ class Document:
             index=self.index,
             start=self._start,
             end=self._end,
+            json=self._json,
         )
         made._inner = self._inner
         made._nodes = self._nodes
@@ -107,13 +132,24 @@ class Document:
                 return default
         return value
 
+    def duplicate_keys(self) -> Iterator[Duplicate]:
+        """The keys that stand more than once in their mapping, from the top."""
+        node = self._tree() if self._repeated else None
+        if node is not None:
+            yield from self._duplicates(node, ())
+
+    def _tree(self) -> Node | None:
+        if self._nodes is None and self._data:
+            if self._json:
+                self._nodes = json_places.compose(self._data, self._start)
+            else:
+                part = self._data[self._start : self._end]
+                self._nodes = yaml_places.compose(part, index=self._inner)
+        return self._nodes
+
     def _location(self, keys: tuple[Key, ...], *, of_key: bool) -> Location:
         path = field_path(keys)
-        if self._nodes is None and self._data:
-            self._nodes = yaml_places.compose(
-                self._data[self._start : self._end], index=self._inner
-            )
-        node = self._nodes
+        node = self._tree()
         if node is None:
             return Location(path=self.path, field=path)
         for key in self._below:
@@ -126,6 +162,9 @@ class Document:
             if entry is None:
                 break
             node = entry[0] if of_key and position == len(keys) - 1 else entry[1]
+        return self._place_of(node, path)
+
+    def _place_of(self, node: Node, field: str) -> Location:
         line, column = _place(self._data, self._start, node.line, node.column)
         end_line, end_column = _place(self._data, self._start, node.end_line, node.end_column)
         return Location(
@@ -134,8 +173,19 @@ class Document:
             column=column,
             end_line=end_line,
             end_column=end_column,
-            field=path,
+            field=field,
         )
+
+    def _duplicates(self, node: Node, keys: tuple[Key, ...]) -> Iterator[Duplicate]:
+        for name, first, second in node.twice:
+            path = (*keys, name)
+            yield Duplicate(
+                keys=path,
+                first=self._place_of(first, field_path(path)),
+                again=self._place_of(second, field_path(path)),
+            )
+        for key, (_, below) in node.entries.items():
+            yield from self._duplicates(below, (*keys, key))
 
 
 def field_path(keys: tuple[Key, ...]) -> str:
@@ -157,10 +207,16 @@ def load(data: bytes, path: str) -> Document:
     Raises `InputError` with a diagnostic that names line and column when the
     text is neither, is too deep, or expands beyond measure.
     """
-    value = _json_first(data)
-    if value is not yaml_reader.MISSING:
-        return Document(value, path=path, data=data)
-    return load_yaml(data, path)
+    document = _load_json(data, path)
+    if document is not None:
+        return document
+    try:
+        return load_yaml(data, path)
+    except InputError as error:
+        if not _starts_like_json(data):
+            raise
+        # It is neither: whichever reader came further knows better what was meant.
+        raise _further(error, _json_problem(data, path)) from None
 
 
 def load_yaml(
@@ -173,49 +229,33 @@ def load_yaml(
     stop = len(data) if end is None else end
     part = data if start == 0 and stop == len(data) else data[start:stop]
     try:
-        value, more = _read_yaml(part)
+        found = _read_yaml(part)
     except YamlError as problem:
         raise _input_error(problem, data, path, start) from None
-    if value is yaml_reader.MISSING:
-        value = None
-    document = Document(value, path=path, data=data, index=index, start=start, end=stop)
-    document.more = more
-    return document
+    return _document(found, path=path, data=data, index=index, start=start, end=stop)
 
 
 def load_all(data: bytes, path: str) -> Iterator[Document]:
     """Every document of a file, in order; an empty one is a `Document` of `None`."""
-    value = _json_first(data)
-    if value is not yaml_reader.MISSING:
-        yield Document(value, path=path, data=data)
-        return
+    if _starts_like_json(data):
+        try:
+            yield from list(_json_documents(data, path))
+        except JsonError:
+            pass
+        else:
+            return
     index = 0
     for start, end in _parts(data):
         part = data[start:end]
         try:
-            for inner, value in enumerate(_read_all_yaml(part)):
-                document = Document(value, path=path, data=data, index=index, start=start, end=end)
-                document._inner = inner  # noqa: SLF001 - this file's own
-                yield document
-                index += 1
+            found = _read_all_yaml(part)
         except YamlError as problem:
             raise _input_error(problem, data, path, start) from None
-
-
-def _read_all_yaml(data: bytes) -> Iterable[Any]:
-    value = yaml_fast.read(data)
-    return yaml_reader.read_all(data) if value is yaml_fast.REFUSED else (value,)
-
-
-def _parts(data: bytes) -> Iterator[tuple[int, int]]:
-    """Cut before each separator line; what holds no content goes with the part after it."""
-    start = 0
-    for match in _SEPARATOR.finditer(data):
-        # Comments and directives before the first separator belong to the document after it.
-        if match.start() and (start or _CONTENT.search(data, 0, match.start())):
-            yield start, match.start()
-            start = match.start()
-    yield start, len(data)
+        for inner, reading in enumerate(found):
+            document = _document(reading, path=path, data=data, index=index, start=start, end=end)
+            document._inner = inner  # noqa: SLF001 - this file's own
+            yield document
+            index += 1
 
 
 def dump(value: Any) -> bytes:
@@ -238,21 +278,75 @@ def dump_json(value: Any, *, indent: int | None = None) -> bytes:
     return (text if indent is None else json_text.indent(text, indent)) + b"\n"
 
 
-def _read_yaml(data: bytes) -> tuple[Any, bool]:
-    """The value of the first document (`MISSING` when there is none), and whether more follows."""
+def _read_yaml(data: bytes) -> Reading:
     value = yaml_fast.read(data)
-    return yaml_reader.read(data) if value is yaml_fast.REFUSED else (value, False)
+    return yaml_reader.read(data) if value is yaml_fast.REFUSED else Reading(value)
 
 
-def _json_first(data: bytes) -> Any:
-    """The value of a text that starts with a brace and is JSON throughout, else `MISSING`."""
+def _read_all_yaml(data: bytes) -> Iterable[Reading]:
+    value = yaml_fast.read(data)
+    return yaml_reader.read_all(data) if value is yaml_fast.REFUSED else (Reading(value),)
+
+
+def _parts(data: bytes) -> Iterator[tuple[int, int]]:
+    """Cut before each separator line; what holds no content goes with the part after it."""
+    start = 0
+    for match in _SEPARATOR.finditer(data):
+        # Comments and directives before the first separator belong to the document after it.
+        if match.start() and (start or _CONTENT.search(data, 0, match.start())):
+            yield start, match.start()
+            start = match.start()
+    yield start, len(data)
+
+
+def _document(
+    found: Reading, *, path: str, data: bytes, index: int, start: int, end: int
+) -> Document:
+    value = None if found.value is yaml_reader.MISSING else found.value
+    document = Document(value, path=path, data=data, index=index, start=start, end=end)
+    document.more = found.more
+    document._repeated = found.repeated  # noqa: SLF001 - this file's own
+    return document
+
+
+def _starts_like_json(data: bytes) -> bool:
     start = json_reader.skip_space(data, 0)
-    if data[start : start + 1] != b"{":
-        return yaml_reader.MISSING
+    return data[start : start + 1] == b"{"
+
+
+def _load_json(data: bytes, path: str) -> Document | None:
+    """A text that starts with a brace and is one JSON value."""
+    if not _starts_like_json(data):
+        return None
     try:
-        return json_reader.read(data)
+        value = json_reader.read(data)
     except JsonError:
-        return yaml_reader.MISSING
+        return None
+    start = json_reader.skip_space(data, 0)
+    return Document(value, path=path, data=data, start=start, json=True)
+
+
+def _json_documents(data: bytes, path: str) -> Iterator[Document]:
+    for index, (value, start, end) in enumerate(json_reader.read_stream(data, 0, doubles=False)):
+        yield Document(value, path=path, data=data, index=index, start=start, end=end, json=True)
+
+
+def _json_problem(data: bytes, path: str) -> InputError | None:
+    start = json_reader.skip_space(data, 0)
+    error = json_places.explain(data, start)
+    if error is None or error.offset is None:
+        return None
+    return error_at(data, path, error.offset, error.message)
+
+
+def _further(yaml: InputError, json: InputError | None) -> InputError:
+    if json is None:
+        return yaml
+    first, second = (found.diagnostics[0].at for found in (yaml, json))
+    if first is None or second is None or first.line is None or second.line is None:
+        return json
+    yaml_place = (first.line, first.column or 0)
+    return json if (second.line, second.column or 0) >= yaml_place else yaml
 
 
 def _place(data: bytes, start: int, line: int, column: int) -> tuple[int, int]:

@@ -60,11 +60,11 @@ def skip_space(data: bytes | bytearray, start: int) -> int:
     return match.end() if match else start
 
 
-def read_stream(data: bytes, start: int) -> Iterator[tuple[Any, int, int]]:
+def read_stream(data: bytes, start: int, *, doubles: bool = True) -> Iterator[tuple[Any, int, int]]:
     """The values that stand one after the other from `start`: value, where it begins and ends.
 
-    The slow and exact way, for a stream in which nobody knows where values end. Each number
-    passes through a double.
+    The slow and exact way, for a stream in which nobody knows where values end. With `doubles`,
+    each number passes through a double.
     """
     text = data[start:].decode("utf-8", "surrogateescape")
     offset, position = start, 0
@@ -73,7 +73,7 @@ def read_stream(data: bytes, start: int) -> Iterator[tuple[Any, int, int]]:
         offset += begin - position
         if begin >= len(text):
             return
-        value, position = _next(_doubles, text, begin, offset)
+        value, position = _next(_doubles if doubles else _exact, text, begin, offset)
         end = offset + _length(text, begin, position)
         yield value, offset, end
         offset = end

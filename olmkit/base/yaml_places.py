@@ -63,6 +63,7 @@ class _Open:
     anchor: str | None
     key: tuple[str, Node] | None = None
     merge: bool = False
+    own: set[str] = field(default_factory=set)
 
 
 def _compose(stream: Iterator[Any]) -> Node | None:
@@ -115,8 +116,9 @@ def _add(parent: _Open, node: Node, event: Any | None) -> None:
             parent.key = (_key_text(event), node)
     else:
         name, key_node = parent.key
-        if name in entries:
+        if name in parent.own:
             parent.node.twice.append((name, entries[name][0], key_node))
+        parent.own.add(name)
         entries[name] = (key_node, node)
         parent.key = None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from yaml import events as yaml_events
 from yaml import reader as yaml_stream
@@ -60,8 +60,16 @@ _UNKNOWN_ESCAPE: Final = "found unknown escape character"
 _SLASH: Final = re.compile(r'"(?:[^\\]|\\[^/])*\\/', re.DOTALL)
 
 
-def read(data: bytes) -> tuple[Any, bool]:
-    """The value of the first document (`MISSING` when there is none), and whether more follows.
+class Reading(NamedTuple):
+    """The value of a document (`MISSING` when there is none), and what is odd about its text."""
+
+    value: Any
+    more: bool = False
+    repeated: bool = False
+
+
+def read(data: bytes) -> Reading:
+    """The first document; whether `more` follows, and whether a key is `repeated` in a mapping.
 
     What follows is not looked at: it may be anything, as it is for Go's reader.
     """
@@ -72,16 +80,13 @@ def read(data: bytes) -> tuple[Any, bool]:
             data = repaired(data, error)
 
 
-def read_all(data: bytes) -> Iterator[Any]:
-    """The value of each document."""
+def read_all(data: bytes) -> list[Reading]:
+    """Every document."""
     while True:
         try:
-            values = list(_values(data))
+            return list(_documents(data))
         except YamlError as error:
             data = repaired(data, error)
-        else:
-            yield from values
-            return
 
 
 def repaired(data: bytes, error: YamlError) -> bytes:
@@ -101,25 +106,28 @@ def repaired(data: bytes, error: YamlError) -> bytes:
     return b"\n".join(lines)
 
 
-def _first(data: bytes) -> tuple[Any, bool]:
+def _first(data: bytes) -> Reading:
     stream = events(data)
+    found = next(_from_events(stream, data), None)
+    if found is None:
+        return Reading(MISSING)
+    try:
+        return found._replace(more=type(next(stream)) is not yaml_events.StreamEndEvent)
+    except YamlError:
+        return found._replace(more=True)
+
+
+def _documents(data: bytes) -> Iterator[Reading]:
+    yield from _from_events(events(data), data)
+
+
+def _from_events(stream: Iterator[Any], data: bytes) -> Iterator[Reading]:
     for event in stream:
         if type(event) is yaml_events.DocumentStartEvent:
             _check_version(event)
-            value = _Builder(stream, data).document()
-            try:
-                return value, type(next(stream)) is not yaml_events.StreamEndEvent
-            except YamlError:
-                return value, True
-    return MISSING, False
-
-
-def _values(data: bytes) -> Iterator[Any]:
-    stream = events(data)
-    for event in stream:
-        if type(event) is yaml_events.DocumentStartEvent:
-            _check_version(event)
-            yield _Builder(stream, data).document()
+            builder = _Builder(stream, data)
+            value = builder.document()
+            yield Reading(value, repeated=builder.repeated)
 
 
 def _check_version(event: Any) -> None:
@@ -212,6 +220,7 @@ class _Builder:
         self._slashes = b"\\/" in data
         self._anchors: dict[str, _Anchor] = {}
         self._stack: list[_Frame] = []
+        self.repeated = False
         self._nodes = 0
         self._aliased = 0
         self._expanded = 0
@@ -348,6 +357,8 @@ class _Builder:
             else:
                 frame.key = value if type(value) is str else _key(value, event)
         else:
+            if frame.key in items:
+                self.repeated = True
             items[frame.key] = _finite(value, event)
             frame.key = MISSING
 

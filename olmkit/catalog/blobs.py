@@ -108,6 +108,7 @@ class Blob:
             index=place.index,
             start=place.start,
             end=place.end,
+            json=place.json,
         )
 
     def at(self, *keys: Key) -> Location:
@@ -271,7 +272,13 @@ def _error(part: Part | None, keys: tuple[Key, ...], message: str, *, hint: str 
     at = None
     if part is not None and part.data:
         document = Document(
-            None, path=part.path, data=part.data, index=part.index, start=part.start, end=part.end
+            None,
+            path=part.path,
+            data=part.data,
+            index=part.index,
+            start=part.start,
+            end=part.end,
+            json=part.json,
         )
         at = document.at(*keys)
     found = Diagnostic(

@@ -286,6 +286,8 @@ def kind(value: Any) -> str:
     """What Go calls the type of a JSON value."""
     if value is None:
         return "null"
+    if value is None:
+        return "null"
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, str):

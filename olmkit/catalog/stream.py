@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from olmkit.base import documents, json_reader
+from olmkit.base import documents, json_places, json_reader
 from olmkit.base.diagnostics import Diagnostic, InputError, Severity
 from olmkit.base.json_reader import JsonError
 
@@ -80,7 +80,7 @@ def _json_then_yaml(data: bytes, path: str, check: Check, report: Report) -> Ite
             position = end
         return
     except JsonError as error:
-        first = _json_error(error, data, path, position)
+        first = _json_error(error, data, path, position, plain=count > 1)
     except InputError as error:
         first = error
     if count > 1:
@@ -207,9 +207,16 @@ def _bad_separator(data: bytes, path: str, offset: int, rest: str) -> InputError
     )
 
 
-def _json_error(error: JsonError, data: bytes, path: str, position: int) -> InputError:
-    offset = position if error.offset is None else error.offset
-    return documents.error_at(data, path, offset, error.message)
+def _json_error(
+    error: JsonError, data: bytes, path: str, position: int, *, plain: bool
+) -> InputError:
+    exact = json_places.explain(data, json_reader.skip_space(data, position)) or error
+    offset = position if exact.offset is None else exact.offset
+    message = exact.message
+    if not plain and message.startswith("invalid character"):
+        # The reference counts the bytes read, while YAML may still follow.
+        message = f"json: offset {offset + 1}: {message}"
+    return documents.error_at(data, path, offset, message)
 
 
 def _lost(document: documents.Document) -> Diagnostic:
