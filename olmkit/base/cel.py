@@ -106,7 +106,10 @@ def parse(text: str) -> Expr:
     if len(text) > MAX_LENGTH:
         raise CelError("the expression is too long", 0)
     parser = _Parser(_tokens(text))
-    expr = parser.expression()
+    try:
+        expr = parser.expression()
+    except RecursionError:
+        raise CelError("the expression is nested too deeply", 0) from None
     parser.expect("end")
     return expr
 
@@ -122,7 +125,10 @@ def check(
     Raises `CelError` for a name that is not declared, and for operands that do not
     go together.
     """
-    return _Checker({**_FUNCTIONS, **(functions or {})}).type_of(expr, dict(variables))
+    try:
+        return _Checker({**_FUNCTIONS, **(functions or {})}).type_of(expr, dict(variables))
+    except RecursionError:
+        raise CelError("the expression is nested too deeply", 0) from None
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -264,7 +270,8 @@ class _Parser:
         token = self._token
         self._next += 1
         if token.kind in _LITERALS:
-            is_bytes = token.kind == "string" and "b" in token.text[:2].lower().split('"')[0]
+            prefix = re.split("['\"]", token.text, maxsplit=1)[0]
+            is_bytes = token.kind == "string" and "b" in prefix.lower()
             return Expr(
                 op="literal",
                 offset=token.offset,
