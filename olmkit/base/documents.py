@@ -20,6 +20,7 @@ from olmkit.base import (
     yaml_fast,
     yaml_places,
     yaml_reader,
+    yaml_scalars,
     yaml_writer,
 )
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
@@ -235,8 +236,11 @@ def load_yaml(
     return _document(found, path=path, data=data, index=index, start=start, end=stop)
 
 
-def load_all(data: bytes, path: str) -> Iterator[Document]:
-    """Every document of a file, in order; an empty one is a `Document` of `None`."""
+def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[Document]:
+    """Every document of a file, in order; an empty one is a `Document` of `None`.
+
+    With `as_kustomize`, `yes`, `on` and the like are texts, and dates are points in time.
+    """
     if _starts_like_json(data):
         try:
             yield from list(_json_documents(data, path))
@@ -248,7 +252,12 @@ def load_all(data: bytes, path: str) -> Iterator[Document]:
     for start, end in _parts(data):
         part = data[start:end]
         try:
-            found = _read_all_yaml(part)
+            if as_kustomize:
+                found: Iterable[Reading] = yaml_reader.read_all(
+                    part, yaml_scalars.plain_of_kustomize
+                )
+            else:
+                found = _read_all_yaml(part)
         except YamlError as problem:
             raise _input_error(problem, data, path, start) from None
         for inner, reading in enumerate(found):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
 from yaml import events as yaml_events
@@ -60,6 +60,10 @@ _UNKNOWN_ESCAPE: Final = "found unknown escape character"
 _SLASH: Final = re.compile(r'"(?:[^\\]|\\[^/])*\\/', re.DOTALL)
 
 
+Plain = Callable[[str], yaml_scalars.Scalar]
+"""The value of an unquoted scalar without a tag."""
+
+
 class Reading(NamedTuple):
     """The value of a document (`MISSING` when there is none), and what is odd about its text."""
 
@@ -80,11 +84,11 @@ def read(data: bytes) -> Reading:
             data = repaired(data, error)
 
 
-def read_all(data: bytes) -> list[Reading]:
-    """Every document."""
+def read_all(data: bytes, plain: Plain = yaml_scalars.plain) -> list[Reading]:
+    """Every document; `plain` gives the value of an unquoted scalar."""
     while True:
         try:
-            return list(_documents(data))
+            return list(_from_events(events(data), data, plain))
         except YamlError as error:
             data = repaired(data, error)
 
@@ -117,15 +121,13 @@ def _first(data: bytes) -> Reading:
         return found._replace(more=True)
 
 
-def _documents(data: bytes) -> Iterator[Reading]:
-    yield from _from_events(events(data), data)
-
-
-def _from_events(stream: Iterator[Any], data: bytes) -> Iterator[Reading]:
+def _from_events(
+    stream: Iterator[Any], data: bytes, plain: Plain = yaml_scalars.plain
+) -> Iterator[Reading]:
     for event in stream:
         if type(event) is yaml_events.DocumentStartEvent:
             _check_version(event)
-            builder = _Builder(stream, data)
+            builder = _Builder(stream, data, plain)
             value = builder.document()
             yield Reading(value, repeated=builder.repeated)
 
@@ -213,8 +215,9 @@ class _Anchor:
 class _Builder:
     """Builds one document from the events after its start."""
 
-    def __init__(self, stream: Iterator[Any], data: bytes) -> None:
+    def __init__(self, stream: Iterator[Any], data: bytes, plain: Plain) -> None:
         self._stream = stream
+        self._plain = plain
         self._data = data
         self._text: str | None = None
         self._slashes = b"\\/" in data
@@ -257,7 +260,7 @@ class _Builder:
         if self._slashes and event.style == '"':
             self._check_slashes(event)
         if tag is None:
-            value = yaml_scalars.plain(text) if event.implicit[0] else text
+            value = self._plain(text) if event.implicit[0] else text
             if "?" in text and event.implicit[0] and self._stack and self._stack[-1].flow:
                 raise _at(event, "found unexpected '?'", hint="quote text with a question mark")
         else:

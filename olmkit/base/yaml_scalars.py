@@ -72,6 +72,35 @@ def plain(text: str) -> Scalar:
     return text
 
 
+def plain_of_kustomize(text: str) -> Scalar:
+    """The value of an unquoted scalar by the rules of kustomize, whose reader is a newer one.
+
+    Only `true` and `false` are truth values, and a date is a point in time, written in full.
+    """
+    value = plain(text)
+    if isinstance(value, bool) and text.lower() not in ("true", "false"):
+        return text
+    if isinstance(value, str) and is_timestamp(value):
+        return _in_full(value)
+    return value
+
+
+def _in_full(text: str) -> str:
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:  # pragma: no cover - whoever asks has looked
+        return text
+    year, month, day, *clock = (int(part or 0) for part in match.groups())
+    hour, minute, second = (max(a, b) for a, b in zip(clock[:3], clock[3:], strict=True))
+    fraction = re.search(r"[.,](\d+)", text)
+    digits = fraction[1].rstrip("0") if fraction else ""
+    zone = re.search(r"[+-]\d\d:\d\d$", text[10:])
+    return (
+        f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+        + (f".{digits}" if digits else "")
+        + (zone[0] if zone else "Z")
+    )
+
+
 def tagged(tag: str | None, text: str) -> Scalar:
     """The value of a scalar with a tag; one that YAML does not know leaves the text as it is."""
     if tag is None:

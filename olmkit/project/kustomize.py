@@ -248,7 +248,7 @@ class _Builder:
 
     def _documents(self, folder: str, entry: Any, at: Location) -> Iterator[Document]:
         path, data = self._data(folder, entry, at)
-        yield from documents.load_all(data, self.shown(path))
+        yield from documents.load_all(data, self.shown(path), as_kustomize=True)
 
     def _file(self, folder: str, entry: Any, at: Location) -> Document:
         path, data = self._data(folder, entry, at)
@@ -375,7 +375,7 @@ class _Patch:
 
 def _inline(text: str, path: str, at: Location) -> list[Document]:
     try:
-        return list(documents.load_all(text.encode(), path))
+        return list(documents.load_all(text.encode(), path, as_kustomize=True))
     except InputError as error:
         raise refusal(f"the patch is no YAML: {error.diagnostics[0].message}", at) from None
 

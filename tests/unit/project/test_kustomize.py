@@ -149,3 +149,28 @@ patches:
     config, found = build(overlay(text, a_yaml=CONFIG + pod))
     assert config["metadata"]["name"] == "new"
     assert found["spec"]["volumes"][0]["configMap"]["name"] == "new"
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("yes", "yes"),
+        ("On", "On"),
+        ("y", "y"),
+        ("True", True),
+        ("null", None),
+        ("010", 8),
+        ("1_000", 1000),
+        ("12:30", "12:30"),
+        ("2024-01-15", "2024-01-15T00:00:00Z"),
+        ("2024-1-5T1:2:3.50+02:00", "2024-01-05T01:02:03.5+02:00"),
+        ("2024-01-15 10:00:00.5", "2024-01-15T10:00:00.5Z"),
+        ("2024-01-15 10:00:00.5 +02:00", "2024-01-15 10:00:00.5 +02:00"),
+        ("2024-13-15", "2024-13-15"),
+        ("'2024-01-15'", "2024-01-15"),
+    ],
+)
+def test_scalars_are_read_as_kustomize_reads_them(text: str, value: Any) -> None:
+    config = CONFIG.replace("k: v", f"k: {text}")
+    (found,) = build(overlay("resources: [a.yaml]", a_yaml=config))
+    assert found["data"]["k"] == value
