@@ -49,6 +49,7 @@ RULES: dict[str, Rule] = {
         Rule("API021", "ignored-field", _WARNING, "An attribute of a kind is no field of its API."),
         Rule("API022", "docstring-marker", _WARNING, "A marker stands in a docstring."),
         Rule("API023", "invalid-name", _ERROR, "A group, version or kind is no valid name."),
+        Rule("API024", "stale-crd", _WARNING, "A CRD file belongs to no kind of the sources."),
     )
 }
 

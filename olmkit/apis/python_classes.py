@@ -30,8 +30,9 @@ from olmkit.apis.model import (
     TypeExpression,
     Untyped,
 )
+from olmkit.apis.python_facts import Facts
 from olmkit.apis.python_names import Module, Names
-from olmkit.apis.python_types import Facts, TypeReader
+from olmkit.apis.python_types import TypeReader
 from olmkit.base import names as base_names
 from olmkit.base.diagnostics import Location
 
@@ -258,7 +259,7 @@ class ModuleReader:
             name = statement.targets[0].id
             if name.startswith("_"):
                 continue
-            value = reader.literal(statement.value)
+            value = reader.literals.value(statement.value)
             if isinstance(statement.value, ast.Call) and kind == "string":
                 is_auto = self._dotted(statement.value.func) == "enum.auto"
                 value = name.lower() if is_auto and "enum.StrEnum" in bases else value
@@ -336,14 +337,14 @@ class ModuleReader:
         if isinstance(value, ast.Call):
             before = len(facts.constraints)
             name = self._dotted(value.func)
-            reader.metadata(value, facts)
+            reader.facts.metadata(value, facts)
             said_default = facts.is_optional or len(facts.constraints) > before
             is_field = name.rpartition(".")[2] in ("Field", "field", "ib")
             if not is_field and not said_default:
                 facts.is_optional = True  # a computed default
             return
         facts.is_optional = True
-        facts.default = reader.default(value)
+        facts.default = reader.literals.default(value)
 
     def _field_doc(self, following: ast.stmt | None, facts: Facts, claim: Claim) -> str:
         if following is not None and _is_text(following):

@@ -218,21 +218,21 @@ def _stream(objects: Iterable[Any]) -> bytes:
 
 def _strangers(
     folder: Path, sources: Sources, files: dict[str, File | bytes]
-) -> Iterator[Diagnostic]:
+) -> tuple[Diagnostic, ...]:
     """CRD files of our groups that no kind asks for any more; they may be somebody's, and stay."""
+    found = Findings()
     groups = {package.group for package in sources.packages if package.kinds() and package.group}
     bases = folder / CRD_FOLDER
     for path in sorted(bases.glob("*.yaml")) if bases.is_dir() else ():
         if f"{CRD_FOLDER}/{path.name}" in files or path.name.partition("_")[0] not in groups:
             continue
-        yield Diagnostic(
-            rule="API024",
-            name="stale-crd",
-            severity=Severity.WARNING,
-            message=f"no kind in the sources makes `{path.name}`",
-            at=Location(path=str(path)),
+        found.add(
+            "API024",
+            f"no kind in the sources makes `{path.name}`",
+            Location(path=str(path)),
             hint="remove it, also from `config/crd/kustomization.yaml`, when the kind is gone",
         )
+    return tuple(found)
 
 
 def _base_csv(
