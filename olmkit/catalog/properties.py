@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from olmkit.base import json_reader
+from olmkit.base import json_reader, json_text
 from olmkit.base.documents import Key
 from olmkit.catalog import shapes, wire
 from olmkit.catalog.shapes import (
@@ -117,7 +117,7 @@ ValueText = bytes | msgspec.Raw | None
 
 def check_json(text: ValueText) -> None:
     """Refuse what is no JSON. Raises `ShapeError` or `BrokenTextError`."""
-    _read("", text)
+    _compact(text)
 
 
 def check_object(text: ValueText) -> None:
@@ -159,8 +159,7 @@ def parse(
                     _read(CSV_METADATA, text)
                     metadata += 1
                 case _:
-                    _read(kind, text)
-                    others.append(Property(kind, bytes(text or b"")))
+                    others.append(Property(kind, _compact(text)))
         except ShapeError as error:
             faults.append(
                 Fault(
@@ -179,6 +178,17 @@ def parse(
         metadata=metadata,
         faults=tuple(faults),
     )
+
+
+def _compact(text: ValueText) -> bytes:
+    """A value of an unknown type, as the reference keeps it."""
+    if text is None:
+        raise ShapeError("unexpected end of JSON input", ())
+    try:
+        value = json_reader.read_doubles(bytes(text))
+    except json_reader.JsonError as error:
+        raise BrokenTextError(error.message) from error
+    return json_text.compact(value, escape_html=False)
 
 
 def _kind(kind: str, text: ValueText) -> Kind:
@@ -213,7 +223,7 @@ def _texts(kind: str, text: ValueText) -> tuple[str, ...]:
 def _read(kind: str, text: ValueText) -> None:
     if text is not None:
         try:
-            _fast.get(kind, _anything).decode(text)
+            _fast[kind].decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
         else:
@@ -229,8 +239,7 @@ def _read_exactly(kind: str, text: ValueText) -> dict[str, Any]:
         value = json_reader.read_doubles(bytes(text))
     except json_reader.JsonError as error:
         raise BrokenTextError(error.message) from error
-    shape = SHAPES.get(kind)
-    return {} if shape is None else shapes.read(shape, value)
+    return shapes.read(SHAPES[kind], value)
 
 
 _TEXT: Final = Text()
@@ -397,4 +406,3 @@ _fast: Final = {
     for kind, shape in SHAPES.items()
     if kind != OBJECT
 }
-_anything: Final = msgspec.json.Decoder()
