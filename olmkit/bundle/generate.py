@@ -129,7 +129,7 @@ def check_version(version: str) -> None:
     try:
         parsed = Version.parse(version)
     except InputError as error:
-        if version.startswith("v"):
+        if _is_version(version.removeprefix("v")):
             hint = f"say `--version {version.removeprefix('v')}`"
         reason = error.message.partition(": ")[2] or error.message
         raise ConfigurationError(
@@ -141,6 +141,14 @@ def check_version(version: str) -> None:
             "be part of an object's name",
             hint=f"say `--version {parsed.without_build}`",
         )
+
+
+def _is_version(text: str) -> bool:
+    try:
+        Version.parse(text)
+    except InputError:
+        return False
+    return True
 
 
 @dataclass(slots=True, kw_only=True)
@@ -243,10 +251,12 @@ class _Maker:
         for item in found:
             self._from("spec.relatedImages", f"variable of {item.image}", item.source)
         by_hand = base.related_images if base else ()
-        for given in by_hand:
+        for index, given in enumerate(by_hand):
             if all(given.get("image") != entry["image"] for entry in entries):
                 entries.append(dict(given))
-                self._from("spec.relatedImages", f"{_BASE}: {given.get('image')}", base)
+                at = base.at("spec", "relatedImages", index) if base else None
+                source = f"{_BASE}, by hand"
+                self.origins.append(Origin(field="spec.relatedImages", source=source, at=at))
         csv["spec"]["relatedImages"] = entries
 
     def _install(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
@@ -335,7 +345,7 @@ class _Maker:
                 key = (crd.name, version, crd.defined_kind)
                 self._from(
                     f"spec.customresourcedefinitions.owned {crd.defined_kind} {version}",
-                    _BASE if key in described else collect.subject(crd),
+                    collect.subject(crd) + (f", words of the {_BASE}" if key in described else ""),
                     crd,
                 )
                 bare = {"name": crd.name, "version": version, "kind": crd.defined_kind}

@@ -67,7 +67,10 @@ def error_text(error: OlmkitError, sources: Sources = no_sources, *, color: bool
     parts = []
     if error.diagnostics:
         parts.append(text(error.diagnostics, sources, color=color))
-    if not any(found.message == error.message for found in error.diagnostics):
+    if not any(
+        error.message in (found.message, f"{found.at}: {found.message}")
+        for found in error.diagnostics
+    ):
         line = f"{paint('error', 'red', 'bold', on=color)}: {printable(error.message)}"
         if error.hint:
             line += f"\n{paint('hint', 'cyan', on=color)}: {printable(error.hint)}"
