@@ -108,6 +108,8 @@ def below(root: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...
 
 
 def _below(root: str, at: Location) -> Location:
+    if root in ("", "."):
+        return at
     return replace(at, path=f"{root.rstrip('/')}/{at.path}" if at.path else root)
 
 

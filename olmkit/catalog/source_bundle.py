@@ -295,7 +295,9 @@ def shaped(document: Document, shape: Object, value: Any, *keys: Key) -> dict[st
     try:
         return shapes.read(shape, {} if value is None else value)
     except ShapeError as error:
-        raise _misfit(document, (*keys, *error.keys), error.message) from None
+        place = (*keys, *error.keys)
+        hint = f"correct the type of `{field_path(place)}`"
+        raise _misfit(document, place, error.message, hint=hint) from None
 
 
 def conforming(

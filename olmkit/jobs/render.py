@@ -7,7 +7,8 @@ is what the references hold, one after the other.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -95,11 +96,13 @@ def _local(
     parts: dict[int, Rendered | OlmkitError] = {}
     bundles: dict[int, tuple[str, _Wish]] = {}
     for index, reference in enumerate(references):
-        path = Path(reference).expanduser()
+        path = _path(reference)
+        if path is None:
+            continue
         if _is_bundle_folder(path):
             bundles[index] = (reference, wish)
-        elif path.exists():
-            parts[index] = _catalog(path, wish)
+        else:
+            parts[index] = _attempt(lambda path=path: _catalog(path, wish))  # type: ignore[misc]
     if len(bundles) > 1 and wish.image and not any(p in wish.image for p in _PLACEHOLDERS):
         raise ConfigurationError(
             f"`{wish.image}` would be the image of {len(bundles)} bundles",
@@ -110,6 +113,15 @@ def _local(
     return parts
 
 
+def _path(reference: str) -> Path | None:
+    """The file or folder that a reference names, if there is one."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        path = Path(reference).expanduser()
+        if reference and path.exists():
+            return path
+    return None
+
+
 def _is_bundle_folder(path: Path) -> bool:
     return all((path / name).is_dir() for name in (source_bundle.MANIFESTS, source_bundle.METADATA))
 
@@ -117,8 +129,7 @@ def _is_bundle_folder(path: Path) -> bool:
 def _bundle_folder(item: tuple[str, _Wish]) -> Rendered | OlmkitError:
     """One bundle folder; errors are values here, since this may run in another process."""
     reference, wish = item
-    path = Path(reference).expanduser()
-    return _attempt(lambda: _bundle(disk.read_tree(path), reference, wish))
+    return _attempt(lambda: _bundle(disk.read_tree(Path(reference).expanduser()), reference, wish))
 
 
 def _bundle(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> Rendered:
@@ -133,34 +144,36 @@ def _bundle(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> Ren
     )
 
 
-def _catalog(path: Path, wish: _Wish) -> Rendered | OlmkitError:
+def _catalog(path: Path, wish: _Wish) -> Rendered:
     """A catalog folder, or one file of a catalog."""
     if path.is_dir():
-        return _attempt(
-            lambda: _blobs(disk.read_tree(path, file_limit=MAX_CATALOG_FILE), str(path), wish)
-        )
-    return _attempt(lambda: _blobs(_file(path), str(path.parent), wish))
-
-
-def _file(path: Path) -> Tree:
+        return _tree(disk.read_tree(path, file_limit=MAX_CATALOG_FILE), str(path), wish)
     data = disk.read_file(path, limit=MAX_CATALOG_FILE)
     if data.startswith(_SQLITE):
         raise InputError(
             f"`{path}` is a catalog in the SQLite form, which cannot be read yet",
             hint="turn it into a file-based catalog with `opm migrate`",
         )
-    return Tree({path.name: data})
+    return _blobs(
+        lambda report: fbc.load_stream(data, path.name, report=report), str(path.parent), wish
+    )
 
 
-def _blobs(tree: Tree, root: str, wish: _Wish) -> Rendered:
-    """The blobs of a catalog, bundles arranged and migrated."""
+def _tree(tree: Tree, root: str, wish: _Wish) -> Rendered:
+    return _blobs(lambda report: fbc.load(tree, report=report), root, wish)
+
+
+def _blobs(load: Callable[[fbc.Report], Iterator[Blob]], root: str, wish: _Wish) -> Rendered:
+    """The blobs of a catalog whose files lie in `root`, bundles arranged and migrated."""
     notes: list[Diagnostic] = []
     try:
         blobs = tuple(
             _arranged(blob, root, wish) if blob.schema == wire.BUNDLE else blob
-            for blob in fbc.load(tree, report=notes.append)
+            for blob in load(notes.append)
         )
     except InputError as error:
+        if error.diagnostics:
+            error.message = error.diagnostics[0].message
         error.diagnostics = diagnostics_.below(root, (*notes, *error.diagnostics))
         raise
     return Rendered(blobs=blobs, diagnostics=diagnostics_.below(root, notes))
@@ -203,7 +216,7 @@ async def _pull(reference: str, access: Access) -> ImageFiles:
 
 def _image(found: ImageFiles, reference: str, wish: _Wish) -> Rendered:
     if not found.is_bundle:
-        return _blobs(found.tree, reference, wish)
+        return _tree(found.tree, reference, wish)
     made = _bundle(found.tree, reference, wish, _pull_spec(found.source, reference))
     if not wish.image and not isinstance(found.source, Reference):
         note = findings.found(

@@ -1,13 +1,15 @@
-"""What tests of catalogs share: catalogs of a few lines that answer (`served`)."""
+"""What tests of catalogs share: catalogs of a few lines that answer (`served`), bundles (`cog`)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from olmkit.base.diagnostics import Diagnostic
+from olmkit.base.tree import Tree
 from olmkit.catalog import model, registry_build
 from olmkit.catalog.blobs import Blob
 from olmkit.catalog.registry_api import Registry
@@ -86,3 +88,66 @@ def served() -> SimpleNamespace:
         build=build,
         registry=registry,
     )
+
+
+COG_CSV = """apiVersion: operators.coreos.com/v1alpha1
+kind: ClusterServiceVersion
+metadata:
+  name: cog.v1.0.0
+spec:
+  displayName: Cog
+  version: 1.0.0
+  customresourcedefinitions:
+    owned:
+      - {name: cogs.example.org, version: v1, kind: Cog}
+  install:
+    strategy: deployment
+    spec:
+      deployments:
+        - name: manager
+          spec:
+            template:
+              spec:
+                containers: [{name: manager, image: registry.example.com/cog:1.0.0}]
+"""
+COG_CRD = """apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: cogs.example.org}
+spec:
+  group: example.org
+  names: {kind: Cog, plural: cogs}
+  versions: [{name: v1, served: true, storage: true}]
+"""
+COG_ANNOTATIONS = """annotations:
+  operators.operatorframework.io.bundle.package.v1: cog
+  operators.operatorframework.io.bundle.channels.v1: stable
+"""
+
+
+@pytest.fixture
+def cog() -> Callable[..., Tree]:
+    """Makes the bundle of the operator `cog`: files by path, replaced, added, or left out by None.
+
+    `csv` is a pair of texts, the first of which is replaced by the second in the CSV.
+    """
+
+    def make(files: dict[str, str | bytes | None] | None = None, *csv: str) -> Tree:
+        text = COG_CSV
+        for old, new in zip(csv[::2], csv[1::2], strict=True):
+            assert old in text
+            text = text.replace(old, new)
+        wanted: dict[str, str | bytes | None] = {
+            "manifests/csv.yaml": text,
+            "manifests/crd.yaml": COG_CRD,
+            "metadata/annotations.yaml": COG_ANNOTATIONS,
+            **(files or {}),
+        }
+        return Tree(
+            {
+                path: data.encode() if isinstance(data, str) else data
+                for path, data in wanted.items()
+                if data is not None
+            }
+        )
+
+    return make
