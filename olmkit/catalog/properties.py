@@ -159,6 +159,8 @@ def parse(
                     _read(CSV_METADATA, text)
                     metadata += 1
                 case _:
+                    if kind == CHANNEL:
+                        _read(CHANNEL, text)
                     others.append(Property(kind, _compact(text)))
         except ShapeError as error:
             faults.append(

@@ -98,8 +98,7 @@ def test_what_tools_write_and_odd_forms_are_read_alike(data: bytes) -> None:
         b'{"schema": "olm.bundle", "properties": [5]}\n',
         b'{"schema": "vendor", "a": 1, "A": 2}\n',
         b'{"name": "x"}\n',
-        b'{"schema": "olm.bundle", "properties": [{"type": "olm.bundle.object", "value": '
-        b'{"data": "!"}}]}\n',
+        b'{"schema":"olm.bundle","properties":[{"type":"olm.bundle.object","value":{"data":"!"}}]}',
         b"[" * 5000,
         b"\xff\xfe\x00",
     ],
