@@ -212,7 +212,7 @@ class VersionRange:
         except _RangeComplaint as complaint:
             raise InvalidRangeError(
                 f"`{text}` is no range of versions: {complaint}",
-                "terms such as `>=1.0.0 <2.0.0`, alternatives with ` || `",
+                "write terms such as `>=1.0.0 <2.0.0`, alternatives with ` || `",
                 reason=str(complaint),
             ) from None
         return VersionRange(text, parsed)

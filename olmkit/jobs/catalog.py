@@ -131,11 +131,6 @@ def read(reference: str, *, tree: Tree | None = None, valid: bool = True) -> Cat
     return catalog
 
 
-def check_blobs(blobs: Sequence[Blob]) -> tuple[Diagnostic, ...]:
-    """What the rules that OLM depends on say about blobs."""
-    return engine.run(model.of_blobs(blobs), _needed())
-
-
 def _needed() -> Sequence[Rule]:
     """The rules whose breach makes the field's own tools refuse a catalog."""
     return [rule for rule in engine.rules(CATALOG) if rule.suite == engine.DEFAULT_SUITE]
