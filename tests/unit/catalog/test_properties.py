@@ -69,16 +69,16 @@ def test_keys_match_in_any_capitals_and_the_last_by_code_point_counts() -> None:
             "olm.csv.metadata",
             b'{"installModes": [{"type": "AllNamespaces", "supported": "yes"}]}',
             (
-                "json: cannot unmarshal string into Go struct field InstallMode.installModes.supported "
-                "of type bool"
+                "json: cannot unmarshal string into Go struct field "
+                "InstallMode.installModes.supported of type bool"
             ),
         ),
         (
             "olm.csv.metadata",
             b'{"annotations": {"a": 1}}',
             (
-                "json: cannot unmarshal number into Go struct field CSVMetadata.annotations of type "
-                "string"
+                "json: cannot unmarshal number into Go struct field CSVMetadata.annotations of "
+                "type string"
             ),
         ),
         (
