@@ -43,9 +43,17 @@ class _OddError(Exception):
 
 
 def load(
-    tree: Tree, prefix: str = "", *, report: Report, faults: list[Diagnostic]
+    tree: Tree,
+    prefix: str = "",
+    *,
+    report: Report,
+    faults: list[Diagnostic],
+    keep: bool = False,
 ) -> Iterator[Outline]:
     """The outlines of all files below `prefix`, in the order of the reference's walk.
+
+    With `keep`, what the exact reader has read stands in the blob itself, for those who will
+    want more of it and should not read it a second time.
 
     `report` takes what is odd and no error. Of a file that cannot be read, the diagnostics are
     added to `faults`, and the next file is read.
@@ -54,17 +62,23 @@ def load(
     root = prefix.strip("/") + "/" if prefix.strip("/") else ""
     for path in ignore.catalog_files(tree, root):
         try:
-            yield from load_file(tree, path, files=files, report=report)
+            yield from load_file(tree, path, files=files, report=report, keep=keep)
         except InputError as error:
             faults.extend(error.diagnostics or (_unreadable(path, error),))
 
 
-def load_file(tree: Tree, path: str, *, files: Files, report: Report) -> Sequence[Outline]:
+def load_file(
+    tree: Tree, path: str, *, files: Files, report: Report, keep: bool = False
+) -> Sequence[Outline]:
     """The outlines of one file. Raises `InputError` when one of its documents is no blob."""
     try:
         return list(_fast(tree.chunks(path), path, files))
     except _OddError:
-        return list(_exact(tree.data(path), path, files, report))
+        pass
+    data = tree.data(path)
+    if keep:
+        return list(outline.of_blobs(fbc.load_stream(data, path, report=report)))
+    return list(_exact(data, path, files, report))
 
 
 def _unreadable(path: str, error: InputError) -> Diagnostic:

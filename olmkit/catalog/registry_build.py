@@ -7,16 +7,17 @@ any size needs little more memory than its text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from olmkit.base import json_reader, json_text
-from olmkit.base.diagnostics import Diagnostic, Severity
+from olmkit.base.diagnostics import Diagnostic, Location, Severity
 from olmkit.base.protobuf import message, string, struct_message
 from olmkit.catalog import blobs as blobs_
 from olmkit.catalog import graph, properties, shapes, synthetic_csv, wire
 from olmkit.catalog.blobs import Blob
-from olmkit.catalog.model import Catalog, Channel, Package
+from olmkit.catalog.model import Bundle, Catalog, Channel, Package
+from olmkit.catalog.outline import CustomOutline, Place
 from olmkit.catalog.registry_api import NAME, NAME_WORDS
 from olmkit.catalog.registry_index import (
     API,
@@ -34,63 +35,57 @@ _KIND: Final = Object(go="metav1.TypeMeta", fields=(Field("kind", Text()),))
 Append = Callable[[bytes], int]
 """Takes a piece; gives the offset where it lies."""
 
+Content = Callable[[Place, str], Blob]
+"""The blob that stands at a place and has a schema."""
+
 
 def build(
-    catalog: Catalog, blobs: Iterable[Blob], append: Append
+    catalog: Catalog, content: Content, append: Append
 ) -> tuple[Index, tuple[Diagnostic, ...]]:
-    """The index of a valid catalog that was made of `blobs`, and why it cannot be served.
+    """The index of a valid catalog, and why it cannot be served.
 
     `append` stores pieces; what it was given is of use only when nothing was found.
     """
-    builder = _Builder(append)
-    packages: dict[str, Blob] = {}
-    bundles: dict[str, list[Blob]] = {}
-    for blob in blobs:
-        match blob.schema:
-            case wire.PACKAGE:
-                packages[blob.name] = blob
-            case wire.BUNDLE:
-                bundles.setdefault(blob.package, []).append(blob)
-            case wire.CHANNEL | wire.DEPRECATIONS:
-                pass
-            case _:
-                builder.add_custom(blob)
+    builder = _Builder(content, append)
+    for custom in catalog.outlines.customs:
+        builder.add_custom(custom)
     for package in catalog.packages.values():
-        builder.add_package(package, packages[package.name], bundles.get(package.name, ()))
+        builder.add_package(package)
     return builder.finish(), tuple(builder.findings)
 
 
 class _Builder:
     """Collects packages and custom blobs."""
 
-    def __init__(self, append: Append) -> None:
+    def __init__(self, content: Content, append: Append) -> None:
+        self._content = content
         self._append = append
         self._packages: dict[str, PackageRecord] = {}
         self._customs: list[CustomRecord] = []
         self.findings: list[Diagnostic] = []
 
-    def add_custom(self, blob: Blob) -> None:
+    def add_custom(self, custom: CustomOutline) -> None:
         """A blob of a schema that is not OLM's own."""
-        for word, text in (("schema", blob.schema), ("package", blob.package)):
+        for word, text in (("schema", custom.schema), ("package", custom.package)):
             if text and not NAME.fullmatch(text):
                 self._find(
-                    blob,
                     "SRV002",
                     "unservable-name",
                     f'invalid custom schema meta: invalid {word} "{text}": must match {NAME_WORDS}',
-                    f"rename the {word}, or keep the blob out of catalogs that are served",
-                    word,
+                    at=custom.place.at(word),
+                    hint=f"rename the {word}, or keep the blob out of catalogs that are served",
                 )
                 return
+        blob = self._content(custom.place, custom.schema)
         data = struct_message(blob.value)
-        self._customs.append(CustomRecord(blob.schema, blob.package, self._append(data), len(data)))
+        self._customs.append(
+            CustomRecord(custom.schema, custom.package, self._append(data), len(data))
+        )
 
-    def add_package(self, package: Package, blob: Blob, bundles: Iterable[Blob]) -> None:
-        """A valid package: what it means, and the texts of itself and its bundles."""
-        fields = blob.fields
-        records = [
-            self._bundle(each, fields, package.bundles[each.name].deprecation) for each in bundles
-        ]
+    def add_package(self, package: Package) -> None:
+        """A valid package."""
+        fields = self._content(package.place, wire.PACKAGE).fields
+        records = [self._bundle(bundle, fields) for bundle in package.bundles.values()]
         numbers = {record.name: number for number, record in enumerate(records)}
         self._packages[package.name] = PackageRecord(
             name=package.name,
@@ -108,12 +103,8 @@ class _Builder:
             customs=tuple(self._customs),
         )
 
-    def _bundle(
-        self,
-        blob: Blob,
-        package: Mapping[str, Any],
-        deprecation: str | None,
-    ) -> BundleRecord:
+    def _bundle(self, bundle: Bundle, package: Mapping[str, Any]) -> BundleRecord:
+        blob = self._content(bundle.place, wire.BUNDLE)
         fields = blob.fields
         given = fields["properties"] or []
         objects = [
@@ -121,22 +112,26 @@ class _Builder:
             for number, item in enumerate(given)
             if item["type"] == properties.OBJECT
         ]
-        metadata = [item["value"] for item in given if item["type"] == properties.CSV_METADATA]
+        metadata = [
+            (number, item["value"])
+            for number, item in enumerate(given)
+            if item["type"] == properties.CSV_METADATA
+        ]
         if len(metadata) > 1:
             self._find(
-                blob,
                 "SRV001",
                 "several-csv-metadata",
                 f'expected at most 1 property of type "{properties.CSV_METADATA}", '
                 f"found {len(metadata)}",
-                "keep one of them",
-                "properties",
+                at=bundle.place.at("properties", metadata[1][0], "type"),
+                subject=f"package `{bundle.package}`, bundle `{bundle.name}`",
+                hint="keep one of them",
             )
-        brief, version, provided = _brief(fields, deprecation)
+        brief, version, provided = _brief(fields, bundle.deprecation)
         csv = next((text for text in objects if _is_csv(text)), b"")
         if not csv and metadata:
             csv = synthetic_csv.csv_text(
-                metadata[0],
+                metadata[0][1],
                 name=fields["name"],
                 version=version,
                 package_description=package["description"],
@@ -165,15 +160,17 @@ class _Builder:
             csv_length=len(csv),
         )
 
-    def _find(self, blob: Blob, rule: str, name: str, message_: str, hint: str, *keys: str) -> None:
+    def _find(
+        self, rule: str, name: str, words: str, *, at: Location, hint: str, subject: str = ""
+    ) -> None:
         self.findings.append(
             Diagnostic(
                 rule=rule,
                 name=name,
                 severity=Severity.ERROR,
-                message=message_,
-                at=blob.at(*keys),
-                subject=blob.name,
+                message=words,
+                at=at,
+                subject=subject,
                 hint=hint,
             )
         )

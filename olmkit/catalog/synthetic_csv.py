@@ -90,6 +90,7 @@ _TYPES: Final[Mapping[str, tuple[_Field, ...]]] = {
         _Field("provider", "link", keep=True),
     ),
 }
+_NAMES: Final = {name: {field.name for field in fields} for name, fields in _TYPES.items()}
 _ZERO: Final[Mapping[str, Any]] = {"s": "", "b": False, "i": 0}
 
 
@@ -164,34 +165,35 @@ def _some(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def _shaped(value: Any, type_name: str) -> dict[str, Any]:
     given = value if isinstance(value, dict) else {}
     fields = _TYPES[type_name]
-    known = {field.name for field in fields}
-    if not known.issuperset(given):
+    names = _NAMES[type_name]
+    if not names.issuperset(given):
         # Go finds fields whatever their capitals, and prefers the exact name.
-        names = {name.casefold(): name for name in known}
-        folded = {names.get(key.casefold(), key): item for key, item in given.items()}
-        given = {**folded, **{key: item for key, item in given.items() if key in known}}
+        folded = {name.casefold(): name for name in names}
+        found = {folded.get(key.casefold(), key): item for key, item in given.items()}
+        given = {**found, **{key: item for key, item in given.items() if key in names}}
     shaped: dict[str, Any] = {}
-    for field in fields:
-        item = given.get(field.name)
-        if field.kind == "v":
-            if field.name in given:
-                shaped[field.name] = _sorted(item)
-            continue
-        item = _typed(item, field.kind)
-        if item or field.keep:
-            shaped[field.name] = item
+    for name, kind, keep in fields:
+        if name not in given:
+            if keep:
+                shaped[name] = _typed(None, kind)
+        elif kind == "v":
+            shaped[name] = _sorted(given[name])
+        else:
+            item = _typed(given[name], kind)
+            if item or keep:
+                shaped[name] = item
     return shaped
 
 
 def _typed(value: Any, kind: str) -> Any:
+    zero = _ZERO.get(kind)
+    if zero is not None:
+        return value if type(value) is type(zero) else zero
     if kind.startswith("[]"):
         return [_typed(item, kind[2:]) for item in value] if isinstance(value, list) else []
     if kind == "{}s":
         given = value if isinstance(value, dict) else {}
         return {key: _text(item) for key, item in sorted(given.items())}
-    if kind in _ZERO:
-        zero = _ZERO[kind]
-        return value if type(value) is type(zero) else zero
     return _shaped(value, kind)
 
 

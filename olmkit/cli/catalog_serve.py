@@ -9,7 +9,9 @@ from pathlib import Path
 import click
 
 from olmkit.cli.app import App, command
+from olmkit.cli.registry_options import registry_options
 from olmkit.cli.render import plural
+from olmkit.edges.sources import Access
 from olmkit.jobs import serve as serve_job
 from olmkit.jobs.serve import Serving
 
@@ -18,10 +20,11 @@ from olmkit.jobs.serve import Serving
     example="""
     olmkit catalog serve catalog
     olmkit catalog serve /configs --cache-dir /tmp/cache
+    olmkit catalog serve quay.io/example/catalog:v1 --port 0
     grpcurl -plaintext localhost:50051 api.Registry/ListPackages
     """
 )
-@click.argument("catalog", type=click.Path(path_type=Path))
+@click.argument("reference", metavar="REF")
 @click.option(
     "-p",
     "--port",
@@ -45,18 +48,26 @@ from olmkit.jobs.serve import Serving
     help="Folder that keeps what was made of the catalog, for a quick start next time.",
 )
 @click.option("--cache-only", is_flag=True, help="Fill the cache folder and end.")
+@registry_options
 def serve(
-    app: App, catalog: Path, port: int, host: str, cache_dir: Path | None, cache_only: bool
+    app: App,
+    *,
+    reference: str,
+    port: int,
+    host: str,
+    cache_dir: Path | None,
+    cache_only: bool,
+    access: Access,
 ) -> None:
     """Serve a catalog to OLM v0 over gRPC.
 
-    CATALOG is a folder. The port says NOT_SERVING until the catalog answers; a changed catalog
-    is seen at the next start.
+    REF is a folder or an image. The port says NOT_SERVING until the catalog answers. A change of
+    the catalog is seen at the next start.
     """
     if cache_only:
         if cache_dir is None:
             raise click.UsageError("`--cache-only` needs `--cache-dir`.")
-        prepared = serve_job.fill_cache(catalog, cache_dir)
+        prepared = app.run(serve_job.fill_cache(reference, cache_dir, access=access))
         app.emit({"cached": prepared.cached}, diagnostics=prepared.findings)
         return
 
@@ -67,7 +78,13 @@ def serve(
         stop = asyncio.Event()
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
         await serve_job.serve(
-            catalog, host=host, port=port, cache_folder=cache_dir, ready=ready, stop=stop
+            reference,
+            host=host,
+            port=port,
+            cache_folder=cache_dir,
+            access=access,
+            ready=ready,
+            stop=stop,
         )
 
     app.run(run())

@@ -33,10 +33,18 @@ class Entry:
 GROUPS: Mapping[str, str] = {
     "bundle": "Make, check and publish bundles.",
     "catalog": "Make, check, look at and serve catalogs.",
+    "image": "Look at images and copy them.",
     "catalog list": "List what a catalog holds.",
 }
 
 COMMANDS: Mapping[str, Entry] = {
+    "image copy": Entry(
+        "olmkit.cli.image_copy:copy", "Copy an image to another place, digest for digest."
+    ),
+    "image inspect": Entry(
+        "olmkit.cli.image_inspect:inspect",
+        "Show what an image says of itself: platforms, labels, layers.",
+    ),
     "bundle build": Entry(
         "olmkit.cli.bundle_build:build", "Build the image of a bundle, without an engine."
     ),

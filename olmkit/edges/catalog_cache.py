@@ -19,14 +19,13 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 from olmkit import __version__
 from olmkit.base.diagnostics import RemoteError
 from olmkit.base.tree import Tree
 from olmkit.catalog import registry_index
 from olmkit.catalog.registry_index import Index
-from olmkit.edges import disk
 
 FILE_NAME = "olmkit-registry.cache"
 _MAGIC = b"olmkit registry\n"
@@ -83,21 +82,13 @@ class Writer:
 
 def key_of(tree: Tree) -> bytes:
     """What a file made of `tree` by this release is called by."""
-    digest = _start_key()
-    for path, file in tree.items():
-        _add_file(digest, path, hashlib.sha256(file.data).digest())
-    return digest.digest()
-
-
-def key_of_folder(folder: Path) -> bytes:
-    """The same for a folder, without holding its files in memory."""
-    digest = _start_key()
-    # By the same names in the same order as a tree has them.
-    names = {path.relative_to(folder).as_posix(): path for path in disk.files_of(folder)}
-    for name, path in sorted(names.items()):
-        with path.open("rb") as stream:
-            content = hashlib.file_digest(stream, "sha256")
-        _add_file(digest, name, content.digest())
+    digest = hashlib.sha256(f"{registry_index.FORMAT} {__version__}\n".encode())
+    for path in tree:
+        content = hashlib.sha256()
+        for piece in tree.chunks(path):
+            content.update(piece)
+        name = path.encode("utf-8", "surrogateescape")
+        digest.update(len(name).to_bytes(8, "little") + name + content.digest())
     return digest.digest()
 
 
@@ -218,17 +209,3 @@ def _lock(folder: Path) -> int | None:
         os.close(descriptor)
         return None
     return descriptor
-
-
-class _Hash(Protocol):
-    def update(self, data: bytes, /) -> None: ...
-    def digest(self) -> bytes: ...
-
-
-def _start_key() -> _Hash:
-    return hashlib.sha256(f"{registry_index.FORMAT} {__version__}\n".encode())
-
-
-def _add_file(digest: _Hash, path: str, content: bytes) -> None:
-    name = path.encode("utf-8", "surrogateescape")
-    digest.update(len(name).to_bytes(8, "little") + name + content)

@@ -17,12 +17,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from olmkit.base.diagnostics import Diagnostic, RemoteError
+from olmkit.base.tree import Tree
 from olmkit.catalog.registry_api import Registry
-from olmkit.edges import catalog_cache, disk
+from olmkit.edges import catalog_cache
 from olmkit.edges.catalog_cache import Store
+from olmkit.edges.folder import Folder
 
 if TYPE_CHECKING:
     from olmkit.edges.catalog_server import CatalogServer
+    from olmkit.edges.sources import Access
 
 T = TypeVar("T")
 
@@ -57,26 +60,27 @@ class Prepared:
 
 
 async def serve(
-    folder: Path,
+    reference: str,
     *,
     host: str = "",
     port: int = 50051,
     cache_folder: Path | None = None,
+    access: Access | None = None,
     ready: Callable[[Serving], None],
     stop: asyncio.Event,
 ) -> None:
-    """Serve the catalog in `folder` until `stop` is set.
+    """Serve the catalog in a folder or an image until `stop` is set.
 
     Listens at once on all addresses, or on that of `host`, and calls `ready` when the catalog
     answers. Raises `InputError` for a catalog that is not valid, `RemoteError` when the address
-    cannot be had.
+    or the image cannot be had.
     """
     server = _new_server()
     bound = await server.start(host, port)
     store: Store | None = None
     stopping = asyncio.ensure_future(stop.wait())
+    preparing = asyncio.ensure_future(_prepared(reference, cache_folder, access))
     try:
-        preparing = _in_thread(prepare, folder, cache_folder)
         await asyncio.wait((preparing, stopping), return_when=asyncio.FIRST_COMPLETED)
         if not preparing.done():
             return
@@ -98,17 +102,20 @@ async def serve(
         await stopping
     finally:
         stopping.cancel()
+        preparing.cancel()
         await server.stop()
         if store is not None:
             store.close()
 
 
-def fill_cache(folder: Path, cache_folder: Path) -> Prepared:
+async def fill_cache(
+    reference: str, cache_folder: Path, *, access: Access | None = None
+) -> Prepared:
     """Make the cache of a catalog, for a server that starts later.
 
     Raises `RemoteError` when it cannot be kept in `cache_folder`.
     """
-    prepared = prepare(folder, cache_folder)
+    prepared = await _prepared(reference, cache_folder, access)
     prepared.store.close()
     if not prepared.kept:
         raise RemoteError(
@@ -118,21 +125,36 @@ def fill_cache(folder: Path, cache_folder: Path) -> Prepared:
     return prepared
 
 
-def prepare(folder: Path, cache_folder: Path | None) -> Prepared:
-    """Open the cache of the catalog in `folder`; make it when it is not there or not right.
+def prepare(reference: str, tree: Tree, cache_folder: Path | None) -> Prepared:
+    """Open the cache of the catalog in `tree`; make it when it is not there or not right.
 
     Raises `InputError` for a catalog that is not valid.
     """
     if cache_folder is not None:
-        store = catalog_cache.open_cached(cache_folder, catalog_cache.key_of_folder(folder))
+        store = catalog_cache.open_cached(cache_folder, catalog_cache.key_of(tree))
         if store is not None:
             return Prepared(store=store, cached=True, kept=True)
     # Imported when needed: with a cache, no reader of YAML is loaded.
     from olmkit.jobs import serve_build
 
-    made = serve_build.build(disk.read_tree(folder, file_limit=MAX_CATALOG_FILE), cache_folder)
+    made = serve_build.build(reference, tree, cache_folder)
     gc.collect()
     return Prepared(store=made.store, cached=False, kept=made.kept, findings=made.findings)
+
+
+async def _prepared(reference: str, cache_folder: Path | None, access: Access | None) -> Prepared:
+    tree = _folder(reference)
+    if tree is None:
+        from olmkit.edges import sources
+
+        found = await sources.read_catalog_tree(reference, access or sources.Access())
+        tree = found.tree
+    return await _in_thread(prepare, reference, tree, cache_folder)
+
+
+def _folder(reference: str) -> Tree | None:
+    path = Path(reference)
+    return Folder(path, file_limit=MAX_CATALOG_FILE) if path.exists() else None
 
 
 def _new_server() -> CatalogServer:

@@ -1,19 +1,21 @@
 """Making the file that a catalog is answered from.
 
 The catalog is checked first, as the field's own server does: what that refuses is
-refused here, all faults at once and with their places.
+refused here, all faults at once and with their places. Files are read in pieces
+and blobs one at a time, so that a catalog of any size is made ready in little memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from olmkit.base.diagnostics import Diagnostic, InputError, has_errors
+from olmkit.base import diagnostics as judgement
+from olmkit.base.diagnostics import Diagnostic, InputError, RemoteError
 from olmkit.base.tree import Tree
-from olmkit.catalog import fbc, model, registry_build
-from olmkit.catalog.model import Catalog
+from olmkit.catalog import model, outline_reader, registry_build
+from olmkit.catalog.blobs import Blob
+from olmkit.catalog.outline import FilePlace, Place
 from olmkit.edges import catalog_cache
 from olmkit.edges.catalog_cache import Store, Writer
 from olmkit.rules import engine
@@ -28,34 +30,54 @@ class Made:
     findings: tuple[Diagnostic, ...]
 
 
-def build(tree: Tree, cache_folder: Path | None) -> Made:
+def build(reference: str, tree: Tree, cache_folder: Path | None) -> Made:
     """Check the catalog in `tree` and write the file that it is answered from.
 
-    Raises `InputError` for a catalog that is not valid.
+    Raises `InputError` for a catalog that is not valid, with findings that name files as the
+    user does who says `reference`.
     """
-    findings: list[Diagnostic] = []
-    blobs = list(fbc.load(tree, report=findings.append))
-    catalog = model.of_blobs(blobs)
-    findings += _check(catalog)
-    _refuse(findings)
     key = catalog_cache.key_of(tree)
+    findings: list[Diagnostic] = []
+    faults: list[Diagnostic] = []
+    catalog = model.build(
+        outline_reader.load(tree, report=findings.append, faults=faults, keep=True)
+    )
+    # What could not be read would be missed by the rules, too.
+    findings += faults or engine.run(
+        catalog, engine.choose(engine.profile("operator-sdk"), subject=engine.CATALOG)
+    )
+    _refuse(reference, findings)
+
+    def content(place: Place, schema: str) -> Blob:
+        if isinstance(place, Blob):
+            return place
+        assert isinstance(place, FilePlace)  # noqa: S101 - the reader makes no others
+        data = tree.part(place.path, place.start, place.end)
+        return Blob(schema=schema, package="", name="", data=data)
+
     with catalog_cache.new_file(cache_folder) as file:
         writer = Writer(file.stream, key)
-        index, unservable = registry_build.build(catalog, blobs, writer.append)
+        index, unservable = registry_build.build(catalog, content, writer.append)
         findings += unservable
-        _refuse(findings)
+        _refuse(reference, findings)
         writer.finish(index)
+        if catalog_cache.key_of(tree) != key:
+            raise RemoteError(
+                f"the catalog `{reference}` changed while it was read",
+                hint="start again when nobody writes to it",
+                temporary=True,
+            )
         store = catalog_cache.open_written(file.stream, key)
-    return Made(store=store, kept=file.kept, findings=tuple(findings))
+    return Made(store=store, kept=file.kept, findings=judgement.below(reference, _sorted(findings)))
 
 
-def _check(catalog: Catalog) -> Iterable[Diagnostic]:
-    chosen = engine.choose(engine.profile("operator-sdk"), subject=engine.CATALOG)
-    return engine.run(catalog, chosen)
+def _refuse(reference: str, findings: list[Diagnostic]) -> None:
+    if judgement.has_errors(findings):
+        raise InputError(
+            f"the catalog `{reference}` is not valid, so it is not served",
+            diagnostics=judgement.below(reference, _sorted(findings)),
+        )
 
 
-def _refuse(findings: list[Diagnostic]) -> None:
-    if not has_errors(findings):
-        return
-    findings.sort(key=Diagnostic.sort_key)
-    raise InputError("the catalog is not valid, so it is not served", diagnostics=findings)
+def _sorted(findings: list[Diagnostic]) -> list[Diagnostic]:
+    return sorted(findings, key=Diagnostic.sort_key)

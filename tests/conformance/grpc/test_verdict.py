@@ -7,7 +7,7 @@ from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
-from olmkit.edges import disk
+from olmkit.edges.folder import Folder
 from olmkit.jobs import serve_build
 
 # Valid catalogs that `opm serve` refuses.
@@ -34,8 +34,8 @@ def test_a_catalog_is_served_when_the_reference_serves_it(cases: Path) -> None:
 def is_refused(folder: Path) -> bool:
     try:
         # Folders that are empty are not kept with the cases.
-        tree = disk.read_tree(folder) if folder.is_dir() else Tree()
-        serve_build.build(tree, None).store.close()
+        tree = Folder(folder) if folder.is_dir() else Tree()
+        serve_build.build(folder.name, tree, None).store.close()
     except InputError:
         return True
     return False

@@ -65,7 +65,9 @@ class Pieces:
 def build(*values: Value) -> tuple[Index, tuple[Diagnostic, ...], Pieces]:
     blobs = [Blob.of(value) for value in values]
     pieces = Pieces()
-    index, findings = registry_build.build(model.of_blobs(blobs), blobs, pieces.append)
+    index, findings = registry_build.build(
+        model.of_blobs(blobs), lambda place, _schema: place, pieces.append
+    )
     return index, findings, pieces
 
 

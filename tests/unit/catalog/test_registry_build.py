@@ -146,7 +146,7 @@ def test_two_csv_metadata_cannot_be_served(served: Served) -> None:
     (found,) = findings
     assert found.rule == "SRV001"
     assert found.message == 'expected at most 1 property of type "olm.csv.metadata", found 2'
-    assert found.subject == "cog.v1.0.0"
+    assert found.subject == "package `cog`, bundle `cog.v1.0.0`"
 
 
 @pytest.mark.parametrize(

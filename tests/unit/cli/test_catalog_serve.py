@@ -95,7 +95,7 @@ def test_an_invalid_catalog_ends_it_with_findings(catalog: Path) -> None:
     ended = run(catalog, *LOOPBACK)
     assert ended.returncode == 1
     assert "note.yaml:2" in ended.stderr
-    assert "the catalog is not valid, so it is not served" in ended.stderr
+    assert "is not valid, so it is not served" in ended.stderr
     assert "Traceback" not in ended.stderr
     answer = json.loads(run(catalog, *LOOPBACK, "-o", "json").stdout)
     assert answer["result"] is None
@@ -162,8 +162,10 @@ def test_serving_loads_neither_the_yaml_nor_the_protobuf_library_from_a_cache(
         "import sys\n"
         "from pathlib import Path\n"
         "import olmkit.edges.catalog_server\n"
+        "from olmkit.edges.folder import Folder\n"
         "from olmkit.jobs import serve\n"
-        "assert serve.prepare(Path(sys.argv[1]), Path(sys.argv[2])).cached\n"
+        "tree = Folder(Path(sys.argv[1]))\n"
+        "assert serve.prepare('here', tree, Path(sys.argv[2])).cached\n"
         "print(sorted({'yaml', 'yamlrocks', 'google.protobuf', 'aiohttp'} & set(sys.modules)))"
     )
     ended = run(catalog, tmp_path / "cache", code=code)

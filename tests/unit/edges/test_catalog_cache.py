@@ -16,6 +16,7 @@ from olmkit.base.tree import Tree
 from olmkit.catalog.registry_index import CustomRecord, Index
 from olmkit.edges import catalog_cache, disk
 from olmkit.edges.catalog_cache import FILE_NAME, Store, Writer
+from olmkit.edges.folder import Folder
 
 KEY = b"k" * 32
 INDEX = Index(packages=(), customs=(CustomRecord("note", "cog", 5, 6),))
@@ -178,7 +179,7 @@ FILES = {"a/catalog.yaml": b"1", "a-b/catalog.yaml": b"2", "a/x/y": b"", ".index
 def test_a_folder_and_its_tree_have_one_key(tmp_path: Path) -> None:
     for name, data in FILES.items():
         disk.write_atomically(tmp_path / name, data)
-    key = catalog_cache.key_of_folder(tmp_path)
+    key = catalog_cache.key_of(Folder(tmp_path))
     assert (
         key == catalog_cache.key_of(Tree(FILES)) == catalog_cache.key_of(disk.read_tree(tmp_path))
     )

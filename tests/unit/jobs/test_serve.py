@@ -12,6 +12,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.catalog.registry_api import Registry
 from olmkit.edges.catalog_cache import FILE_NAME
+from olmkit.edges.folder import Folder
 from olmkit.jobs import serve
 from olmkit.jobs.serve import Prepared, Serving
 
@@ -52,6 +53,10 @@ def cache(tmp_path: Path) -> Path:
     return tmp_path / "cache"
 
 
+def prepare(folder: Path, cache: Path | None) -> Prepared:
+    return serve.prepare(str(folder), Folder(folder), cache)
+
+
 def names(prepared: Prepared) -> list[bytes]:
     """What the prepared catalog answers; it is closed after that."""
     found = list(Registry(prepared.store.index, prepared.store.read).list_packages())
@@ -62,44 +67,44 @@ def names(prepared: Prepared) -> list[bytes]:
 def test_the_first_start_makes_the_cache_and_the_second_takes_it(
     catalog: Path, cache: Path
 ) -> None:
-    first = serve.prepare(catalog, cache)
+    first = prepare(catalog, cache)
     assert (first.cached, first.kept, names(first)) == (False, True, [b"cog"])
-    second = serve.prepare(catalog, cache)
+    second = prepare(catalog, cache)
     assert (second.cached, second.kept, names(second)) == (True, True, [b"cog"])
 
 
 def test_without_a_cache_folder_nothing_is_kept(catalog: Path) -> None:
-    prepared = serve.prepare(catalog, None)
+    prepared = prepare(catalog, None)
     assert (prepared.cached, prepared.kept, names(prepared)) == (False, False, [b"cog"])
 
 
 def test_a_changed_catalog_is_read_anew(catalog: Path, cache: Path) -> None:
-    names(serve.prepare(catalog, cache))
+    names(prepare(catalog, cache))
     (catalog / "cog.yaml").write_text(CATALOG.replace("cog", "axle"))
-    changed = serve.prepare(catalog, cache)
+    changed = prepare(catalog, cache)
     assert (changed.cached, names(changed)) == (False, [b"axle"])
     (catalog / ".indexignore").write_text("cog.yaml\n")
-    ignored = serve.prepare(catalog, cache)
+    ignored = prepare(catalog, cache)
     assert (ignored.cached, names(ignored)) == (False, [])
 
 
 def test_a_change_back_is_read_anew_too(catalog: Path, cache: Path) -> None:
-    names(serve.prepare(catalog, cache))
+    names(prepare(catalog, cache))
     (catalog / "cog.yaml").write_text(CATALOG.replace("cog", "axle"))
-    names(serve.prepare(catalog, cache))
+    names(prepare(catalog, cache))
     (catalog / "cog.yaml").write_text(CATALOG)
-    assert names(serve.prepare(catalog, cache)) == [b"cog"]
+    assert names(prepare(catalog, cache)) == [b"cog"]
 
 
 def test_a_damaged_cache_is_made_again(catalog: Path, cache: Path) -> None:
-    names(serve.prepare(catalog, cache))
+    names(prepare(catalog, cache))
     file = cache / FILE_NAME
     data = bytearray(file.read_bytes())
     data[-40] ^= 1
     file.write_bytes(data)
-    again = serve.prepare(catalog, cache)
+    again = prepare(catalog, cache)
     assert (again.cached, names(again)) == (False, [b"cog"])
-    assert serve.prepare(catalog, cache).cached
+    assert prepare(catalog, cache).cached
 
 
 def test_two_catalogs_in_one_cache_folder_do_not_disturb_each_other(
@@ -108,8 +113,8 @@ def test_two_catalogs_in_one_cache_folder_do_not_disturb_each_other(
     other = tmp_path / "other"
     other.mkdir()
     (other / "axle.yaml").write_text(CATALOG.replace("cog", "axle"))
-    first = serve.prepare(catalog, cache)
-    second = serve.prepare(other, cache)
+    first = prepare(catalog, cache)
+    second = prepare(other, cache)
     assert names(first) == [b"cog"]
     assert names(second) == [b"axle"]
 
@@ -120,7 +125,7 @@ def test_an_invalid_catalog_is_refused_with_all_faults_and_leaves_no_cache(
     broken = CATALOG.replace("defaultChannel: stable", "defaultChannel: none")
     (catalog / "cog.yaml").write_text(broken.replace("version: 1.0.0", "version: one"))
     with pytest.raises(InputError) as error:
-        serve.prepare(catalog, cache)
+        prepare(catalog, cache)
     assert len(error.value.diagnostics) >= 2
     assert all(found.at is not None for found in error.value.diagnostics)
     assert not cache.exists()
@@ -129,7 +134,7 @@ def test_an_invalid_catalog_is_refused_with_all_faults_and_leaves_no_cache(
 def test_what_only_serving_forbids_leaves_no_cache_either(catalog: Path, cache: Path) -> None:
     (catalog / "note.yaml").write_text("schema: my note\n")
     with pytest.raises(InputError) as error:
-        serve.prepare(catalog, cache)
+        prepare(catalog, cache)
     assert [found.rule for found in error.value.diagnostics] == ["SRV002"]
     assert list(cache.iterdir()) == []
 
@@ -137,12 +142,12 @@ def test_what_only_serving_forbids_leaves_no_cache_either(catalog: Path, cache: 
 def test_a_folder_that_is_not_there_is_asked_wrongly(tmp_path: Path, cache: Path) -> None:
     for folder in (None, cache):
         with pytest.raises(ConfigurationError, match="does not exist"):
-            serve.prepare(tmp_path / "none", folder)
+            prepare(tmp_path / "none", folder)
 
 
 def test_an_empty_folder_is_an_empty_catalog(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    assert names(serve.prepare(tmp_path / "empty", None)) == []
+    assert names(prepare(tmp_path / "empty", None)) == []
 
 
 def test_a_cache_that_cannot_be_kept_is_an_error_only_when_it_is_all_that_is_wanted(
@@ -150,14 +155,14 @@ def test_a_cache_that_cannot_be_kept_is_an_error_only_when_it_is_all_that_is_wan
 ) -> None:
     (tmp_path / "file").write_text("")
     nowhere = tmp_path / "file" / "cache"
-    assert names(serve.prepare(catalog, nowhere)) == [b"cog"]
+    assert names(prepare(catalog, nowhere)) == [b"cog"]
     with pytest.raises(RemoteError, match="cannot be kept"):
-        serve.fill_cache(catalog, nowhere)
+        asyncio.run(serve.fill_cache(str(catalog), nowhere))
 
 
 def test_filling_the_cache_makes_the_next_start_quick(catalog: Path, cache: Path) -> None:
-    assert not serve.fill_cache(catalog, cache).cached
-    assert serve.fill_cache(catalog, cache).cached
+    assert not asyncio.run(serve.fill_cache(str(catalog), cache)).cached
+    assert asyncio.run(serve.fill_cache(str(catalog), cache)).cached
 
 
 def test_it_serves_from_ready_to_stop(catalog: Path, cache: Path) -> None:
@@ -172,7 +177,7 @@ def test_it_serves_from_ready_to_stop(catalog: Path, cache: Path) -> None:
 
         serving = asyncio.create_task(
             serve.serve(
-                catalog, host="127.0.0.1", port=0, cache_folder=cache, ready=tell, stop=stop
+                str(catalog), host="127.0.0.1", port=0, cache_folder=cache, ready=tell, stop=stop
             )
         )
         await asyncio.wait_for(ready.wait(), 30)
@@ -192,7 +197,7 @@ def test_an_invalid_catalog_frees_the_port(catalog: Path) -> None:
 
     async def scenario() -> None:
         with pytest.raises(InputError):
-            await serve.serve(catalog, port=0, ready=print, stop=asyncio.Event())
+            await serve.serve(str(catalog), port=0, ready=print, stop=asyncio.Event())
 
     asyncio.run(scenario())
 
@@ -201,6 +206,6 @@ def test_a_stop_before_the_catalog_is_there_ends_it(catalog: Path) -> None:
     async def scenario() -> None:
         stop = asyncio.Event()
         stop.set()
-        await asyncio.wait_for(serve.serve(catalog, port=0, ready=print, stop=stop), 30)
+        await asyncio.wait_for(serve.serve(str(catalog), port=0, ready=print, stop=stop), 30)
 
     asyncio.run(scenario())

@@ -13,13 +13,15 @@ GOOD = b'{"schema": "note", "text": "fine"}\n'
 
 
 def test_what_is_odd_and_no_error_is_told() -> None:
-    made = serve_build.build(Tree({"note.yaml": b"schema: note\n...\nschema: lost\n"}), None)
+    made = serve_build.build(
+        "here", Tree({"note.yaml": b"schema: note\n...\nschema: lost\n"}), None
+    )
     made.store.close()
     assert [found.rule for found in made.findings] == ["FBC001"]
 
 
 def test_it_answers_at_once() -> None:
-    made = serve_build.build(Tree({"note.json": GOOD}), None)
+    made = serve_build.build("here", Tree({"note.json": GOOD}), None)
     registry = Registry(made.store.index, made.store.read)
     assert len(list(registry.list_custom_blobs("note", ""))) == 1
     made.store.close()
@@ -31,5 +33,5 @@ def test_it_answers_at_once() -> None:
 )
 def test_what_is_no_catalog_is_refused_with_a_place(data: bytes) -> None:
     with pytest.raises(InputError) as error:
-        serve_build.build(Tree({"a.yaml": data}), None)
-    assert next(found.at.path for found in error.value.diagnostics if found.at) == "a.yaml"
+        serve_build.build("here", Tree({"a.yaml": data}), None)
+    assert next(found.at.path for found in error.value.diagnostics if found.at) == "here/a.yaml"
