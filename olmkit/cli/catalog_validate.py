@@ -15,7 +15,7 @@ from olmkit.cli.exits import Exit, exit_code
 from olmkit.cli.registry_options import registry_options
 from olmkit.edges.sources import Access
 from olmkit.jobs import catalog as job
-from olmkit.jobs.check import CheckOptions, CheckResult
+from olmkit.jobs.catalog import ValidateOptions, ValidateResult
 from olmkit.rules import engine
 
 
@@ -61,7 +61,7 @@ def validate(
     Every error is one that makes the field's own tools refuse the catalog; warnings are ours.
     """
     app.output = output
-    options = CheckOptions(select=_words(select), ignore=_words(ignore))
+    options = ValidateOptions(select=_words(select), ignore=_words(ignore))
     trees = catalog_source.pulled(app, references, access)
     results = tuple(job.validate(references, options, pulled=trees))
     if len(results) == 1 and results[0].error is not None:
@@ -72,7 +72,7 @@ def validate(
         app.exit(Exit(code))
 
 
-def _code(result: CheckResult, *, fail_on_warnings: bool) -> int:
+def _code(result: ValidateResult, *, fail_on_warnings: bool) -> int:
     if result.error is not None:
         return exit_code(result.error)
     if engine.crashed(result.diagnostics):
@@ -81,7 +81,7 @@ def _code(result: CheckResult, *, fail_on_warnings: bool) -> int:
     return Exit.DONE if result.passed and not warned else Exit.NO
 
 
-def _show(app: App, results: Sequence[CheckResult]) -> None:
+def _show(app: App, results: Sequence[ValidateResult]) -> None:
     found = [diagnostic for result in results for diagnostic in _said(result)]
     match app.output:
         case "json":
@@ -94,7 +94,7 @@ def _show(app: App, results: Sequence[CheckResult]) -> None:
             app.terminal.result(getattr(render_reports, form)(found))
 
 
-def _show_text(app: App, results: Sequence[CheckResult], found: Sequence[Diagnostic]) -> None:
+def _show_text(app: App, results: Sequence[ValidateResult], found: Sequence[Diagnostic]) -> None:
     if found:
         app.terminal.result(render.text(found, app.sources, color=app.terminal.color_out))
     words = render.summary(found)
@@ -107,7 +107,7 @@ def _show_text(app: App, results: Sequence[CheckResult], found: Sequence[Diagnos
     app.terminal.note(f"{words}; {state}" if words else state)
 
 
-def _json(results: Sequence[CheckResult]) -> dict[str, Any]:
+def _json(results: Sequence[ValidateResult]) -> dict[str, Any]:
     return {
         "passed": all(result.passed for result in results),
         "catalogs": [
@@ -122,7 +122,7 @@ def _json(results: Sequence[CheckResult]) -> dict[str, Any]:
     }
 
 
-def _said(result: CheckResult) -> Sequence[Diagnostic]:
+def _said(result: ValidateResult) -> Sequence[Diagnostic]:
     """The findings of a catalog; why it could not be read is one, beside other catalogs."""
     if result.error is None:
         return result.diagnostics

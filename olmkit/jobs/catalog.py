@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from olmkit.base import diagnostics as judgement
-from olmkit.base.diagnostics import Diagnostic, InputError, OlmkitError
+from olmkit.base.diagnostics import Diagnostic, InputError, OlmkitError, Severity
 from olmkit.base.tree import Tree
 from olmkit.catalog import fbc, icons, model, outline_reader
 from olmkit.catalog.blobs import Blob
@@ -22,7 +22,6 @@ from olmkit.catalog.fbc import Form
 from olmkit.catalog.model import Catalog
 from olmkit.edges import disk
 from olmkit.edges.folder import Folder
-from olmkit.jobs.check import CheckOptions, CheckResult
 from olmkit.rules import engine
 from olmkit.rules.engine import CATALOG, Rule
 
@@ -34,6 +33,31 @@ MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
 # Consoles load icons with every list of packages; the field's own are a few KB.
 MAX_ICON: Final = 1024 * 1024
 MAX_DESCRIPTION: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidateOptions:
+    """Which rules are asked: those of the profile, or the selected ones, but for the ignored."""
+
+    profile: str = "default"
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidateResult:
+    """What was found in one catalog, or why it could not be read."""
+
+    reference: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    error: OlmkitError | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.error is None and not judgement.has_errors(self.diagnostics)
+
+    def count(self, severity: Severity) -> int:
+        return sum(found.severity is severity for found in self.diagnostics)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,10 +114,10 @@ async def pull(references: Sequence[str], access: Access) -> Mapping[str, Tree |
 
 def validate(
     references: Sequence[str],
-    options: CheckOptions,
+    options: ValidateOptions,
     *,
     pulled: Mapping[str, Tree | OlmkitError] | None = None,
-) -> Iterator[CheckResult]:
+) -> Iterator[ValidateResult]:
     """Check each catalog, one after the other.
 
     Raises `ConfigurationError` for an unknown rule or profile, before any work.
@@ -104,16 +128,16 @@ def validate(
     return (_check(reference, trees.get(reference), rules) for reference in references)
 
 
-def _check(reference: str, tree: Tree | OlmkitError | None, rules: Sequence[Rule]) -> CheckResult:
+def _check(
+    reference: str, tree: Tree | OlmkitError | None, rules: Sequence[Rule]
+) -> ValidateResult:
     if isinstance(tree, OlmkitError):
-        return CheckResult(reference=reference, error=tree)
+        return ValidateResult(reference=reference, error=tree)
     try:
         _, found = _read(_files(reference, tree), rules)
     except OlmkitError as error:
-        return CheckResult(reference=reference, error=error)
-    return CheckResult(
-        reference=reference, name=reference, diagnostics=judgement.below(reference, found)
-    )
+        return ValidateResult(reference=reference, error=error)
+    return ValidateResult(reference=reference, diagnostics=judgement.below(reference, found))
 
 
 def read(reference: str, *, tree: Tree | None = None, valid: bool = True) -> Catalog:

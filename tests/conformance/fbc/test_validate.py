@@ -19,11 +19,11 @@ from typing import Any
 
 from olmkit.base.diagnostics import Severity
 from olmkit.jobs import catalog as job
-from olmkit.jobs.check import CheckOptions, CheckResult
+from olmkit.jobs.catalog import ValidateOptions, ValidateResult
 
 HERE = Path(__file__).parent
 DIFFERENCES: dict[str, str] = tomllib.loads((HERE / "differences.toml").read_text("utf-8"))["cases"]
-OPTIONS = CheckOptions(profile="operator-sdk")
+OPTIONS = ValidateOptions(profile="operator-sdk")
 
 # Cases with a link; a copy that knows no links has a file with the name of the target.
 LINKS = {
@@ -75,7 +75,7 @@ def _vectors(cases: Path) -> Iterator[dict[str, Any]]:
 
 
 def _folder(cases: Path, case: str, spare: Path) -> Path:
-    """The catalog of a case, with what copies of it have lost: links, and a folder that is empty."""
+    """The catalog of a case, with what copies of it have lost: links, and an empty folder."""
     folder = cases / "rules" / "catalogs" / case
     if not folder.is_dir():
         return spare
@@ -93,7 +93,7 @@ def _folder(cases: Path, case: str, spare: Path) -> Path:
     return made
 
 
-def _check(folder: Path) -> CheckResult:
+def _check(folder: Path) -> ValidateResult:
     (result,) = job.validate([str(folder)], OPTIONS)
     return result
 

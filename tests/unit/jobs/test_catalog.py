@@ -9,8 +9,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
 from olmkit.jobs import catalog as job
-from olmkit.jobs.catalog import InitOptions
-from olmkit.jobs.check import CheckOptions
+from olmkit.jobs.catalog import InitOptions, ValidateOptions
 
 ROOT = Path(__file__).resolve().parents[3]
 KETTLE = (ROOT / "tests/unit/rules/minimal_catalog.yaml").read_bytes()
@@ -42,7 +41,7 @@ def test_a_huge_icon_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_valid_catalog_passes_and_is_read(folder: Path) -> None:
-    (result,) = job.validate([str(folder)], CheckOptions())
+    (result,) = job.validate([str(folder)], ValidateOptions())
 
     assert result.passed
     assert list(job.read(str(folder)).packages) == ["kettle"]
@@ -66,7 +65,7 @@ def test_files_that_cannot_be_read_hide_the_rules_and_not_each_other(folder: Pat
     (folder / "b.yaml").symlink_to("gone")
     (folder / "c.yaml").write_bytes(b"schema: olm.package\nname: pot\n")
 
-    (result,) = job.validate([str(folder)], CheckOptions())
+    (result,) = job.validate([str(folder)], ValidateOptions())
 
     assert [found.rule for found in result.diagnostics] == ["DOC001", "FBC003"]
     with pytest.raises(InputError):
@@ -77,7 +76,7 @@ def test_a_huge_file_is_refused_with_a_sentence(folder: Path) -> None:
     with (folder / "huge.json").open("wb") as stream:
         stream.truncate(job.MAX_CATALOG_FILE + 1)
 
-    (result,) = job.validate([str(folder)], CheckOptions())
+    (result,) = job.validate([str(folder)], ValidateOptions())
 
     (found,) = result.diagnostics
     assert found.rule == "FBC003"
@@ -89,7 +88,7 @@ def test_each_catalog_has_its_own_result(folder: Path) -> None:
     pulled = {"registry.example/c:1": Tree({"c.yaml": KETTLE})}
 
     results = tuple(
-        job.validate([gone, str(folder), "registry.example/c:1"], CheckOptions(), pulled=pulled)
+        job.validate([gone, str(folder), "registry.example/c:1"], ValidateOptions(), pulled=pulled)
     )
 
     assert [result.passed for result in results] == [False, True, True]
@@ -98,7 +97,7 @@ def test_each_catalog_has_its_own_result(folder: Path) -> None:
 
 def test_an_unknown_rule_is_refused_before_any_work(folder: Path) -> None:
     with pytest.raises(ConfigurationError, match="no rule"):
-        job.validate([str(folder)], CheckOptions(select=["GRF999"]))
+        job.validate([str(folder)], ValidateOptions(select=["GRF999"]))
 
 
 def test_an_empty_folder_is_an_empty_catalog(tmp_path: Path) -> None:
