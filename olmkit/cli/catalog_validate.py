@@ -63,7 +63,7 @@ def validate(
     app.output = output
     options = ValidateOptions(select=_words(select), ignore=_words(ignore))
     trees = catalog_source.pulled(app, references, access)
-    results = tuple(job.validate(references, options, pulled=trees))
+    results = job.validate(references, options, pulled=trees)
     if len(results) == 1 and results[0].error is not None:
         raise results[0].error
     _show(app, results)

@@ -8,7 +8,7 @@ first, as the field's own tools do, with the rules that OLM itself depends on.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +20,7 @@ from olmkit.catalog import fbc, icons, model, outline_reader
 from olmkit.catalog.blobs import Blob
 from olmkit.catalog.fbc import Form
 from olmkit.catalog.model import Catalog
-from olmkit.edges import disk
+from olmkit.edges import disk, workers
 from olmkit.edges.folder import Folder
 from olmkit.rules import engine
 from olmkit.rules.engine import CATALOG, Rule
@@ -117,15 +117,19 @@ def validate(
     options: ValidateOptions,
     *,
     pulled: Mapping[str, Tree | OlmkitError] | None = None,
-) -> Iterator[ValidateResult]:
-    """Check each catalog, one after the other.
+) -> tuple[ValidateResult, ...]:
+    """Check each catalog; the results stand in the order of the references.
 
     Raises `ConfigurationError` for an unknown rule or profile, before any work.
     """
     profile = engine.profile(options.profile)
     rules = engine.choose(profile, select=options.select, ignore=options.ignore, subject=CATALOG)
     trees = pulled or {}
-    return (_check(reference, trees.get(reference), rules) for reference in references)
+    return tuple(
+        workers.map_all(
+            lambda reference: _check(reference, trees.get(reference), rules), references
+        )
+    )
 
 
 def _check(

@@ -87,11 +87,12 @@ def test_each_catalog_has_its_own_result(folder: Path) -> None:
     gone = str(folder / "gone")
     pulled = {"registry.example/c:1": Tree({"c.yaml": KETTLE})}
 
-    results = tuple(
-        job.validate([gone, str(folder), "registry.example/c:1"], ValidateOptions(), pulled=pulled)
-    )
+    references = [gone, str(folder), "registry.example/c:1", gone, str(folder)]
 
-    assert [result.passed for result in results] == [False, True, True]
+    results = job.validate(references, ValidateOptions(), pulled=pulled)
+
+    assert [result.reference for result in results] == references
+    assert [result.passed for result in results] == [False, True, True, False, True]
     assert isinstance(results[0].error, ConfigurationError)
 
 
