@@ -33,7 +33,7 @@ def run(*words: str | Path, code: str = "") -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
 
 
@@ -115,6 +115,13 @@ def test_a_folder_that_is_not_there_is_asked_wrongly(tmp_path: Path) -> None:
     ended = run(tmp_path / "none", *LOOPBACK)
     assert ended.returncode == 2
     assert "does not exist" in ended.stderr
+
+
+def test_a_registry_that_is_not_there_ends_it_with_the_code_of_the_world() -> None:
+    ended = run("127.0.0.1:1/example/catalog:v1", *LOOPBACK)
+    assert ended.returncode == 3
+    assert "127.0.0.1:1" in ended.stderr
+    assert "Traceback" not in ended.stderr
 
 
 def test_without_the_grpc_library_it_says_what_to_install(catalog: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.catalog.registry_api import Registry
+from olmkit.cli import main
 from olmkit.edges.catalog_cache import FILE_NAME
 from olmkit.edges.folder import Folder
 from olmkit.jobs import serve
@@ -209,3 +210,13 @@ def test_a_stop_before_the_catalog_is_there_ends_it(catalog: Path) -> None:
         await asyncio.wait_for(serve.serve(str(catalog), port=0, ready=print, stop=stop), 30)
 
     asyncio.run(scenario())
+
+
+def test_an_image_is_served_as_the_folder_it_was_made_of(
+    catalog: Path, cache: Path, tmp_path: Path
+) -> None:
+    image = f"oci:{tmp_path / 'layout'}:v1"
+    assert main.run(["catalog", "build", str(catalog), "-t", image, "-q"]) == 0
+    first = asyncio.run(serve.fill_cache(image, cache))
+    again = asyncio.run(serve.fill_cache(str(catalog), cache))
+    assert (first.cached, again.cached) == (False, True)
