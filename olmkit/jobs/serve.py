@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from olmkit.base.diagnostics import Diagnostic, RemoteError
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.catalog.registry_api import Registry
 from olmkit.edges import catalog_cache
@@ -143,7 +143,7 @@ def prepare(reference: str, tree: Tree, cache_folder: Path | None) -> Prepared:
 
 
 async def _prepared(reference: str, cache_folder: Path | None, access: Access | None) -> Prepared:
-    tree = _folder(reference)
+    tree = _folder(reference, cache_folder)
     if tree is None:
         from olmkit.edges import sources
 
@@ -152,9 +152,16 @@ async def _prepared(reference: str, cache_folder: Path | None, access: Access | 
     return await _in_thread(prepare, reference, tree, cache_folder)
 
 
-def _folder(reference: str) -> Tree | None:
+def _folder(reference: str, cache_folder: Path | None) -> Tree | None:
     path = Path(reference)
-    return Folder(path, file_limit=MAX_CATALOG_FILE) if path.exists() else None
+    if not path.exists():
+        return None
+    if cache_folder is not None and cache_folder.resolve().is_relative_to(path.resolve()):
+        raise ConfigurationError(
+            f"the cache folder `{cache_folder}` lies inside the catalog",
+            hint="all files there count as catalog files; name a folder outside",
+        )
+    return Folder(path, file_limit=MAX_CATALOG_FILE)
 
 
 def _new_server() -> CatalogServer:
