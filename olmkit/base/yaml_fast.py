@@ -60,6 +60,8 @@ _NUMBER_PARTS: Final = (
     re.compile(rb":(?<=[0-9_]:)[0-9_]"),
     re.compile(rb"0(?:(?<=[\s\[{,:\"+-]0)|(?<=\A0))[0-9oObB_]"),
 )
+# Over a long one the fast parser broods for minutes.
+_LONG_NUMBER: Final = re.compile(rb"0[xXbBoO][0-9A-Fa-f_]{64}")
 # No number that anybody means is longer; one that is counts as odd.
 _LONGEST_NUMBER: Final = 64
 # Outside of brackets a number is all that stands on the line after a key or a dash, or is a key.
@@ -113,6 +115,8 @@ def _plain_text(data: bytes) -> bytes | None:
     if b"\\" in outside and b'"' in outside and (b"\\/" in outside or b"\\'" in outside):
         return None
     if (b"!" in outside and _TAG.search(outside)) or (b"&" in outside and _ANCHOR.search(outside)):
+        return None
+    if _LONG_NUMBER.search(outside):
         return None
     if _has_flow(outside):
         # What looks like a block may stand in brackets, and so be none.
