@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from olmkit.cli.app import App
 from olmkit.edges.transfer import Outcome, Report, Step
 from olmkit.jobs.publish import Published
@@ -25,18 +27,23 @@ def show(app: App, published: Published) -> None:
             "tag": published.tag,
             "layout": published.layout or None,
             "platforms": list(published.platforms),
-            "pieces": [
-                {
-                    "digest": str(step.descriptor.digest),
-                    "mediaType": step.descriptor.media_type,
-                    "size": step.descriptor.size,
-                    "outcome": _NAMES[step.outcome],
-                }
-                for step in published.steps
-            ],
+            "pieces": pieces(published.steps),
         },
         text=published.reference,
     )
+
+
+def pieces(steps: Sequence[Step]) -> list[dict[str, object]]:
+    """The pieces of an image as JSON."""
+    return [
+        {
+            "digest": str(step.descriptor.digest),
+            "mediaType": step.descriptor.media_type,
+            "size": step.descriptor.size,
+            "outcome": _NAMES[step.outcome],
+        }
+        for step in steps
+    ]
 
 
 _NAMES = {Outcome.SENT: "sent", Outcome.MOUNTED: "mounted", Outcome.PRESENT: "present"}
@@ -47,10 +54,11 @@ def _words(step: Step) -> str:
     noun = "manifest" if descriptor.is_manifest else "blob"
     if descriptor.is_index:
         noun = "index"
-    return f"{noun} {str(descriptor.digest)[:19]} ({_size(descriptor.size)})"
+    return f"{noun} {str(descriptor.digest)[:19]} ({size_text(descriptor.size)})"
 
 
-def _size(size: int) -> str:
+def size_text(size: int) -> str:
+    """A number of bytes for people."""
     if size < 1000:
         return f"{size} B"
     if size < 1_000_000:

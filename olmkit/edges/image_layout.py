@@ -154,7 +154,7 @@ class Layout(LayoutReader):
         path = self.folder / _blob_name(descriptor.digest)
         try:
             self._prepare()
-            with _temporary(path) as stream:
+            with temporary(path) as stream:
                 async for chunk in checked(descriptor, content(0)):
                     stream.write(chunk)
         except OSError as error:
@@ -353,7 +353,7 @@ def _chunks(stream: BinaryIO, offset: int) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def _temporary(path: Path) -> Iterator[BinaryIO]:
+def temporary(path: Path) -> Iterator[BinaryIO]:
     """A file that has its name only when it is complete and on the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
-from olmkit.edges import disk
+from olmkit.edges import disk, docker_archive
 from olmkit.edges.image_layout import Layout, open_archive
 from olmkit.oci import reference as references
 from olmkit.oci import store as stores
@@ -114,14 +114,16 @@ async def open_store(
     """The store that `reference` lies in, or will lie in; several may share one `web`."""
     match reference:
         case LayoutReference():
-            yield Layout(_path(reference.folder))
+            yield Layout(local_path(reference.folder))
         case ArchiveReference():
-            yield open_archive(_path(reference.file))
-        case DockerArchiveReference() | EngineReference():
-            raise ConfigurationError(
-                f"`{reference}` cannot be read yet",
-                hint="save the image as an OCI archive: `skopeo copy … oci-archive:FILE`",
-            )
+            yield open_archive(local_path(reference.file))
+        case DockerArchiveReference():
+            yield docker_archive.open_archive(local_path(reference.file))
+        case EngineReference():
+            from olmkit.edges import docker_engine
+
+            async with docker_engine.open_image(reference.name) as store:
+                yield store
         case Reference():
             from olmkit.edges import credentials
             from olmkit.edges.registry import Registry
@@ -156,8 +158,10 @@ def selector(reference: ImageReference) -> str:
             return reference.selector
         case LayoutReference() | ArchiveReference():
             return str(reference.digest) if reference.digest else reference.tag or ""
-        case DockerArchiveReference() | EngineReference():
+        case DockerArchiveReference():
             return str(reference.name or "")
+        case EngineReference():
+            return ""  # its store has the one image that was asked for
 
 
 def pinned(reference: ImageReference, descriptor: Descriptor) -> str:
@@ -173,7 +177,7 @@ async def read_bundle_tree(text: str, access: Access) -> ImageFiles:
     """The files of a bundle: from its folder, or from an image with a bundle's labels."""
     source = parse(text)
     if isinstance(source, FolderReference):
-        return ImageFiles(source=source, tree=disk.read_tree(_path(source.folder)))
+        return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
     return await _read_image(source, access, _bundle_folders)
 
 
@@ -181,7 +185,7 @@ async def read_catalog_tree(text: str, access: Access) -> ImageFiles:
     """The files of a catalog, relative to its folder in the image."""
     source = parse(text)
     if isinstance(source, FolderReference):
-        return ImageFiles(source=source, tree=disk.read_tree(_path(source.folder)))
+        return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
     found = await _read_image(source, access, _catalog_folders)
     return ImageFiles(
         source=found.source,
@@ -195,7 +199,7 @@ async def read_tree(text: str, access: Access) -> ImageFiles:
     """The files of a bundle or a catalog, whichever it is; see `ImageFiles.is_bundle`."""
     source = parse(text)
     if isinstance(source, FolderReference):
-        return ImageFiles(source=source, tree=disk.read_tree(_path(source.folder)))
+        return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
     found = await _read_image(source, access, _any_folders)
     if found.is_bundle or CONFIGS_LABEL not in found.labels:
         return found
@@ -306,5 +310,6 @@ def _clean(folder: str) -> str:
     return "/".join(parts)
 
 
-def _path(text: str) -> Path:
+def local_path(text: str) -> Path:
+    """A path as a user types it, with `~` for the home folder."""
     return Path(text).expanduser()

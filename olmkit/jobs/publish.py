@@ -16,14 +16,13 @@ from olmkit.base.tree import Tree
 from olmkit.bundle import image as bundle_image
 from olmkit.bundle import layout as bundle_layout
 from olmkit.catalog import image as catalog_image
-from olmkit.edges import disk, sources, transfer
+from olmkit.edges import disk, sources, targets
 from olmkit.edges.sources import Access
 from olmkit.edges.transfer import Report, Step, silent
 from olmkit.oci import reference as references
 from olmkit.oci.content import Descriptor, Platform
 from olmkit.oci.image import OLM_PLATFORMS, Image, Index
 from olmkit.oci.reference import (
-    ArchiveReference,
     FolderReference,
     ImageReference,
     LayoutReference,
@@ -112,9 +111,9 @@ async def _publish(
     steps: list[Step] = []
     await _send(memory, root, layout, access, silent, steps)
     reference = sources.pinned(layout, root)
-    if options.push and isinstance(wanted, Reference):
+    if wanted is not None and (options.push or not isinstance(wanted, Reference | LayoutReference)):
         steps.clear()
-        await _send(memory, root, wanted, access, report, steps)
+        root = await _send(memory, root, wanted, access, report, steps)
         reference = sources.pinned(wanted, root)
     return Published(
         reference=reference,
@@ -135,7 +134,7 @@ async def _push(
     if isinstance(origin, FolderReference):
         image = noun.build(Path(origin.folder), origin.folder)
         root = image.descriptor
-        await _send(MemoryStore.of(image), root, wanted, access, report, steps)
+        root = await _send(MemoryStore.of(image), root, wanted, access, report, steps)
         return _pushed(wanted, root, steps)
     async with sources.open_store(origin, access) as store:
         root = await store.resolve(sources.selector(origin))
@@ -145,7 +144,7 @@ async def _push(
                 f"`{origin}` is no {noun.word} image: it has no label `{noun.label}`",
                 hint=f"name another image, or build one with `olmkit {noun.word} build`",
             )
-        await _send(store, root, wanted, access, report, steps)
+        root = await _send(store, root, wanted, access, report, steps)
     return _pushed(wanted, root, steps)
 
 
@@ -165,26 +164,17 @@ async def _send(
     access: Access,
     report: Report,
     steps: list[Step],
-) -> None:
+) -> Descriptor:
     def noted(step: Step) -> None:
         steps.append(step)
         report(step)
 
-    if isinstance(wanted, ArchiveReference):
-        raise ConfigurationError(
-            f"`{wanted}` cannot be written", hint="name a layout folder: `oci:FOLDER:TAG`"
-        )
-    async with sources.open_store(wanted, access) as target:
-        await transfer.copy(
-            source, target, root, tag=getattr(wanted, "tag", None) or "", report=noted
-        )
+    return await targets.send(source, root, wanted, access, noted)
 
 
 def _layout_for(wanted: ImageReference | None, tag: str, options: BuildOptions) -> LayoutReference:
     folder = str(options.project / DEFAULT_LAYOUT)
     match wanted:
-        case None:
-            return LayoutReference(folder, tag)
         case LayoutReference():
             if wanted.digest is not None:
                 raise _pinned_target(str(wanted))
@@ -192,10 +182,7 @@ def _layout_for(wanted: ImageReference | None, tag: str, options: BuildOptions) 
         case Reference():
             return LayoutReference(folder, str(wanted))
         case _:
-            raise ConfigurationError(
-                f"`{wanted}` cannot be written",
-                hint="name an image in a registry, or a layout folder: `oci:FOLDER:TAG`",
-            )
+            return LayoutReference(folder, tag)
 
 
 def _bundle_image(path: Path, shown: str, options: BuildOptions) -> tuple[Image | Index, str]:

@@ -36,6 +36,7 @@ _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
 _BLOCK = 512
+END = bytes(2 * _BLOCK)  # of an archive
 _NAME_SIZE = 100  # of the name in a POSIX header
 _CHUNK = 64 * 1024
 _MAX_LINKS = 40  # what Linux follows in one path
@@ -85,15 +86,15 @@ def write_archive(tree: Tree, *, mtime: int = 0) -> bytes:
     for path in sorted({*tree, *_folders(tree)}):
         file = tree.get(path)
         if file is None:
-            parts.append(_header(f"{path}/", mode=0o755, kind=b"5", mtime=mtime))
+            parts.append(header(f"{path}/", mode=0o755, kind=b"5", mtime=mtime))
         else:
             mode = 0o755 if file.mode & 0o100 else 0o644
             parts += (
-                _header(path, size=len(file.data), mode=mode, mtime=mtime),
+                header(path, size=len(file.data), mode=mode, mtime=mtime),
                 file.data,
-                bytes(-len(file.data) % _BLOCK),
+                padding(len(file.data)),
             )
-    parts.append(bytes(2 * _BLOCK))
+    parts.append(END)
     return b"".join(parts)
 
 
@@ -271,7 +272,9 @@ def _folders(tree: Mapping[str, File]) -> set[str]:
     return found
 
 
-def _header(path: str, *, size: int = 0, mode: int, kind: bytes = b"0", mtime: int) -> bytes:
+def header(
+    path: str, *, size: int = 0, mode: int = 0o644, kind: bytes = b"0", mtime: int = 0
+) -> bytes:
     """The POSIX header of one entry, owned by 0:0.
 
     Written here and not by `tarfile`, whose bytes differ between releases of Python.
@@ -281,9 +284,9 @@ def _header(path: str, *, size: int = 0, mode: int, kind: bytes = b"0", mtime: i
     if len(name) > _NAME_SIZE or not name.isascii():
         record = _pax_record(b"path", name)
         extended = (
-            _header("PaxHeaders", size=len(record), mode=0o644, kind=b"x", mtime=mtime)
+            header("PaxHeaders", size=len(record), mode=0o644, kind=b"x", mtime=mtime)
             + record
-            + bytes(-len(record) % _BLOCK)
+            + padding(len(record))
         )
         name = b"long-name"  # readers take the one before it
     fields = b"".join(
@@ -304,6 +307,11 @@ def _header(path: str, *, size: int = 0, mode: int, kind: bytes = b"0", mtime: i
         )
     ).ljust(_BLOCK, b"\0")
     return extended + fields[:148] + b"%06o\0 " % sum(fields) + fields[156:]
+
+
+def padding(size: int) -> bytes:
+    """What follows `size` bytes of content in an archive."""
+    return bytes(-size % _BLOCK)
 
 
 def _pax_record(key: bytes, value: bytes) -> bytes:

@@ -1,0 +1,179 @@
+"""Images against a real Docker engine, and for longer through worse lines than `make test` takes.
+
+The engine is started here when there is none: root and Debian's docker.io are
+needed. Elsewhere its tests are skipped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Coroutine, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from olmkit.base.diagnostics import RemoteError
+from olmkit.base.tree import Tree
+from olmkit.edges import transfer
+from olmkit.edges.image_layout import Layout
+from olmkit.edges.registry import Registry
+from olmkit.edges.sources import Access
+from olmkit.edges.web import Web, WebOptions
+from olmkit.jobs import image as job
+from olmkit.oci import image, layer, store
+from olmkit.oci.image import Index
+from olmkit.oci.reference import Reference
+from olmkit.oci.store import MemoryStore
+from olmkit.testing.faults import FaultProxy
+from olmkit.testing.registry import RegistryServer
+
+pytestmark = pytest.mark.e2e
+
+T = TypeVar("T")
+ACCESS = Access(environment=os.environ)
+IMAGE = image.data_image(
+    layer.write(Tree({"manifests/a.yaml": b"a: 1\n" * 1000})), {"k": "v"}, created_by="test"
+)
+assert isinstance(IMAGE, Index)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A Docker engine that DOCKER_HOST names."""
+    if shutil.which("docker") and answers():
+        yield
+        return
+    daemon = shutil.which("dockerd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if daemon is None or shutil.which("docker") is None or os.geteuid() != 0:
+        pytest.skip("no Docker engine here: install docker.io and be root, or set DOCKER_HOST")
+    folder = tmp_path_factory.mktemp("engine")
+    words = [daemon, "-H", f"unix://{folder}/socket", "--data-root", f"{folder}/data"]
+    words += ["--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid"]
+    words += ["--bridge=none", "--iptables=false", "--storage-driver=vfs"]
+    before = os.environ.get("DOCKER_HOST")
+    os.environ["DOCKER_HOST"] = f"unix://{folder}/socket"
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=log)
+    try:
+        for _ in range(300):
+            if process.poll() is not None or answers():
+                break
+            time.sleep(0.1)
+        if process.poll() is not None:
+            pytest.skip("a Docker engine cannot run here")
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+        if before is None:
+            del os.environ["DOCKER_HOST"]
+        else:
+            os.environ["DOCKER_HOST"] = before
+
+
+def answers() -> bool:
+    return subprocess.run(["docker", "version"], capture_output=True, check=False).returncode == 0
+
+
+def docker(*words: str) -> str:
+    done = subprocess.run(["docker", *words], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+@pytest.fixture
+def layout(tmp_path: Path) -> str:
+    target = Layout(tmp_path / "oci")
+    run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, tag="v1"))
+    return f"oci:{tmp_path}/oci:v1"
+
+
+@pytest.mark.usefixtures("engine")
+def test_engine_takes_our_image_and_gives_it_back(layout: str, tmp_path: Path) -> None:
+    run(job.copy(layout, "docker-daemon:olmkit-test:v1", ACCESS))
+    try:
+        assert '"k":"v"' in docker("inspect", "-f", "{{json .Config.Labels}}", "olmkit-test:v1")
+        assert run(job.inspect("docker-daemon:olmkit-test:v1", ACCESS)).labels == {"k": "v"}
+        copied = run(job.copy("docker-daemon:olmkit-test:v1", f"oci:{tmp_path}/x:v1", ACCESS))
+        assert run(job.inspect(copied.reference, ACCESS)).labels == {"k": "v"}
+        with pytest.raises(RemoteError, match="has no image"):
+            run(job.inspect("docker-daemon:olmkit-test:none", ACCESS))
+    finally:
+        docker("rmi", "olmkit-test:v1")
+
+
+@pytest.mark.usefixtures("engine")
+def test_engine_pulls_what_we_pushed(layout: str, registry: RegistryServer) -> None:
+    name = f"{registry.host}/engine/image:v1"
+    run(job.copy(layout, name, ACCESS))
+    assert str(IMAGE.digest) in docker("pull", name)
+    docker("rmi", name)
+
+
+def test_two_hundred_pushes_through_a_bad_line(registry: RegistryServer) -> None:
+    """Each completes or tells why, and every blob of those that completed is intact."""
+
+    async def check() -> int:
+        done = 0
+        async with FaultProxy(
+            upstream=f"http://{registry.host}", rate=0.2, source=random.Random(11)
+        ) as proxy:
+            for number in range(200):
+                name = f"bad-line/e{number}"
+                options = WebOptions(first_wait=0.01, longest_wait=0.05)
+                try:
+                    async with Web(options) as web:
+                        target = Registry(web, Reference.parse(f"{proxy.host}/{name}"))
+                        await transfer.copy(
+                            MemoryStore.of(IMAGE), target, IMAGE.descriptor, tag="v1"
+                        )
+                except RemoteError as error:
+                    sys.stderr.write(f"{error.message}\n")
+                    continue
+                done += 1
+                await whole(f"{registry.host}/{name}")
+        return done
+
+    assert run(check()) > 190
+
+
+async def whole(name: str) -> None:
+    async with Web(WebOptions()) as web:
+        target = Registry(web, Reference.parse(name))
+        for level in await store.levels(target, await target.resolve("v1")):
+            for descriptor in level:
+                await store.read(target, descriptor)
+
+
+def test_push_that_is_killed_is_completed_by_the_next(
+    layout: str, registry: RegistryServer
+) -> None:
+    """At a hundred random moments: no image has a tag and lacks a part."""
+    source = random.Random(3)
+    for number in range(100):
+        name = f"{registry.host}/killed/n{number % 10}:v1"
+        process = subprocess.Popen(
+            [sys.executable, "-m", "olmkit", "image", "copy", "-q", layout, name],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(source.uniform(0.05, 0.45))
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        if number % 10 == 9:
+            for other in range(10):
+                repository = f"{registry.host}/killed/n{other}"
+                run(job.copy(layout, f"{repository}:v1", ACCESS))
+                run(whole(repository))
