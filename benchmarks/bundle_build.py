@@ -30,6 +30,8 @@ from olmkit.testing.registry import RegistryServer
 ROOT = Path(__file__).resolve().parent.parent
 CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases"))
 
+OURS = [sys.executable, "-m", "olmkit", "bundle", "build", "--push", "-q"]
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(
@@ -64,8 +66,7 @@ def measure(project: Path, host: str, engine: dict[str, str] | None, rounds: int
         (project / "bundle/manifests/zz-round.yaml").write_text(f"round: {number}\n")
         for kind in ("changed", "unchanged"):
             took = run(
-                [sys.executable, "-m", "olmkit", "bundle", "build", "--push", "-q"]
-                + ["-t", f"{host}/ours:v1"],
+                [*OURS, "-t", f"{host}/ours:v1"],
                 project,
                 {},
             )

@@ -10,7 +10,7 @@ import datetime
 import functools
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,13 @@ from olmkit.edges.sources import Access
 from olmkit.oci.content import Platform
 
 
-class PlatformType(click.ParamType):
+if TYPE_CHECKING:
+    _PlatformBase = click.ParamType[Platform]
+else:
+    _PlatformBase = click.ParamType  # generic only in newer releases of click
+
+
+class PlatformType(_PlatformBase):
     """`os/architecture[/variant]`."""
 
     name = "platform"
