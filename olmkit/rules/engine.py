@@ -204,6 +204,7 @@ PROFILES: Mapping[str, Profile] = {
 
 _rules: dict[str, Rule] = {}
 _loaded: set[str] = set()
+_MAX_MESSAGE = 600
 _CODE = re.compile(r"[A-Z]{3}[0-9]{3}")
 
 
@@ -320,7 +321,7 @@ def _run_one(
                 rule=entry.code,
                 name=entry.name,
                 severity=severities.get(entry.code, finding.severity or entry.severity),
-                message=finding.message,
+                message=_shown(finding.message),
                 at=finding.at,
                 subject=finding.subject,
                 hint=finding.hint,
@@ -383,6 +384,13 @@ def _load(subject: str) -> None:
         for module in MODULES[subject]:
             importlib.import_module(module)
         _loaded.add(subject)
+
+
+def _shown(message: str) -> str:
+    """One line of bounded length, whatever the values in it are."""
+    if "\n" in message:
+        message = message.replace("\n", "\\n")
+    return message if len(message) <= _MAX_MESSAGE else f"{message[:_MAX_MESSAGE]}…"
 
 
 def _one_line(error: Exception) -> str:

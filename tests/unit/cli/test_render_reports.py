@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import json
+
+from olmkit.base.diagnostics import Diagnostic, Location, Related, Severity
+from olmkit.cli import render_reports
+
+PLACE = Location(path="a b/c.yaml", line=3, column=5, end_line=3, end_column=9)
+FOUND = Diagnostic(
+    rule="CSV012",
+    name="repeated-install-mode",
+    severity=Severity.ERROR,
+    message="100% wrong,\nor: so",
+    at=PLACE,
+    hint="keep one",
+    related=(Related(PLACE, "first"),),
+)
+BARE = Diagnostic(rule="BUG001", name="rule-crashed", severity=Severity.INFO, message="x\x1b[31m")
+
+
+def test_concise_is_one_safe_line_each() -> None:
+    assert render_reports.concise([FOUND, BARE]).splitlines() == [
+        "a b/c.yaml:3:5: error CSV012 100% wrong, or: so",
+        "-: info BUG001 x\\u001b[31m",
+    ]
+
+
+def test_github_commands_are_escaped() -> None:
+    first, second = render_reports.github([FOUND, BARE]).splitlines()
+
+    assert first == (
+        "::error title=CSV012 repeated-install-mode,file=a b/c.yaml,line=3,endLine=3,col=5,"
+        "endColumn=9::100%25 wrong,%0Aor: so%0Akeep one"
+    )
+    assert second.startswith("::notice title=BUG001 rule-crashed::")
+
+
+def test_sarif_has_rules_results_and_places() -> None:
+    document = json.loads(render_reports.sarif([FOUND, BARE]))
+
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["BUG001", "CSV012"]
+    result, bare = run["results"]
+    assert result["ruleIndex"] == 1
+    assert result["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "a%20b/c.yaml"},
+        "region": {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 9},
+    }
+    assert result["relatedLocations"][0]["message"] == {"text": "first"}
+    assert (bare["level"], "locations" in bare) == ("note", False)
+
+
+def test_nothing_found_is_an_empty_report() -> None:
+    assert render_reports.concise([]) == ""
+    assert render_reports.github([]) == ""
+    assert json.loads(render_reports.sarif([]))["runs"][0]["results"] == []
