@@ -18,7 +18,6 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.edges.sources import Access
 from olmkit.oci.content import Platform
 
-
 if TYPE_CHECKING:
     _PlatformBase = click.ParamType[Platform]
 else:
