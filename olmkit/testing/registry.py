@@ -59,6 +59,9 @@ class RegistryServer:
         found = program()
         if found is None:
             raise FileNotFoundError(PROGRAM)
+        with socket.socket() as probe:  # otherwise another server would answer in its place
+            if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                raise RuntimeError(f"{PROGRAM} does not start: port {self.port} is taken")
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / "config.json"  # JSON is YAML
         path.write_text(json.dumps(self._configuration()))

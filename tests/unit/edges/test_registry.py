@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import random
 import subprocess
@@ -28,6 +27,7 @@ from olmkit.oci.image import Index
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import ContentError, MemoryStore, RegistryError
 from olmkit.testing.faults import Fault, FaultProxy
+from olmkit.testing.loopback import serving
 from olmkit.testing.registry import RegistryServer, free_port
 
 T = TypeVar("T")
@@ -319,25 +319,6 @@ class _GiantManifest:
                 await reply.write(bytes(1 << 20))
         except (ConnectionError, AssertionError):
             return reply
-
-
-@asynccontextmanager
-async def serving(handler: Any) -> AsyncIterator[str]:
-    """A small server on loopback whose every answer is `handler`'s."""
-    from aiohttp import web
-
-    application = web.Application()
-    application.router.add_route(
-        "*", "/{path:.*}", handler if inspect.isfunction(handler) else handler.__call__
-    )
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield f"127.0.0.1:{runner.addresses[0][1]}"
-    finally:
-        await runner.cleanup()
 
 
 # --- credentials

@@ -1,0 +1,41 @@
+"""The real registry for tests: it starts, keeps what it gets, and ends."""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from olmkit.testing.registry import RegistryServer
+
+
+def get(url: str) -> int:
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 - loopback
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_server_answers_while_it_is_wanted(tmp_path: Path, registry: RegistryServer) -> None:
+    assert get(f"http://{registry.host}/v2/") == 200
+    with RegistryServer(folder=tmp_path) as server:
+        assert get(f"http://{server.host}/v2/") == 200
+        assert server.port != registry.port
+    with pytest.raises(urllib.error.URLError):
+        get(f"http://{server.host}/v2/")
+
+
+def test_server_with_users_lets_nobody_else_in(tmp_path: Path, registry: RegistryServer) -> None:
+    del registry  # which has skipped when there is no program
+    with RegistryServer(folder=tmp_path, users={"u": "$2y$05$x"}) as server:
+        assert get(f"http://{server.host}/v2/") == 401
+
+
+def test_server_that_cannot_start_says_why(tmp_path: Path, registry: RegistryServer) -> None:
+    with pytest.raises(RuntimeError, match="does not start"):
+        with RegistryServer(folder=tmp_path, port=registry.port):
+            pass
