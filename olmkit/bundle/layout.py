@@ -188,9 +188,9 @@ def load_first(data: bytes, path: str) -> Document:
 
 def extra_documents(bundle: Bundle, document: Document) -> tuple[Document, ...]:
     """The documents of a file after the first, which nothing reads."""
-    data = bundle.data(document)
-    if b"\n---" not in data:
+    if not document.more and document.value is not None:
         return ()
+    data = bundle.data(document)
     try:
         return tuple(
             other

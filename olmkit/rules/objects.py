@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 from olmkit.base import names
 from olmkit.base.diagnostics import Related, Severity
-from olmkit.base.documents import Document
+from olmkit.base.documents import Document, Duplicate
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle, Resource
 from olmkit.kube import field_errors, typed
@@ -72,6 +72,33 @@ def syntax(bundle: Bundle) -> Iterator[Finding]:
             at=found.at if found else bundle.place(broken.path),
             hint=found.hint if found else broken.error.hint,
         )
+
+
+@rule("DOC002", "duplicate-key", suite=SOUND_SUITE)
+def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
+    """A key stands twice in a mapping.
+
+    Why: the last one wins, so what the first one says is lost without a word.
+    Strict readers refuse the file. It is a warning where both say the same.
+
+    Fix: remove one of them.
+    """
+    for document in (*bundle.manifests, *bundle.metadata):
+        for found in document.duplicate_keys():
+            yield Finding(
+                f"key `{found.keys[-1]}` stands twice in a mapping, and the last one wins",
+                at=found.again,
+                hint="remove one of them",
+                related=(Related(found.first, "first here"),),
+                severity=Severity.WARNING if _is_same_line(bundle, document, found) else None,
+            )
+
+
+def _is_same_line(bundle: Bundle, document: Document, found: Duplicate) -> bool:
+    """Whether both entries are one line each, with the same text."""
+    lines = bundle.data(document).splitlines()
+    first, again = (lines[(at.line or 1) - 1].strip() for at in (found.first, found.again))
+    return first == again and not first.endswith(b":")
 
 
 @rule("OBJ001", "folder-in-manifests")
