@@ -56,7 +56,7 @@ _ANCHOR: Final = re.compile(rb"&(?:(?<=[\s\[{,:]&)|(?<=\A&))[0-9A-Za-z_-]")
 _EMPTY_VALUE: Final = re.compile(rb":[,\]}]")
 # Parts of numbers that the two read in different ways.
 _NUMBER_PARTS: Final = (
-    re.compile(rb"_(?:(?<=[\s\[{,:+.0-9_-]_)|(?<=\A_))[0-9._+-]"),
+    re.compile(rb"_(?:(?<=[\s\[{,:+.0-9_-]_)|(?<=\A_))[0-9._+eE\s,\]}:-]"),
     re.compile(rb":(?<=[0-9_]:)[0-9_]"),
     re.compile(rb"0(?:(?<=[\s\[{,:\"+-]0)|(?<=\A0))[0-9oObB_]"),
 )
@@ -213,7 +213,7 @@ def _tidy(value: Any) -> int:
                 if kind is dict or kind is list:
                     below.append(item)
                 elif kind is int:
-                    if not -(2**63) <= item < 2**64:
+                    if not -(2**63) <= item < 2**63:
                         return 0
                 elif kind is float and math.isfinite(item):
                     container[key] = floats.normal(item)

@@ -51,7 +51,7 @@ class Missing:
 
 MISSING: Final = Missing()
 
-_ODD_TAG: Final = re.compile(r"(?:&\w+\s+)?!\S*?([,\[\]{}])")
+_ODD_TAG: Final = re.compile(r"(?:&\w+\s+)?!(?!<)\S*?([,\[\]{}])")
 # A byte order mark that starts a line would be ignored here, and be text for Go.
 _MARK: Final = re.compile(
     rb"(?:[\r\n]|\xc2\x85|\xe2\x80[\xa8\xa9]|\A\xef\xbb\xbf)(?:[ \t]|\xef\xbb\xbf)*\xef\xbb\xbf"
