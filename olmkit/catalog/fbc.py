@@ -16,13 +16,23 @@ from typing import Any, Final, Literal
 import msgspec
 
 from olmkit.base import documents, json_reader, json_text
-from olmkit.base.diagnostics import Diagnostic, InputError
+from olmkit.base.diagnostics import Diagnostic, InputError, Severity
 from olmkit.base.tree import Tree
 from olmkit.catalog import blobs as blobs_
 from olmkit.catalog import ignore, shapes, stream, wire
 from olmkit.catalog.blobs import Blob
 
-__all__ = ["Blob", "Form", "dump", "dump_blob", "dump_tree", "load", "load_stream", "ordered"]
+__all__ = [
+    "Blob",
+    "Form",
+    "dump",
+    "dump_blob",
+    "dump_tree",
+    "load",
+    "load_stream",
+    "ordered",
+    "unknown_fields",
+]
 
 Form = Literal["yaml", "json"]
 Report = Callable[[Diagnostic], None]
@@ -73,42 +83,64 @@ def ordered(blobs: Iterable[Blob]) -> Iterator[Blob]:
     yield from rest
 
 
-def dump(blobs: Iterable[Blob], form: Form) -> bytes:
-    """The text of a catalog."""
-    return b"".join(dump_blob(blob, form) for blob in ordered(blobs))
+def dump(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> bytes:
+    """The text of a catalog; with `keep_unknown` more than the reference writes."""
+    return b"".join(dump_blob(blob, form, keep_unknown=keep_unknown) for blob in ordered(blobs))
 
 
-def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
+def dump_tree(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> Tree:
     """A file for each package, in a folder of its name; custom blobs of no package at the top.
 
     Raises `InputError` for a package whose name cannot be a folder.
     """
+
+    def text(part: Iterable[Blob]) -> bytes:
+        return b"".join(dump_blob(blob, form, keep_unknown=keep_unknown) for blob in part)
+
     groups, rest = _grouped(blobs)
     files: dict[str, bytes] = {}
     for name in sorted(groups):
         folder = _folder(name)
-        files[f"{folder}/catalog.{form}"] = b"".join(dump_blob(blob, form) for blob in groups[name])
+        files[f"{folder}/catalog.{form}"] = text(groups[name])
     if rest:
-        files[f"catalog.{form}"] = b"".join(dump_blob(blob, form) for blob in rest)
+        files[f"catalog.{form}"] = text(rest)
     return Tree(files)
 
 
-def dump_blob(blob: Blob, form: Form) -> bytes:
+def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
     """One document, with `---` before it in YAML and a line end after it."""
     if blob.rendered:
         if form == "yaml":
             return b"---\n" + documents.dump(json_reader.read(blob.text))
         return json_text.indent(blob.text, _INDENT) + b"\n"
+    value = blob.value
     shape = wire.SHAPES.get(blob.schema)
+    if shape is not None:
+        written = shapes.written(shape, blob.fields, anything=_sorted if form == "json" else None)
+        value = shapes.restored(shape, value, written) if keep_unknown else written
     if form == "yaml":
-        value = blob.value if shape is None else shapes.written(shape, blob.fields)
         return b"---\n" + documents.dump(value)
-    if shape is None:
-        text = json_text.compact(blob.value, escape_html=False)
-    else:
-        fields = shapes.written(shape, blob.fields, anything=_sorted)
-        text = json_text.compact(fields, escape_html=False, sort=False)
+    text = json_text.compact(value, escape_html=False, sort=shape is None)
     return json_text.indent(text, _INDENT) + b"\n"
+
+
+def unknown_fields(blob: Blob) -> Iterator[Diagnostic]:
+    """The fields of an `olm.*` blob that nobody reads, and that are lost when it is written."""
+    shape = wire.SHAPES.get(blob.schema)
+    if shape is None:
+        return
+    document = blob.document
+    for way in shapes.unknown(shape, blob.value):
+        yield Diagnostic(
+            rule="FBC004",
+            name="unknown-field",
+            severity=Severity.WARNING,
+            message=f"`{documents.field_path(way)}` is no field of `{blob.schema}`",
+            at=document.at_key(*way),
+            subject=blob.name or blob.package,
+            hint="nobody reads it, and writing the catalog drops it; move it to a property, or "
+            "to a blob with a schema of its own",
+        )
 
 
 def _sorted(value: Any) -> msgspec.Raw:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -164,6 +164,41 @@ def _written(shape: Shape, value: Any, anything: Callable[[Any], Any] | None) ->
             return anything(value) if anything else value
         case _:
             return value
+
+
+def unknown(shape: Shape, value: Any) -> Iterator[tuple[str | int, ...]]:
+    """The ways to the fields of `value` that its shape does not know, and so nobody reads."""
+    match shape, value:
+        case Object(), dict():
+            for key, item in value.items():
+                each = shape.folded.get(fold(key))
+                if each is None:
+                    yield (key,)
+                else:
+                    yield from ((key, *way) for way in unknown(each.shape, item))
+        case ListOf(), list():
+            for index, item in enumerate(value):
+                yield from ((index, *way) for way in unknown(shape.item, item))
+        case _:
+            pass
+
+
+def restored(shape: Shape, value: Any, made: Any) -> Any:
+    """What is written of `value`, with the fields that its shape does not know after the others."""
+    match shape, value, made:
+        case Object(), dict(), dict():
+            result = dict(made)
+            for key in sorted(value):
+                each = shape.folded.get(fold(key))
+                if each is None:
+                    result[key] = value[key]
+                elif each.name in result:
+                    result[each.name] = restored(each.shape, value[key], result[each.name])
+            return result
+        case ListOf(), list(), list():
+            return [restored(shape.item, *pair) for pair in zip(value, made, strict=True)]
+        case _:
+            return made
 
 
 def _empty(shape: Shape) -> Any:
