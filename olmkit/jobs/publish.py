@@ -204,9 +204,10 @@ def _catalog_image(path: Path, options: BuildOptions) -> tuple[Image | Index, st
 
 
 def _packages(tree: Tree, shown: str) -> list[str]:
-    from olmkit.catalog import fbc  # a bundle's build does without
+    """The packages of a catalog; `InputError` with findings for one that OLM would refuse."""
+    from olmkit.jobs import catalog as catalog_job  # the build of a bundle does without
 
-    packages = [blob.name for blob in fbc.load(tree) if blob.schema == "olm.package"]
+    packages = list(catalog_job.read(shown, tree=tree).packages)
     if not packages:
         raise InputError(
             f"`{shown}` is no catalog: no file in it has an `olm.package` blob",

@@ -15,6 +15,26 @@ from olmkit.testing.registry import RegistryServer, free_port
 PREFIX = "operators.operatorframework.io.bundle."
 # `secret`, hashed by `htpasswd -nbBC 5`.
 USERS = {"tester": "$2y$05$hPy5QSEVEARTonm7ymJ9LeOhlGVL9sx5nYGT8.NLBHL2c/q3FZmM."}
+CATALOG = """schema: olm.package
+name: memcached
+defaultChannel: alpha
+---
+schema: olm.channel
+package: memcached
+name: alpha
+entries:
+- name: memcached.v0.1.0
+---
+schema: olm.bundle
+package: memcached
+name: memcached.v0.1.0
+image: registry.example.com/memcached-bundle:v0.1.0
+properties:
+- type: olm.package
+  value:
+    packageName: memcached
+    version: 0.1.0
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +48,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "spec: {version: 0.1.0}\n"
     )
     (tmp_path / "catalog").mkdir()
-    (tmp_path / "catalog/catalog.yaml").write_text("schema: olm.package\nname: memcached\n")
+    (tmp_path / "catalog/catalog.yaml").write_text(CATALOG)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     for name in ("DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "SOURCE_DATE_EPOCH"):

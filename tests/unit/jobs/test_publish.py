@@ -38,6 +38,22 @@ spec: {version: 0.1.0}
 CATALOG = """schema: olm.package
 name: memcached
 defaultChannel: alpha
+---
+schema: olm.channel
+package: memcached
+name: alpha
+entries:
+- name: memcached.v0.1.0
+---
+schema: olm.bundle
+package: memcached
+name: memcached.v0.1.0
+image: registry.example.com/memcached-bundle:v0.1.0
+properties:
+- type: olm.package
+  value:
+    packageName: memcached
+    version: 0.1.0
 """
 
 
@@ -211,6 +227,13 @@ def test_folder_that_is_no_catalog_is_refused(project: Path) -> None:
     for folder in ("other", "empty"):
         with pytest.raises(InputError, match="is no catalog"):
             run(publish.build_catalog(folder, options, ACCESS))
+    write(
+        project / "catalog/memcached/catalog.yaml", CATALOG.replace("Channel: alpha", "Channel: x")
+    )
+    with pytest.raises(InputError, match="is not valid") as caught:
+        run(publish.build_catalog("catalog", options, ACCESS))
+    assert caught.value.diagnostics
+    assert not (project / "dist").exists()
 
 
 def test_nothing_built_and_too_much_built_are_told(project: Path) -> None:

@@ -1,0 +1,29 @@
+"""Every real catalog becomes an image from which the same files come back."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from olmkit.edges import disk, sources
+from olmkit.edges.sources import Access
+from olmkit.jobs import publish
+from olmkit.jobs.publish import BuildOptions
+
+ACCESS = Access()
+
+
+def test_every_catalog_survives_being_an_image(cases: Path, tmp_path: Path) -> None:
+    folders = sorted(path for path in (cases / "catalogs").glob("*/*") if path.is_dir())
+    assert len(folders) >= 7
+
+    async def check() -> None:
+        for number, folder in enumerate(folders):
+            options = BuildOptions(target=f"oci:{tmp_path}/oci:n{number}")
+            built = await publish.build_catalog(str(folder), options, ACCESS)
+            image = await sources.read_catalog_tree(built.reference, ACCESS)
+            assert {path: file.data for path, file in image.tree.items()} == {
+                path: file.data for path, file in disk.read_tree(folder).items()
+            }, folder
+
+    asyncio.run(check())
