@@ -252,7 +252,7 @@ class _Maker:
             self._from("spec.relatedImages", f"variable of {item.image}", item.source)
         by_hand = base.related_images if base else ()
         for index, given in enumerate(by_hand):
-            if all(given.get("image") != entry["image"] for entry in entries):
+            if all(given.get("image") != entry.get("image") for entry in entries):
                 entries.append(dict(given))
                 at = base.at("spec", "relatedImages", index) if base else None
                 source = f"{_BASE}, by hand"

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from olmkit.base import documents
+from olmkit.base.documents import Key
 from olmkit.bundle import findings
 from olmkit.bundle.model import Resource
 from olmkit.kube import objects, shapes
@@ -31,7 +32,10 @@ _GO_ESCAPES = {
 
 def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
     """A CSV as it is written: conforming to its type, without status and times of creation."""
-    result: Manifest = shapes.conform(csv, "ClusterServiceVersion")
+    try:
+        result: Manifest = shapes.conform(csv, "ClusterServiceVersion")
+    except ShapeError as error:
+        raise findings.refusal(f"{error.message} in the ClusterServiceVersion") from None
     result.pop("status", None)
     result = _without(result, "creationTimestamp")
     if result["spec"].get("cleanup") == {"enabled": False}:
@@ -39,13 +43,10 @@ def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
     return result
 
 
-def checked(resource: Resource, type_name: str, *keys: str) -> Any:
+def checked(resource: Resource, type_name: str, *keys: Key) -> Any:
     """The value under `keys` as its type is written; a wrong type is refused with its place."""
-    value: Any = resource.value
-    for key in keys:
-        value = objects.mapping(value).get(key)
     try:
-        return shapes.conform(value, type_name, keys)
+        return shapes.conform(resource.document.get(*keys), type_name, keys)
     except ShapeError as error:
         raise findings.refusal(
             f"{error.message} in {resource.kind} `{resource.name}`",

@@ -13,7 +13,7 @@ from typing import Any
 
 from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.documents import Key
-from olmkit.bundle import findings
+from olmkit.bundle import findings, serialise
 from olmkit.bundle.collect import Collection, Webhook, subject
 from olmkit.bundle.model import CustomResourceDefinition, Resource
 from olmkit.kube import objects
@@ -42,6 +42,8 @@ def define(collection: Collection, note: Callable[[Diagnostic], None]) -> tuple[
 def _admission(
     hook: Webhook, collection: Collection, note: Callable[[Diagnostic], None]
 ) -> Definition:
+    type_name = "MutatingWebhook" if hook.mutating else "ValidatingWebhook"
+    serialise.checked(hook.source, type_name, *hook.keys)
     value = hook.value
     name = objects.text(value.get("name"))
     where = subject(hook.source)
@@ -132,13 +134,17 @@ def _target(
 
 
 def _ports(service: Resource, number: Any) -> dict[str, Any]:
-    for port in objects.sequence(service.spec.get("ports")):
+    for index, port in enumerate(objects.sequence(service.spec.get("ports"))):
         entry = objects.mapping(port)
         if entry.get("port") == number:
-            ports: dict[str, Any] = {"containerPort": number}
-            # A service port without a target means its own number; Go tools write 0 for it.
-            ports["targetPort"] = entry.get("targetPort") or number
-            return ports
+            target = entry.get("targetPort")
+            if target is not None and type(target) not in (int, str):
+                raise findings.refusal(
+                    f"a target port of Service `{service.name}` is neither a number nor a name",
+                    at=service.at("spec", "ports", index, "targetPort"),
+                )
+            # A service port without a target means its own number.
+            return {"containerPort": number, "targetPort": target or number}
     return {}
 
 

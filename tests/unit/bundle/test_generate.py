@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
+import random
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.bundle import generate
 from olmkit.bundle.generate import Generated, Wish
 
@@ -231,3 +236,37 @@ def test_each_field_has_an_origin() -> None:
 def test_the_order_of_the_input_does_not_change_the_files() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
     assert made(DEPLOYMENT, CRD, secret).files() == made(secret, CRD, DEPLOYMENT).files()
+
+
+def _places(value: Any, keys: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    if keys:
+        yield keys
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from _places(value[key], (*keys, key))
+
+
+def _retyped(manifests: list[Any], source: random.Random) -> list[Any]:
+    """The manifests with one to three values of other types in random places."""
+    odd = [None, 3, -1, 1.5, True, "", "../x", [], {}, [1], [None], {"a": 1}, {"name": [3]}]
+    result = copy.deepcopy(manifests)
+    for _ in range(source.randint(1, 3)):
+        holder = source.choice(result)
+        *keys, last = source.choice(list(_places(holder)))
+        for key in keys:
+            holder = holder[key]
+        holder[last] = copy.deepcopy(source.choice(odd))
+    return result
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_stands_in_manifests_is_a_bundle_or_a_refusal(seed: int, root: Path) -> None:
+    data = (root / "tests/fixtures/go-project/rendered/manifests.yaml").read_bytes()
+    manifests = [document.value for document in documents.load_all(data, "in.yaml")]
+    source = random.Random(seed)
+    wish = Wish(package="ferry-operator", builder="test", version="1.0.0", digests={})
+    for _ in range(25):
+        text = b"---\n".join(documents.dump(item) for item in _retyped(manifests, source))
+        with contextlib.suppress(OlmkitError):
+            generate.generate(wish, documents.load_all(text, "in.yaml")).files()

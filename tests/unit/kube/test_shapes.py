@@ -86,7 +86,7 @@ def test_required_fields_are_written_even_when_they_are_missing() -> None:
         ),
         (
             {"livenessProbe": {"httpGet": {"port": True}}},
-            "`livenessProbe.httpGet.port` must be a number or text, not `true` or `false`",
+            "`livenessProbe.httpGet.port` must be a whole number or text, not `true` or `false`",
             None,
         ),
         ({"args": [{}]}, "`args[0]` must be text, not a mapping", ("args", 0)),
