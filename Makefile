@@ -40,7 +40,7 @@ docs: $(STAMP) ## rewrite the generated pages of docs/reference
 	$(BIN)/python scripts/reference_docs.py
 
 e2e: $(STAMP) ## the whole chain against real servers
-	@sh scripts/system-packages
+	@sh scripts/system-packages --e2e
 	$(PYTEST) -q --e2e tests/e2e
 
 bench: $(STAMP) ## figures beside the reference tools (OPM and OPERATOR_SDK name their programs)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -51,15 +53,28 @@ def root() -> Path:
 @pytest.fixture(scope="session")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryServer]:
     """A docker-registry on loopback that lets everybody in; tests use repositories of their own."""
-    require_registry()
+    require("docker-registry", registry_program())
     with RegistryServer(folder=tmp_path_factory.mktemp("registry")) as server:
         yield server
 
 
-def require_registry() -> None:
-    """Skip when docker-registry is missing; in CI it must not be."""
-    if registry_program() is None:
-        reason = "docker-registry is not here: run scripts/system-packages"
+@pytest.fixture(scope="session")
+def skopeo() -> Callable[..., bytes]:
+    """Runs skopeo with some words and gives what it prints; it must succeed."""
+    require("skopeo", shutil.which("skopeo"))
+
+    def run(*words: str) -> bytes:
+        done = subprocess.run(["skopeo", *words], capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout
+
+    return run
+
+
+def require(program: str, found: str | None) -> None:
+    """Skip when a program is missing; in CI it must not be."""
+    if found is None:
+        reason = f"{program} is not here: run scripts/system-packages"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)

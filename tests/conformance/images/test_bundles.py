@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from olmkit.bundle import layout
@@ -45,19 +45,13 @@ def test_every_bundle_survives_being_an_image(cases: Path, tmp_path: Path) -> No
 
 
 def test_skopeo_reads_every_bundle_from_the_registry(
-    cases: Path, registry: RegistryServer, tmp_path: Path
+    cases: Path, registry: RegistryServer, tmp_path: Path, skopeo: Callable[..., bytes]
 ) -> None:
     """A tenth of them, since each takes skopeo a while; any of them would do."""
     for number, folder in enumerate(bundles(cases)[::10]):
         target = f"{registry.host}/real/n{number}:v1"
         options = BuildOptions(target=target, push=True, project=tmp_path)
         built = asyncio.run(publish.build_bundle(str(folder), options, ACCESS))
-        done = subprocess.run(
-            ["skopeo", "inspect", "--tls-verify=false", f"docker://{target}"],
-            capture_output=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr.decode()
-        told = json.loads(done.stdout)
+        told = json.loads(skopeo("inspect", "--tls-verify=false", f"docker://{target}"))
         assert told["Digest"] == built.digest
         assert told["Labels"] == layout.read(disk.read_tree(folder)).annotations

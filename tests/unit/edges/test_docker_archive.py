@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import subprocess
 import tarfile
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -68,17 +67,13 @@ def test_archive_is_the_same_on_every_run(tmp_path: Path) -> None:
     assert one.read_bytes() == two.read_bytes()
 
 
-def test_skopeo_reads_what_we_write_and_we_what_it_writes(tmp_path: Path) -> None:
+def test_skopeo_reads_what_we_write_and_we_what_it_writes(
+    tmp_path: Path, skopeo: Callable[..., bytes]
+) -> None:
     path = written(tmp_path / "x.tar")
-    done = subprocess.run(
-        ["skopeo", "inspect", f"docker-archive:{path}"], capture_output=True, check=False
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    assert json.loads(done.stdout)["Labels"] == {"k": "v"}
+    assert json.loads(skopeo("inspect", f"docker-archive:{path}"))["Labels"] == {"k": "v"}
     theirs = tmp_path / "theirs.tar"
-    words = ["skopeo", "copy", f"docker-archive:{path}", f"docker-archive:{theirs}:{NAME}"]
-    done = subprocess.run(words, capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
+    skopeo("copy", f"docker-archive:{path}", f"docker-archive:{theirs}:{NAME}")
 
     async def check() -> None:
         archive = docker_archive.open_archive(theirs)

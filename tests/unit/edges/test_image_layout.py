@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,12 +55,10 @@ def test_image_comes_back_as_it_went(tmp_path: Path) -> None:
     run(check(keep(tmp_path / "oci")))
 
 
-def test_skopeo_reads_the_layout(tmp_path: Path) -> None:
+def test_skopeo_reads_the_layout(tmp_path: Path, skopeo: Callable[..., bytes]) -> None:
     keep(tmp_path / "oci", tag="registry.example.com/a/b:v1")
     name = f"oci:{tmp_path}/oci:registry.example.com/a/b:v1"
-    done = subprocess.run(["skopeo", "inspect", name], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    told = json.loads(done.stdout)
+    told = json.loads(skopeo("inspect", name))
     assert told["Labels"] == {"k": "v"}
     assert told["Digest"] == str(IMAGE.digest)
 
@@ -247,12 +245,10 @@ def test_archive_is_read_where_it_lies(tmp_path: Path) -> None:
         run(layout.push(LAYER.descriptor, store.chunks(LAYER.data)))
 
 
-def test_archive_of_skopeo_is_read(tmp_path: Path) -> None:
+def test_archive_of_skopeo_is_read(tmp_path: Path, skopeo: Callable[..., bytes]) -> None:
     keep(tmp_path / "oci")
     path = tmp_path / "x.tar"
-    words = ["copy", "--all", f"oci:{tmp_path}/oci:v1", f"oci-archive:{path}:v1"]
-    done = subprocess.run(["skopeo", *words], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
+    skopeo("copy", "--all", f"oci:{tmp_path}/oci:v1", f"oci-archive:{path}:v1")
     assert run(open_archive(path).resolve("v1")).digest == IMAGE.digest
 
 

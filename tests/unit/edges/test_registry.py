@@ -6,7 +6,7 @@ import asyncio
 import json
 import random
 import subprocess
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -81,7 +81,9 @@ def test_pushed_image_is_there_as_it_was(registry: RegistryServer) -> None:
     run(check())
 
 
-def test_skopeo_reads_what_was_pushed(registry: RegistryServer, tmp_path: Path) -> None:
+def test_skopeo_reads_what_was_pushed(
+    registry: RegistryServer, tmp_path: Path, skopeo: Callable[..., bytes]
+) -> None:
     async def push() -> None:
         async with opened(registry.host, "push/skopeo") as target:
             await pushed(target)
@@ -94,12 +96,6 @@ def test_skopeo_reads_what_was_pushed(registry: RegistryServer, tmp_path: Path) 
     skopeo("copy", "--all", "--src-tls-verify=false", name, f"oci:{tmp_path}/copy:v1")
     index = json.loads((tmp_path / "copy" / "index.json").read_bytes())
     assert index["manifests"][0]["digest"] == str(IMAGE.digest)
-
-
-def skopeo(*words: str) -> bytes:
-    done = subprocess.run(["skopeo", *words], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout
 
 
 def test_blob_of_a_neighbour_is_mounted_and_not_sent(registry: RegistryServer) -> None:

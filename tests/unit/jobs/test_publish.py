@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -74,17 +73,19 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-def skopeo(*words: str) -> Any:
-    done = subprocess.run(["skopeo", *words], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return json.loads(done.stdout) if words[0] == "inspect" else None
+@pytest.fixture
+def inspect(skopeo: Callable[..., bytes]) -> Callable[..., Any]:
+    """What skopeo says of an image."""
+    return lambda *words: json.loads(skopeo("inspect", *words))
 
 
-def test_bundle_goes_into_the_layout_under_its_name(project: Path) -> None:
+def test_bundle_goes_into_the_layout_under_its_name(
+    project: Path, inspect: Callable[..., Any]
+) -> None:
     built = run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
     assert built.reference == f"oci:{project}/dist/oci@{built.digest}"
     assert built.tag == f"oci:{project}/dist/oci:memcached-bundle:v0.1.0"
-    told = skopeo("inspect", built.tag)
+    told = inspect(built.tag)
     assert told["Digest"] == built.digest
     assert told["Labels"][f"{PREFIX}package.v1"] == "memcached"
     assert built.platforms == ("linux/amd64", "linux/arm64", "linux/ppc64le", "linux/s390x")
@@ -100,27 +101,30 @@ def test_every_build_gives_the_same_digest(project: Path) -> None:
     assert run(publish.build_bundle("bundle", later, ACCESS)).digest != first.digest
 
 
-def test_label_of_the_containerfile_is_kept(project: Path) -> None:
+def test_label_of_the_containerfile_is_kept(project: Path, inspect: Callable[..., Any]) -> None:
     write(
         project / "bundle.Dockerfile",
         "FROM scratch\nLABEL com.redhat.openshift.versions=v4.9-v4.12\n"
         f"LABEL {PREFIX}package.v1=other\n",
     )
     built = run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
-    labels = skopeo("inspect", built.tag)["Labels"]
+    labels = inspect(built.tag)["Labels"]
     assert labels["com.redhat.openshift.versions"] == "v4.9-v4.12"
     assert labels[f"{PREFIX}package.v1"] == "memcached"
 
 
 def test_build_and_push_give_one_digest_that_skopeo_reads(
-    project: Path, registry: RegistryServer
+    project: Path,
+    registry: RegistryServer,
+    inspect: Callable[..., Any],
+    skopeo: Callable[..., bytes],
 ) -> None:
     target = f"{registry.host}/publish/bundle:v0.1.0"
     options = BuildOptions(project=project, target=target, push=True)
     built = run(publish.build_bundle("bundle", options, ACCESS))
     assert built.reference == f"{registry.host}/publish/bundle@{built.digest}"
-    assert skopeo("inspect", "--tls-verify=false", f"docker://{target}")["Digest"] == built.digest
-    assert skopeo("inspect", f"oci:{project}/dist/oci:{target}")["Digest"] == built.digest
+    assert inspect("--tls-verify=false", f"docker://{target}")["Digest"] == built.digest
+    assert inspect(f"oci:{project}/dist/oci:{target}")["Digest"] == built.digest
     found = run(sources.read_bundle_tree(built.reference, ACCESS))
     assert found.tree == run(sources.read_bundle_tree(str(project / "bundle"), ACCESS)).tree
     skopeo("copy", "--all", "--src-tls-verify=false", f"docker://{target}", f"oci:{project}/copy:x")
@@ -160,11 +164,13 @@ def test_folder_is_built_on_the_way(project: Path, registry: RegistryServer) -> 
     assert pushed.digest == built.digest
 
 
-def test_one_platform_gives_an_image_and_not_an_index(project: Path) -> None:
+def test_one_platform_gives_an_image_and_not_an_index(
+    project: Path, inspect: Callable[..., Any]
+) -> None:
     options = BuildOptions(project=project, platforms=(Platform.parse("linux/arm64"),))
     built = run(publish.build_bundle("bundle", options, ACCESS))
     assert built.platforms == ("linux/arm64",)
-    assert skopeo("inspect", built.tag)["Architecture"] == "arm64"
+    assert inspect(built.tag)["Architecture"] == "arm64"
 
 
 def test_build_goes_into_another_layout_when_asked(project: Path) -> None:
@@ -259,9 +265,9 @@ def test_image_of_another_kind_is_not_pushed(project: Path) -> None:
         run(publish.push_bundle(built.reference, "localhost:1/x:1", ACCESS))
 
 
-def test_registry_that_refuses_leaves_the_build(project: Path) -> None:
+def test_registry_that_refuses_leaves_the_build(project: Path, inspect: Callable[..., Any]) -> None:
     target = f"127.0.0.1:{free_port()}/a/b:v1"
     options = BuildOptions(project=project, target=target, push=True)
     with pytest.raises(RemoteError, match="connection refused"):
         run(publish.build_bundle("bundle", options, ACCESS))
-    assert skopeo("inspect", f"oci:{project}/dist/oci:{target}")["Labels"]
+    assert inspect(f"oci:{project}/dist/oci:{target}")["Labels"]
