@@ -7,7 +7,7 @@ first file is written.
 
 from __future__ import annotations
 
-import posixpath
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,7 +85,7 @@ def generate(
     """
     facts = _facts(project)
     package = _package(options, facts)
-    output = project / options.output
+    output = _output(project, options.output)
     found = disk.read_tree(output) if output.exists() else Tree()
     old = _old_annotations(found, output)
     channels = options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS
@@ -345,10 +345,10 @@ class _Written:
         values: Mapping[str, str],
         found: Tree,
     ) -> _Written:
-        output = project / output_name
+        output = _output(project, output_name)
         files = result.files()
         files[_ANNOTATIONS] = metadata.annotations_file(values)
-        folder, directory = _containerfile_place(project, output_name)
+        folder, directory = _containerfile_place(project, output)
         path = folder / _CONTAINERFILE
         existing = Tree({_CONTAINERFILE: disk.read_file(path)}) if path.exists() else Tree()
         containerfile = Tree(
@@ -390,16 +390,19 @@ def _default_channel(wished: str, channels: str, old: Mapping[str, str]) -> str:
     return default if default in channels.split(",") else ""
 
 
-def _containerfile_place(project: Path, output: str) -> tuple[Path, str]:
+def _output(project: Path, name: str) -> Path:
+    """The bundle's folder, named as simply as it can be."""
+    return Path(os.path.normpath(project / name))
+
+
+def _containerfile_place(project: Path, output: Path) -> tuple[Path, str]:
     """The folder of the Containerfile, from where images are built, and the bundle seen from it.
 
     An image is built from below one folder, so a bundle outside of the project
     has its Containerfile with it.
     """
-    normal = posixpath.normpath(output)
-    if normal.startswith(("..", "/")) or normal == ".":
-        return project / output, ""
-    return project, normal
+    inside = _inside(project, output)
+    return (output, "") if inside in (None, ".") else (project, inside or "")
 
 
 def _shown(parts: Sequence[tuple[Path, Changes]]) -> Changes:
