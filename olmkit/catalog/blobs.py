@@ -78,7 +78,7 @@ class Blob:
 
         Raises `InputError` for a field of a wrong type. Of a custom blob, the whole value.
         """
-        return _fields(self, self.value)
+        return known_fields(self, self.value)
 
     @property
     def raw(self) -> bytes:
@@ -204,7 +204,7 @@ def identify(part: Part) -> tuple[str, str, str]:
 
 def _check(blob: Blob, value: dict[str, Any]) -> None:
     """Refuse what the reference cannot put into its types."""
-    fields = _fields(blob, value)
+    fields = known_fields(blob, value)
     if blob.schema != wire.BUNDLE:
         return
     for index, item in enumerate(fields["properties"] or ()):
@@ -212,7 +212,8 @@ def _check(blob: Blob, value: dict[str, Any]) -> None:
             bundle_object(blob, fields, index)
 
 
-def _fields(blob: Blob, value: dict[str, Any]) -> dict[str, Any]:
+def known_fields(blob: Blob, value: dict[str, Any]) -> dict[str, Any]:
+    """`Blob.fields` of a value that is there already."""
     shape = wire.SHAPES.get(blob.schema)
     if shape is None:
         return value
@@ -235,13 +236,17 @@ def bundle_object(blob: Blob, fields: dict[str, Any], index: int) -> bytes:
     parse = f"parse property at index {index} as bundle object"
     if value is shapes.ABSENT:
         raise _error(blob.place, keys[:2], f"{where}: {parse}: unexpected end of JSON input")
-    try:
-        state = shapes.read(wire.BUNDLE_OBJECT, value)
-    except ShapeError as error:
-        raise _error(
-            blob.place, (*keys, *error.keys), f"{where}: {parse}: {error.message}"
-        ) from None
-    data = base64.b64decode(state["data"] or "")
+    text = value.get("data") if isinstance(value, dict) and len(value) == 1 else None
+    data = shapes.decode_base64(text) if isinstance(text, str) else None
+    if not isinstance(data, bytes):
+        # The rare forms: other fields, another spelling of the name, no text at all, a fault in it.
+        try:
+            state = shapes.read(wire.BUNDLE_OBJECT, value)
+        except ShapeError as error:
+            raise _error(
+                blob.place, (*keys, *error.keys), f"{where}: {parse}: {error.message}"
+            ) from None
+        data = base64.b64decode(state["data"] or "")
     if stream.looks_like_json(data):
         return data
     try:

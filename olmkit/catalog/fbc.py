@@ -116,7 +116,9 @@ def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
     value = blob.value
     shape = wire.SHAPES.get(blob.schema)
     if shape is not None:
-        written = shapes.written(shape, blob.fields, anything=_sorted if form == "json" else None)
+        written = shapes.written(
+            shape, blobs_.known_fields(blob, value), anything=_sorted if form == "json" else None
+        )
         value = shapes.restored(shape, value, written) if keep_unknown else written
     if form == "yaml":
         return b"---\n" + documents.dump(value)
