@@ -10,7 +10,6 @@ safe, or not worth it, the work is done here, with the same result.
 from __future__ import annotations
 
 import os
-import pickle
 import struct
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -68,6 +67,8 @@ def _start(work: Callable[[T], R], items: Sequence[T], take: int, step: int) -> 
     if process:
         os.close(sink)
         return process, source
+    import pickle
+
     # Nothing of the parent may run here: no handlers, no flushing of its streams.
     code = 1
     try:
@@ -90,6 +91,8 @@ def _serve(
 
 
 def _collect(process: int, source: int) -> list[tuple[int, R]]:
+    import pickle
+
     with os.fdopen(source, "rb") as stream:
         data = stream.read()
     _, status = os.waitpid(process, 0)

@@ -19,6 +19,7 @@ from olmkit.kube import field_errors
 
 Key = str | int
 Keys = tuple[Key, ...]
+_Chain = tuple[Any, tuple[Key, ...]]
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
 
@@ -29,6 +30,7 @@ class Fault(Enum):
     TYPE = "a keyword has a value of a wrong type: nothing can read the schema"
     UNKNOWN = "a keyword does not exist: the API server drops it"
     STRUCTURE = "the API server refuses the schema"
+    REQUIRED = "a required field is not among the properties"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,41 +110,111 @@ def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[
 
     Without `structural` only what nothing can read, and what does not exist.
     """
-    stack: list[tuple[Any, Keys]] = [(schema, keys)]
-    depth = len(keys) + 2 * _MAX_DEPTH
+    # A place is a chain of (what is above, key), and becomes a path only when it is needed.
+    stack: list[tuple[Any, _Chain | None, int]] = [(schema, None, 0)]
     while stack:
-        node, at = stack.pop()
+        node, chain, depth = stack.pop()
         if type(node) is not dict:
             if node is not None:
-                yield _wrong(at, (dict,))
+                yield _wrong(_path(keys, chain), (dict,))
             continue
-        if len(at) > depth:
+        if depth > _MAX_DEPTH:
+            at = _path(keys, chain)
             yield Problem(Fault.STRUCTURE, at, f"{field_errors.path(at)}: nested too deeply")
             continue
-        for key, value in node.items():
-            wanted = _VALUES.get(key)
-            if wanted is None:
-                yield Problem(Fault.UNKNOWN, (*at, key), f"`{key}` is no keyword of a schema")
-            elif type(value) not in wanted and not _is_tolerable(value, wanted):
-                yield _wrong((*at, key), wanted)
+        is_plain = node.keys() <= _PLAIN and _is_plain(node)
+        if is_plain and (chain is not None or node["type"] == "object"):
+            _push(node, chain, depth, stack)
+            continue
+        at = _path(keys, chain)
+        yield from _keywords(node, at)
+        if "required" in node:
+            yield from _required_fields(node, at, is_root=chain is None)
         if structural:
-            yield from _structure(node, at, at == keys)
-        _push(node, at, stack)
+            yield from _structure(node, at, chain is None)
+        _push(node, chain, depth, stack)
 
 
-def _push(node: Mapping[str, Any], at: Keys, stack: list[tuple[Any, Keys]]) -> None:
+# Most schemas have these keywords only, and right.
+_PLAIN = {"description", "format", "items", "properties", "required", "type"}
+
+
+def _is_plain(node: Mapping[str, Any]) -> bool:
+    """Whether a schema of plain keywords has nothing wrong, but for the schemas in it."""
+    kind = node.get("type")
+    if type(node.get("description", "")) is not str or type(node.get("format", "")) is not str:
+        return False
+    if kind == "object":
+        fields = node.get("properties", _NOTHING)
+        if "items" in node or type(fields) is not dict:
+            return False
+        required = node.get("required")
+        return required is None or (
+            type(required) is list
+            and all(type(name) is str and name in fields for name in required)
+        )
+    if "required" in node:
+        return False
+    if kind == "array":
+        return "properties" not in node and type(node.get("items")) is dict
+    is_scalar = type(kind) is str and kind in _SCALARS
+    return is_scalar and "items" not in node and "properties" not in node
+
+
+_NOTHING: dict[str, Any] = {}
+_SCALARS = frozenset({"boolean", "integer", "number", "string"})
+
+
+def _keywords(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    for key, value in node.items():
+        wanted = _VALUES.get(key)
+        if wanted is None:
+            yield Problem(Fault.UNKNOWN, (*at, key), f"`{key}` is no keyword of a schema")
+        elif type(value) not in wanted and not _is_tolerable(value, wanted):
+            yield _wrong((*at, key), wanted)
+
+
+def _required_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[Problem]:
+    fields = node.get("properties")
+    if type(fields) is not dict or not fields or node.get("x-kubernetes-preserve-unknown-fields"):
+        return
+    for index, name in enumerate(_list(node["required"])):
+        known = type(name) is not str or name in fields or (is_root and name in _OBJECT_FIELDS)
+        if not known:
+            message = f"required field `{name}` is not among the properties"
+            yield Problem(Fault.REQUIRED, (*at, "required", index), message)
+
+
+# Fields of every object, whatever its schema says.
+_OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
+
+
+def _path(keys: Keys, chain: _Chain | None) -> Keys:
+    below: list[Key] = []
+    while chain is not None:
+        below += reversed(chain[1])
+        chain = chain[0]
+    return (*keys, *reversed(below))
+
+
+def _push(
+    node: Mapping[str, Any],
+    chain: _Chain | None,
+    depth: int,
+    stack: list[tuple[Any, _Chain | None, int]],
+) -> None:
     """Put the schemas inside a schema on the stack, so that the first one is taken first."""
-    inner: list[tuple[Any, Keys]] = []
+    depth += 1
+    for key in ("additionalProperties", "items"):
+        inner = node.get(key)
+        if type(inner) is dict:
+            stack.append((inner, (chain, (key,)), depth))
     fields = node.get("properties")
     if type(fields) is dict:
-        inner += [(value, (*at, "properties", name)) for name, value in fields.items()]
-    items = node.get("items")
-    if type(items) is dict:
-        inner.append((items, (*at, "items")))
-    values = node.get("additionalProperties")
-    if type(values) is dict:
-        inner.append((values, (*at, "additionalProperties")))
-    stack.extend(reversed(inner))
+        stack += [
+            (inner, (chain, ("properties", name)), depth)
+            for name, inner in reversed(fields.items())
+        ]
 
 
 def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Problem]:

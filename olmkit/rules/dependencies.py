@@ -11,21 +11,15 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from olmkit.base import cel, documents
-from olmkit.base.cel import CelError
+from olmkit.base import documents
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Document, Key
-from olmkit.base.versions import InvalidRangeError, VersionRange
 from olmkit.bundle import model
 from olmkit.bundle.model import Bundle, Property
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
 _OPENSHIFT_VERSION = re.compile(r"\d+\.\d+", re.ASCII)
-
-# What constraints may speak of: the properties of a candidate, and versions.
-CEL_VARIABLES = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
-CEL_FUNCTIONS = {"semver_compare": (2, cel.INT)}
 
 _ATOMS = ("gvk", "package", "cel", "all", "any", "not")
 _KEYS = {
@@ -446,6 +440,8 @@ def _is_readable(entry: Property) -> bool:
 def _range_problem(text: Any) -> str:
     if not isinstance(text, str):
         return "not a text"
+    from olmkit.base.versions import InvalidRangeError, VersionRange
+
     try:
         VersionRange.parse(text)
     except InvalidRangeError as error:
@@ -471,9 +467,14 @@ def _bad_expressions(
 
 
 def _cel_problem(text: str) -> str:
+    from olmkit.base import cel
+
+    # What a constraint may speak of: the properties of a candidate, and versions.
+    variables = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
+    functions = {"semver_compare": (2, cel.INT)}
     try:
-        result = cel.check(cel.parse(text), CEL_VARIABLES, CEL_FUNCTIONS)
-    except CelError as error:
+        result = cel.check(cel.parse(text), variables, functions)
+    except cel.CelError as error:
         before = text[: error.offset]
         line, column = before.count("\n") + 1, error.offset - before.rfind("\n")
         return f"{line}:{column}: {error.message}"

@@ -7,7 +7,6 @@ CRDs have modules of their own.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from olmkit.base import names
@@ -425,13 +424,20 @@ def _resources(bundle: Bundle) -> Iterator[Resource]:
             yield resource
 
 
-def _differences(bundle: Bundle) -> Iterator[tuple[Document, Difference]]:
-    for resource in _resources(bundle):
-        kind = resource.kind
-        if kind in KINDS and typed.knows(kind) and resource.gvk.group == KINDS[kind]:
-            _, found = typed.read(resource.value, kind)
-            for difference in found:
-                yield resource.document, difference
+def _differences(bundle: Bundle) -> list[tuple[Document, Difference]]:
+    found: list[tuple[Document, Difference]] = bundle.once("object differences", _find_differences)
+    return found
+
+
+def _find_differences(bundle: Bundle) -> list[tuple[Document, Difference]]:
+    return [
+        (resource.document, difference)
+        for resource in _resources(bundle)
+        if resource.kind in KINDS
+        and typed.knows(resource.kind)
+        and resource.gvk.group == KINDS[resource.kind]
+        for difference in typed.read(resource.value, resource.kind)[1]
+    ]
 
 
 def _kind_hint(value: Mapping[str, object]) -> str:
@@ -460,11 +466,3 @@ def _unsupported_hint(kind: str) -> str:
         case _:
             near = difflib.get_close_matches(kind, KINDS, n=1, cutoff=0.8)
             return f"did you mean `{near[0]}`" if near else "remove it from the bundle"
-
-
-def kinds_by_name(bundle: Bundle) -> Mapping[str, list[Resource]]:
-    """The objects of the bundle by kind."""
-    found: dict[str, list[Resource]] = defaultdict(list)
-    for resource in resources(bundle):
-        found[resource.kind].append(resource)
-    return found

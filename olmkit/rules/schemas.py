@@ -90,21 +90,9 @@ def schema_required(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: add the field to `properties`, or take it out of `required`.
     """
-    for crd, keys, schema in schemas(bundle):
-        for place, node in _objects(schema, keys):
-            fields = model.mapping(node.get("properties"))
-            for index, name in enumerate(model.sequence(node.get("required"))):
-                if (
-                    name not in fields
-                    and fields
-                    and not node.get("x-kubernetes-preserve-unknown-fields")
-                    and not (place == keys and name in _OBJECT_FIELDS)
-                ):
-                    yield Finding(
-                        f"required field `{model.text(name)}` is not among the properties",
-                        at=crd.at(*place, "required", index),
-                        hint="add it to `properties`, or take it out of `required`",
-                    )
+    yield from _problems(
+        bundle, Fault.REQUIRED, hint="add it to `properties`, or take it out of `required`"
+    )
 
 
 @rule("CRD025", "column-path", suite=SOUND_SUITE)
@@ -172,11 +160,11 @@ def _version_schema(crd: CustomResourceDefinition, version: str) -> Mapping[str,
     return None
 
 
-def _problems(bundle: Bundle, fault: Fault) -> Iterator[Finding]:
+def _problems(bundle: Bundle, fault: Fault, *, hint: str = "") -> Iterator[Finding]:
     for crd, problem in bundle.once("schema problems", _find):
         if problem.fault is fault:
             place = crd.at_key if fault is Fault.UNKNOWN else crd.at
-            yield Finding(problem.message, at=place(*problem.keys))
+            yield Finding(problem.message, at=place(*problem.keys), hint=hint)
 
 
 def _find(bundle: Bundle) -> list[tuple[CustomResourceDefinition, Problem]]:
@@ -185,23 +173,6 @@ def _find(bundle: Bundle) -> list[tuple[CustomResourceDefinition, Problem]]:
         for crd, keys, schema in schemas(bundle)
         for problem in structural.check(schema, keys, structural=not crd.is_beta)
     ]
-
-
-def _objects(schema: Any, keys: Keys) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
-    """The parts of a schema that require something."""
-    stack: list[tuple[Keys, Any]] = [(keys, schema)]
-    while stack:
-        place, node = stack.pop()
-        if not isinstance(node, Mapping):
-            continue
-        if "required" in node:
-            yield place, node
-        fields = node.get("properties")
-        if isinstance(fields, Mapping):
-            stack += [((*place, "properties", name), value) for name, value in fields.items()]
-        for key in ("items", "additionalProperties"):
-            if key in node:
-                stack.append(((*place, key), node[key]))
 
 
 def _column_paths(
