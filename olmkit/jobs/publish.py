@@ -13,9 +13,6 @@ from pathlib import Path
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
-from olmkit.bundle import image as bundle_image
-from olmkit.bundle import layout as bundle_layout
-from olmkit.catalog import image as catalog_image
 from olmkit.edges import disk, sources, targets
 from olmkit.edges.sources import Access
 from olmkit.edges.transfer import Report, Step, silent
@@ -186,6 +183,10 @@ def _layout_for(wanted: ImageReference | None, tag: str, options: BuildOptions) 
 
 
 def _bundle_image(path: Path, shown: str, options: BuildOptions) -> tuple[Image | Index, str]:
+    # Here and below: what only carries images starts without the readers of YAML.
+    from olmkit.bundle import image as bundle_image
+    from olmkit.bundle import layout as bundle_layout
+
     bundle = bundle_layout.read(disk.read_tree(path), shown)
     image = bundle_image.image(
         bundle,
@@ -197,6 +198,8 @@ def _bundle_image(path: Path, shown: str, options: BuildOptions) -> tuple[Image 
 
 
 def _catalog_image(path: Path, options: BuildOptions) -> tuple[Image | Index, str]:
+    from olmkit.catalog import image as catalog_image
+
     tree = disk.read_tree(path)
     packages = _packages(tree, str(path))
     image = catalog_image.image(tree, platforms=options.platforms, created=options.created)
@@ -205,7 +208,7 @@ def _catalog_image(path: Path, options: BuildOptions) -> tuple[Image | Index, st
 
 def _packages(tree: Tree, shown: str) -> list[str]:
     """The packages of a catalog; `InputError` with findings for one that OLM would refuse."""
-    from olmkit.jobs import catalog as catalog_job  # the build of a bundle does without
+    from olmkit.jobs import catalog as catalog_job
 
     packages = list(catalog_job.read(shown, tree=tree).packages)
     if not packages:

@@ -125,6 +125,7 @@ def test_index_survives_writing_and_reading() -> None:
         (manifest(layers=[{**CONFIG, "mediaType": ""}]), "`mediaType` is missing"),
         (manifest(annotations={"a": 1}), "`annotations` is not an object of texts"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_bad_image_manifest_is_refused_with_the_field(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
