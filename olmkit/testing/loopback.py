@@ -13,7 +13,10 @@ from aiohttp import web
 @asynccontextmanager
 async def serving(handler: Callable[[Any], Any]) -> AsyncIterator[str]:
     """Its `host:port`; `handler` takes a request and gives a response, both of aiohttp."""
-    called = handler if inspect.iscoroutinefunction(handler) else handler.__call__
+    # aiohttp wants a coroutine function, which an object with `__call__` is not.
+    called: Any = handler
+    if not inspect.iscoroutinefunction(handler):
+        called = getattr(handler, "__call__")  # noqa: B004, B009 - the bound method itself
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", called)
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
