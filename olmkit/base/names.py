@@ -7,7 +7,6 @@ a different plural would be a different API.
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 MAX_LABEL = 63
@@ -38,6 +37,8 @@ def shortened(name: str, limit: int = MAX_LABEL) -> str:
     """`name`, or its beginning and a hash of the whole when it is longer than `limit`."""
     if len(name) <= limit:
         return name
+    import hashlib
+
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
     return f"{name[: limit - 9].rstrip('-.')}-{digest}"
 

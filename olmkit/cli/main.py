@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -216,7 +215,7 @@ def _refuse(error: OlmkitError, context: click.Context) -> int:
 
     app = context.obj if isinstance(context.obj, App) else App(command="", terminal=Terminal())
     if app.debug:
-        traceback.print_exception(error)
+        _print_traceback(error)
     if app.is_json:
         words = render.envelope(app.command, None, error.diagnostics, error)
         app.terminal.result(words)
@@ -239,6 +238,12 @@ def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
     return Exit.USAGE
 
 
+def _print_traceback(error: Exception) -> None:
+    import traceback
+
+    traceback.print_exception(error)
+
+
 def _interrupted() -> int:
     sys.stderr.write("interrupted\n")
     return Exit.INTERRUPTED
@@ -246,7 +251,7 @@ def _interrupted() -> int:
 
 def _fault(error: Exception, arguments: Sequence[str]) -> int:
     if "--debug" in arguments or os.environ.get("OLMKIT_DEBUG"):
-        traceback.print_exception(error)
+        _print_traceback(error)
     sys.stderr.write(
         f"error: a fault in olmkit {__version__}: {type(error).__name__}: {error}\n"
         "hint: run the command again with `--debug` and report what it prints\n"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -122,6 +121,8 @@ def apply(root: Path, changes: Changes) -> None:
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Write a file so that at every moment either the old or the new content is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    import tempfile
+
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -7,7 +7,9 @@ entry with its error, so that one bad name does not hide what is wrong elsewhere
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+import gc
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,9 +85,24 @@ def validate_bundles(
     """
     check = _Check(options)
     trees = pulled or {}
-    return tuple(
-        workers.map_all(lambda reference: check.run(reference, trees.get(reference)), references)
-    )
+
+    def work(reference: str) -> CheckResult:
+        return check.run(reference, trees.get(reference))
+
+    with _without_collector():
+        return tuple(workers.map_all(work, references))
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """No search for cycles: parsed bundles have none, and looking takes half of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class _Check:
