@@ -184,7 +184,7 @@ class Registry:
             )
             if bundle.has_image:
                 pieces = self._read(bundle.offset, bundle.brief)
-                yield pieces + _in_channel(entry) + edges
+                yield b"".join((pieces, _in_channel(entry), edges))
             else:
                 yield self._whole(entry) + edges
 
@@ -198,7 +198,7 @@ class Registry:
                     f'invalid custom schema query: invalid {word} "{text}": must match {NAME_WORDS}'
                 )
         for record in self._customs.get((schema, package), ()):
-            yield self._read(record.offset, record.length)
+            yield bytes(self._read(record.offset, record.length))
 
     def _channel(self, package: str, channel: str) -> _Channel:
         channels = self._channels.get(package)

@@ -16,8 +16,8 @@ import msgspec
 API = tuple[str, str, str]
 """Group, version and kind."""
 
-Read = Callable[[int, int], bytes]
-"""`length` bytes from `offset` of the pieces."""
+Read = Callable[[int, int], bytes | memoryview]
+"""`length` bytes from `offset` of the pieces; they need to last until the next call only."""
 
 FORMAT: Final = 1
 """Changes whenever the index, the pieces or the meaning of either changes."""

@@ -87,6 +87,7 @@ def serve(
             stop=stop,
         )
 
+    serve_job.keep_freed_memory()
     app.run(run())
 
 

@@ -40,12 +40,16 @@ class Store:
     def __init__(self, descriptor: int, index: Index) -> None:
         self.index = index
         self._descriptor = descriptor
+        self._buffer = memoryview(bytearray(_CHUNK))
 
-    def read(self, offset: int, length: int) -> bytes:
-        data = os.pread(self._descriptor, length, _HEADER.size + offset)
-        if len(data) != length:
+    def read(self, offset: int, length: int) -> memoryview:
+        """Bytes that are there until the next call: one buffer serves all reading."""
+        if length > len(self._buffer):
+            self._buffer = memoryview(bytearray(length))
+        view = self._buffer[:length]
+        if os.preadv(self._descriptor, [view], _HEADER.size + offset) != length:
             raise OSError("the file of the catalog was cut off while it was served")
-        return data
+        return view
 
     def close(self) -> None:
         os.close(self._descriptor)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import gc
 import importlib
 import threading
@@ -31,6 +32,11 @@ T = TypeVar("T")
 
 # A file may hold the whole catalog of a distribution.
 MAX_CATALOG_FILE = 512 * 1024 * 1024
+# Numbers of glibc's `mallopt`. A piece is as large as a message that clients take by default.
+_M_TRIM_THRESHOLD = -1
+_M_MMAP_THRESHOLD = -3
+_KEPT_PIECE = 4 * 1024 * 1024
+_KEPT = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,6 +156,19 @@ async def _prepared(reference: str, cache_folder: Path | None, access: Access | 
         found = await sources.read_catalog_tree(reference, access or sources.Access())
         tree = found.tree
     return await _in_thread(prepare, reference, tree, cache_folder)
+
+
+def keep_freed_memory() -> None:
+    """Tell the C library to keep the few megabytes that each answer needs.
+
+    Else it gives them back to the kernel after every large answer, and a sixth of the time of
+    the next goes into having them again. This holds for the whole process, so it is for programs
+    whose work is serving.
+    """
+    with contextlib.suppress(OSError, AttributeError):  # a C library that has no such thing
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_MMAP_THRESHOLD, _KEPT_PIECE)
+        library.mallopt(_M_TRIM_THRESHOLD, _KEPT)
 
 
 def _folder(reference: str, cache_folder: Path | None) -> Tree | None:

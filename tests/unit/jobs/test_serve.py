@@ -226,3 +226,7 @@ def test_an_image_is_served_as_the_folder_it_was_made_of(
     first = asyncio.run(serve.fill_cache(image, cache))
     again = asyncio.run(serve.fill_cache(str(catalog), cache))
     assert (first.cached, again.cached) == (False, True)
+
+
+def test_keeping_memory_is_asked_for_without_harm() -> None:
+    serve.keep_freed_memory()
