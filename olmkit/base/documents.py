@@ -21,13 +21,11 @@ from olmkit.base import (
     yaml_places,
     yaml_reader,
     yaml_scalars,
-    yaml_writer,
 )
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.json_reader import JsonError
 from olmkit.base.yaml_places import Node
 from olmkit.base.yaml_reader import Reading, YamlError
-from olmkit.base.yaml_writer import UnwritableError
 
 Key = str | int
 
@@ -272,9 +270,11 @@ def dump(value: Any) -> bytes:
 
     Raises `InputError` for a string that cannot be written so that every reader gets it back.
     """
+    from olmkit.base import yaml_writer
+
     try:
         return yaml_writer.write(value).encode()
-    except UnwritableError as error:
+    except yaml_writer.UnwritableError as error:
         raise InputError(
             f"yaml: {error}",
             "remove control characters from strings, and keep keys under 1,024 characters",
@@ -377,6 +377,9 @@ def error_at(data: bytes, path: str, offset: int, message: str, *, hint: str = "
 
 
 def _input_error(problem: YamlError, data: bytes, path: str, start: int) -> InputError:
+    if problem.line is not None and problem.line > data.count(b"\n", start):
+        # The parser has added a line break at the end, and means what stands before it.
+        return error_at(data, path, len(data), problem.message, hint=problem.hint)
     if problem.line is not None:
         line, column = _place(data, start, problem.line, problem.column or 0)
         return _error(Location(path=path, line=line, column=column), problem.message, problem.hint)

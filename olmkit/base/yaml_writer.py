@@ -11,13 +11,14 @@ import functools
 import re
 from typing import Any, Final
 
-from olmkit.base import floats, yaml_scalars
+from olmkit.base import floats, json_text, yaml_scalars
 
 _WIDTH: Final = 80
 # Longer keys are written after a question mark; libyaml counts bytes here.
 _LONGEST_KEY: Final = 128
 # A reader finds a key's colon only so many characters after its start.
 _LONGEST_JSON_KEY: Final = 1024
+_LONGEST_ESCAPE: Final = 6
 
 # Surely plain: no space to fold at, nothing that could be a number.
 _SAFE: Final = re.compile(
@@ -25,6 +26,7 @@ _SAFE: Final = re.compile(
 )
 _SPECIAL: Final = re.compile("[^\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]")
 _BREAK: Final = re.compile("[\n\u2028\u2029]")
+_KEY_BREAK: Final = re.compile("[\r\n\u2028\u2029]")
 _SPACE_BREAK: Final = re.compile(" [\n\u2028\u2029]")
 _BREAK_SPACE: Final = re.compile("[\n\u2028\u2029] ")
 _INDICATOR: Final = re.compile(
@@ -41,7 +43,7 @@ _NEXT_LINE: Final = re.compile(" *\x85[ \x85]*")
 
 _ESCAPES: Final = {
     0: "\\0", 7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r",
-    27: "\\e", 34: '\\"', 92: "\\\\", 0x85: "\\N", 0x2028: "\\L", 0x2029: "\\P",
+    27: "\\e", 0xA0: "\\_", 34: '\\"', 92: "\\\\", 0x85: "\\N", 0x2028: "\\L", 0x2029: "\\P",
 }  # fmt: skip
 _ESCAPED: Final = re.compile('[^\n -~\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]|["\\\\\n\u2028\u2029]')
 _ANYTHING: Final = re.compile(".", re.DOTALL)
@@ -135,10 +137,13 @@ def _scalar(value: Any, column: int, indent: int) -> str:
 @functools.lru_cache(maxsize=4096)
 def _key(key: str) -> str | None:
     """A key as written on one line; None when it has to follow a question mark."""
-    if len(key) > _LONGEST_JSON_KEY - 2:
-        raise UnwritableError("could not find expected ':'")
+    if "\x85" in key or len(key) * _LONGEST_ESCAPE > _LONGEST_JSON_KEY:
+        # As JSON text it would go over two lines, or too far, for a reader to find its colon.
+        text = json_text.compact(key, escape_html=False).decode()
+        if "\x85" in key or len(text) > _LONGEST_JSON_KEY:
+            raise UnwritableError("could not find expected ':'")
     text = _passed(key)
-    if len(text.encode()) > _LONGEST_KEY or _BREAK.search(text):
+    if len(text.encode()) > _LONGEST_KEY or _KEY_BREAK.search(text):
         return None
     return _inline(text)
 

@@ -1,0 +1,254 @@
+import contextlib
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olmkit.base import documents, floats
+from olmkit.base.diagnostics import InputError, Location
+
+CSV = """# licence
+---
+kind: ClusterServiceVersion
+spec:
+  installModes:
+  - {type: OwnNamespace, supported: true}
+  - type: AllNamespaces
+    supported: false
+  "name: x": é 😀 # comment
+  last: [a,
+    b]
+"""
+
+
+@pytest.mark.parametrize(
+    ("keys", "place"),
+    [
+        ((), "f.yaml:3:1"),
+        (("kind",), "f.yaml:3:7"),
+        (("spec", "installModes", 0, "type"), "f.yaml:6:12"),
+        (("spec", "installModes", 1, "supported"), "f.yaml:8:16"),
+        (("spec", "installModes", -1, "supported"), "f.yaml:8:16"),
+        (("spec", "name: x"), "f.yaml:9:14"),
+        (("spec", "last", 1), "f.yaml:11:5"),
+        (("spec", "missing", "deeper"), "f.yaml:5:3"),
+        (("spec", "installModes", 7), "f.yaml:6:3"),
+    ],
+)
+def test_a_value_has_a_place(keys: tuple[str | int, ...], place: str) -> None:
+    assert str(documents.load(CSV.encode(), "f.yaml").at(*keys)) == place
+
+
+def test_a_key_has_a_place_of_its_own() -> None:
+    document = documents.load(CSV.encode(), "f.yaml")
+
+    at = document.at_key("spec", "name: x")
+
+    assert (at.line, at.column, at.end_line, at.end_column) == (9, 3, 9, 12)
+    assert at.field == "spec.name: x"
+
+
+def test_places_are_the_same_with_windows_line_ends_and_a_byte_order_mark() -> None:
+    document = documents.load(b"\xef\xbb\xbfa: 1\r\nb:\r\n- c: 2\r\n", "f.yaml")
+
+    assert str(document.at("b", 0, "c")) == "f.yaml:3:6"
+    assert str(document.at("a")) == "f.yaml:1:4"
+
+
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ((), ""),
+        (("spec", "installModes", 3, "type"), "spec.installModes[3].type"),
+        (("metadata", "annotations", "a.b/c"), 'metadata.annotations["a.b/c"]'),
+    ],
+)
+def test_a_path_is_written_as_people_write_it(keys: tuple[str | int, ...], text: str) -> None:
+    assert documents.field_path(keys) == text
+
+
+def test_values_are_reached_by_keys() -> None:
+    document = documents.load(CSV.encode(), "f.yaml")
+
+    assert document.get("spec", "installModes", 0, "type") == "OwnNamespace"
+    assert document.get("spec", "installModes", 9, default="none") == "none"
+    assert document.get("spec", "installModes", "type") is None
+    assert document.get("kind", "x") is None
+
+
+def test_a_value_made_from_another_has_its_places() -> None:
+    document = documents.load(b"a:\n  b: {c: 1}\n", "f.yaml").derived({"c": 2}, "a", "b")
+
+    assert str(document.at("c")) == "f.yaml:2:10"
+
+
+def test_a_made_value_has_no_place() -> None:
+    assert documents.Document({"a": 1}, path="f").at("a") == Location(path="f", field="a")
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"a: 1\nb: [\n", "f:3:1: did not find expected node content"),
+        (b"a: 1\n\tb: 2\n", "f:2:1: found a tab character that violates indentation"),
+        (b"a: 1\nb: \xff\n", "f:2:4: invalid leading UTF-8 octet"),
+        (b"\x89PNG\r\n\x1a\n", "f:1:1: invalid leading UTF-8 octet"),
+        (b'{"a": 1,\n "b" [1]}', "f:2:6: invalid character '[' after object key"),
+        (b'{"a": 1', "f:1:8: unexpected EOF"),
+        (b"{a: 1,\n b: ]", "f:2:5: did not find expected node content"),
+        (b"a: {{ x }}\n", "f:1:5: a list or a map cannot be a key"),
+        (b"[" * 1000, "f:1:501: nested more than 500 levels deep"),
+        (b'{"a":' * 1000, "f:1:2501: nested more than 500 levels deep"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(data: bytes, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        documents.load(data, "f")
+
+    assert caught.value.message == message
+    (found,) = caught.value.diagnostics
+    assert (found.rule, found.name, f"{found.at}: {found.message}") == ("DOC001", "syntax", message)
+
+
+def test_json_is_read_as_json() -> None:
+    document = documents.load(b'\n{"url": "a\\/b", "n": 1.0,\n\t"s": "\\ud83d\\ude00"}', "f.json")
+
+    assert document.value == {"url": "a/b", "n": 1, "s": "😀"}
+    assert str(document.at("s")) == "f.json:3:7"
+
+
+def test_json_read_as_yaml_is_held_to_its_rules() -> None:
+    with pytest.raises(InputError, match="unknown escape"):
+        documents.load_yaml(b'{"url": "a\\/b"}', "f.json")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a: 1\nb: {c: 1, c: 2}\na: 2\n",
+        b'{"a": 1, "b": {"c": 1,\n "c": 2},\n "a": 2}',
+    ],
+    ids=["yaml", "json"],
+)
+def test_keys_that_stand_twice_are_found(data: bytes) -> None:
+    document = documents.load(data, "f")
+
+    found = list(document.duplicate_keys())
+
+    assert document.value == {"a": 2, "b": {"c": 2}}
+    assert [duplicate.keys for duplicate in found] == [("a",), ("b", "c")]
+    assert [duplicate.again.line for duplicate in found] == [3, 2]
+
+
+def test_a_clean_text_has_no_duplicates() -> None:
+    assert list(documents.load(CSV.encode(), "f").duplicate_keys()) == []
+    assert list(documents.load(b'{"a": {"a": 1}}', "f").duplicate_keys()) == []
+
+
+def test_only_the_first_document_is_loaded_and_others_are_noticed() -> None:
+    document = documents.load(b"a: 1\n---\nb: [\n", "f")
+
+    assert (document.value, document.more) == ({"a": 1}, True)
+
+
+def test_every_document_is_loaded_with_its_places() -> None:
+    data = b"# licence\n%YAML 1.1\n---\na: 1\n---\n# nothing\n---\nb:\n- c\n...\n---\nd: 4\n"
+
+    found = list(documents.load_all(data, "f"))
+
+    assert [document.value for document in found] == [{"a": 1}, None, {"b": ["c"]}, {"d": 4}]
+    assert [document.index for document in found] == [0, 1, 2, 3]
+    assert str(found[2].at("b", 0)) == "f:9:3"
+    assert str(found[3].at("d")) == "f:12:4"
+
+
+@pytest.mark.parametrize(
+    ("data", "values"),
+    [
+        (b"", []),
+        (b"# only a comment\n", []),
+        (b"---\n", [None]),
+        (b'{"a": 1}\n{"b": 2}', [{"a": 1}, {"b": 2}]),
+        (b'{"a": 1}\n---\n{"b": 2}\n', [{"a": 1}, {"b": 2}]),
+        (b"--- {a: 1}\n--- b\n", [{"a": 1}, "b"]),
+    ],
+)
+def test_files_of_several_documents(data: bytes, values: list[Any]) -> None:
+    assert [document.value for document in documents.load_all(data, "f")] == values
+
+
+def test_an_error_in_a_later_document_has_its_place_in_the_file() -> None:
+    with pytest.raises(InputError, match=r"^f:5:4: "):
+        list(documents.load_all(b"a: 1\n---\n\nb: 2\nc: *x\n", "f"))
+
+
+def test_a_part_of_a_file_has_places_in_the_file() -> None:
+    data = b"xx a: 1\n b: [c]\n"
+
+    document = documents.load_yaml(data, "f", start=2, index=4)
+
+    assert (document.value, document.index) == ({"a": 1, "b": ["c"]}, 4)
+    assert str(document.at("a")) == "f:1:7"
+    assert str(document.at("b", 0)) == "f:2:6"
+
+
+def test_json_is_written_with_sorted_keys_and_as_go_writes_it() -> None:
+    value = {"b": [1.0, 1e-7, "<\u2028>"], "a": {}}
+
+    assert documents.dump_json(value) == b'{"a":{},"b":[1,1e-7,"<\\u2028>"]}\n'
+    assert documents.dump_json({"a": [1]}, indent=2) == b'{\n  "a": [\n    1\n  ]\n}\n'
+
+
+def test_what_no_reader_would_get_back_is_not_written() -> None:
+    with pytest.raises(InputError, match="control characters are not allowed"):
+        documents.dump({"a": "\x7f"})
+
+
+_TEXTS = st.text(
+    st.characters(
+        blacklist_categories=["Cs"], blacklist_characters="\x7f\ufeff\ufffe\uffff"
+    ).filter(lambda char: not "\x80" <= char <= "\x9f"),
+    max_size=40,
+) | st.sampled_from(
+    ["y", "010", "1:30", "- a", "a: b", "'", "a\n", "\n a", " ", "x" * 90, "a b " * 30]
+)
+_NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False).map(
+    lambda number: number if number else 0.0
+)
+_VALUES = st.recursive(
+    st.none() | st.booleans() | _NUMBERS | _TEXTS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_TEXTS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+def _through_json(value: Any) -> Any:
+    """The value as it is after reading: numbers without a fraction are integers."""
+    if isinstance(value, float):
+        return floats.normal(value)
+    if isinstance(value, list):
+        return [_through_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _through_json(item) for key, item in value.items()}
+    return value
+
+
+@pytest.mark.property
+@settings(max_examples=300, deadline=None)
+@given(_VALUES)
+def test_what_was_written_is_read_again(value: Any) -> None:
+    text = documents.dump({"value": value})
+
+    assert documents.load(text, "f").value == {"value": _through_json(value)}
+    assert documents.load(documents.dump_json(value), "f").value == _through_json(value)
+
+
+@pytest.mark.property
+@settings(max_examples=500, deadline=None)
+@given(st.binary(max_size=60) | st.text(alphabet="{}[]:,-?&*!|>'\"%@#\n \tab01._~<\\", max_size=60))
+def test_no_bytes_are_a_surprise(data: bytes | str) -> None:
+    raw = data if isinstance(data, bytes) else data.encode()
+    for read in (lambda: documents.load(raw, "f").at(), lambda: list(documents.load_all(raw, "f"))):
+        with contextlib.suppress(InputError):
+            read()
