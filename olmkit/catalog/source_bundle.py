@@ -21,7 +21,7 @@ from olmkit.bundle import model
 from olmkit.catalog import findings, first_document, shapes, typed_json
 from olmkit.catalog.shapes import Field, ListOf, Object, ShapeError, Text
 from olmkit.catalog.typed_json import Entry, MisfitError
-from olmkit.kube import typed
+from olmkit.kube import fits, typed
 from olmkit.kube.typed import Difference, Misfit
 
 MANIFESTS: Final = "manifests"
@@ -314,14 +314,16 @@ def conforming(
             f"`{field_path((*keys, *misfit.keys))}` must be {misfit.wanted}, not {misfit.found}",
             at=document.at(*keys, *misfit.keys),
         )
-        for misfit in _misfits(differences, any_case=any_case)
+        for misfit in _misfits(type_name, differences, any_case=any_case)
     ]
     if faults:
         raise findings.refusal(faults)
     return read or {}
 
 
-def _misfits(differences: tuple[Difference, ...], *, any_case: bool) -> list[Difference]:
+def _misfits(
+    type_name: str, differences: tuple[Difference, ...], *, any_case: bool
+) -> list[Difference]:
     """What ends the work: a key in wrong capitals hides all below it unless it counts."""
     hidden = [found.keys for found in differences if not any_case and found.misfit is Misfit.CASE]
     return [
@@ -329,7 +331,14 @@ def _misfits(differences: tuple[Difference, ...], *, any_case: bool) -> list[Dif
         for found in differences
         if found.misfit in (Misfit.TYPE, Misfit.TEXT)
         and not any(found.keys[: len(keys)] == keys for keys in hidden)
+        and not _is_passed_over(type_name, found)
     ]
+
+
+def _is_passed_over(type_name: str, found: Difference) -> bool:
+    """Whether a schema or a list may stand there, of which the reader takes none of the two."""
+    forms = typed.choice(typed.kind_at(type_name, found.keys))
+    return "[]" in forms or "[]s" in forms
 
 
 def _misfit(document: Document, keys: Keys, message: str, *, hint: str = "") -> InputError:
@@ -470,7 +479,8 @@ def _crd_apis(crd: Document) -> Iterator[Api]:
             hint=f"write `apiVersion: {_CRD_GROUP}/{version}`",
         )
     # Unlike all other typed values, a CRD is read with regard to case.
-    conforming(crd, _CRD_TYPES[version], crd.value, any_case=False)
+    if not fits.fits(crd.value, _CRD_TYPES[version]):
+        conforming(crd, _CRD_TYPES[version], crd.value, any_case=False)
     check_times(crd, crd.value.get("metadata"), "metadata")
     status = crd.value.get("status")
     conforming(crd, "CustomResourceDefinitionStatus", status, "status", any_case=False)

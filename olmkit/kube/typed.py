@@ -81,6 +81,32 @@ def knows(type_name: str) -> bool:
     return type_name in _table()
 
 
+def fields(type_name: str) -> Mapping[str, str]:
+    """The fields of a type and the types of those."""
+    return {name: field.type for name, field in _table()[type_name].items()}
+
+
+def choice(kind: str) -> tuple[str, ...]:
+    """Which forms a value of one of several types may have; empty for all other types."""
+    return _CHOICES.get(_without_beta(kind), ())
+
+
+def kind_at(type_name: str, keys: tuple[Key, ...]) -> str:
+    """The type of the place below `keys` of a value of a type; empty where it has none."""
+    kind = type_name
+    for key in keys:
+        if kind[:2] in ("[]", "{}"):
+            kind = kind[2:]
+            continue
+        forms = choice(kind)
+        inner = kind.partition("Or")[0] if forms else kind
+        if isinstance(key, int):
+            kind = inner if "[]" in forms else "s"
+        else:
+            kind = fields(inner).get(key, "") if knows(inner) else ""
+    return kind
+
+
 class _Reader:
     def __init__(self, opaque: frozenset[str]) -> None:
         self._opaque = opaque
