@@ -24,6 +24,7 @@ from olmkit.base import (
 )
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.json_reader import JsonError
+from olmkit.base.yaml_lines import Lines
 from olmkit.base.yaml_places import Node
 from olmkit.base.yaml_reader import Reading, YamlError
 
@@ -56,6 +57,7 @@ class Document:
         "_end",
         "_inner",
         "_json",
+        "_lines",
         "_nodes",
         "_repeated",
         "_start",
@@ -88,6 +90,7 @@ class Document:
         self._inner = 0
         self.more = False
         self._nodes: Node | None = None
+        self._lines: Lines | None = None
         self._below: tuple[Key, ...] = ()
 
     def derived(self, value: Any, *below: Key) -> Document:
@@ -148,6 +151,21 @@ class Document:
 
     def _location(self, keys: tuple[Key, ...], *, of_key: bool) -> Location:
         path = field_path(keys)
+        if self._nodes is None and self._is_whole_yaml():
+            # Most files are asked for few places, and do not need the tree of all.
+            if self._lines is None:
+                self._lines = Lines(self._data, self.value)
+            place = self._lines.find(keys, of_key=of_key)
+            if place is not None:
+                line, column, end_line, end_column = place
+                return Location(
+                    path=self.path,
+                    line=line + 1,
+                    column=column + 1,
+                    end_line=end_line + 1,
+                    end_column=end_column + 1,
+                    field=path,
+                )
         node = self._tree()
         if node is None:
             return Location(path=self.path, field=path)
@@ -162,6 +180,10 @@ class Document:
                 break
             node = entry[0] if of_key and position == len(keys) - 1 else entry[1]
         return self._place_of(node, path)
+
+    def _is_whole_yaml(self) -> bool:
+        whole = self._start == 0 and self._end == len(self._data) and self._inner == 0
+        return whole and not self._json and not self._below and not self.more
 
     def _place_of(self, node: Node, field: str) -> Location:
         line, column = _place(self._data, self._start, node.line, node.column)

@@ -1,0 +1,120 @@
+"""`olmkit bundle validate` beside `operator-sdk bundle validate`, both in one run.
+
+    python benchmarks/bundle_validate.py [--rounds N] [FOLDER]
+
+FOLDER holds bundles (default: the shared cases). The reference is the program
+named by OPERATOR_SDK, or `operator-sdk` on PATH. Runs alternate, so that what
+else the machine does falls on both; medians and ratios are what to quote.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases")) / "bundles"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one run took: seconds of wall and CPU time, and peak memory in MB."""
+
+    wall: float
+    cpu: float
+    memory: float
+
+
+def run(command: list[str]) -> Cost:
+    start = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, _, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - start
+    process.returncode = 0
+    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+def olmkit(*bundles: str) -> list[str]:
+    return [sys.executable, "-m", "olmkit", "bundle", "validate", "-o", "json", *bundles]
+
+
+def median(costs: list[Cost]) -> Cost:
+    return Cost(
+        *(statistics.median(getattr(c, f) for c in costs) for f in ("wall", "cpu", "memory"))
+    )
+
+
+def show(name: str, ours: Cost, theirs: Cost) -> None:
+    print(
+        f"{name:<34} {ours.wall:7.3f} s {ours.cpu:7.3f} s CPU {ours.memory:6.0f} MB"
+        f"   {theirs.wall:7.3f} s {theirs.cpu:7.3f} s CPU {theirs.memory:6.0f} MB"
+        f"   wall x{ours.wall / theirs.wall:.2f}  CPU x{ours.cpu / theirs.cpu:.2f}"
+    )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("folder", nargs="?", type=Path, default=CASES)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    reference = os.environ.get("OPERATOR_SDK") or shutil.which("operator-sdk")
+    bundles = sorted(
+        {str(path.parent) for path in options.folder.rglob("manifests") if path.is_dir()}
+    )
+    if reference is None or not bundles:
+        print(
+            "needs operator-sdk (OPERATOR_SDK or PATH) and a folder with bundles", file=sys.stderr
+        )
+        return 2
+
+    singles: dict[str, tuple[list[Cost], list[Cost]]] = {name: ([], []) for name in bundles}
+    batch: list[Cost] = []
+    for _ in range(options.rounds):
+        for name in bundles:
+            ours, theirs = singles[name]
+            ours.append(run(olmkit(name)))
+            theirs.append(run([reference, "bundle", "validate", name, "-o", "json-alpha1"]))
+        batch.append(run(olmkit(*bundles)))
+
+    ours = [median(pair[0]) for pair in singles.values()]
+    theirs = [median(pair[1]) for pair in singles.values()]
+    everything = Cost(
+        sum(cost.wall for cost in theirs),
+        sum(cost.cpu for cost in theirs),
+        max(cost.memory for cost in theirs),
+    )
+    print(
+        f"Python {platform.python_version()}, {os.cpu_count()} processors, {len(bundles)} bundles"
+    )
+    print(f"{'':<34} {'olmkit':<36} operator-sdk")
+    show("one bundle (median of all)", median(ours), median(theirs))
+    show("one bundle (mean of all)", mean(ours), mean(theirs))
+    show("the largest bundle", max(ours, key=lambda c: c.wall), max(theirs, key=lambda c: c.wall))
+    once = median(batch)
+    show("all in one call / one call each", once, everything)
+    print(
+        f"all bundles: {everything.wall / once.wall:.1f} times as fast, "
+        f"{once.cpu / len(bundles) * 1000:.1f} ms of CPU a bundle against "
+        f"{everything.cpu / len(bundles) * 1000:.1f} ms"
+    )
+    return 0
+
+
+def mean(costs: list[Cost]) -> Cost:
+    return Cost(
+        *(statistics.fmean(getattr(c, f) for c in costs) for f in ("wall", "cpu", "memory"))
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
