@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -334,8 +333,7 @@ def kind(value: Any) -> str:
     return "number"
 
 
-_BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*", re.ASCII)
-_BASE64_END: Final = re.compile(r"(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z", re.ASCII)
+_BASE64: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 
 
 def decode_base64(text: str) -> bytes | int:
@@ -344,26 +342,37 @@ def decode_base64(text: str) -> bytes | int:
         return base64.b64decode(text.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
         pass
-    # Line breaks are skipped; the offset counts bytes of the written text.
+    # Line breaks are skipped wherever they stand; the offset counts them.
     data = text.encode()
-    clean = bytes(byte for byte in data if byte not in b"\r\n")
-    offsets = [index for index, byte in enumerate(data) if byte not in b"\r\n"]
     try:
-        return base64.b64decode(clean, validate=True)
+        return base64.b64decode(data.translate(None, b"\r\n"), validate=True)
     except binascii.Error:
-        pass
-    bad = _first_illegal(clean)
-    return offsets[bad] if bad < len(offsets) else len(data)
+        return _first_illegal(data)
 
 
-def _first_illegal(clean: bytes) -> int:
-    text = clean.decode("latin-1")
-    match = _BASE64.match(text)
-    start = match.end() if match else 0
-    if _BASE64_END.match(text, start):
-        return start  # pragma: no cover - the caller has tried to decode it
-    position = start
-    while position < len(text) and re.match(r"[A-Za-z0-9+/]", text[position], re.ASCII):
+def _first_illegal(data: bytes) -> int:
+    digits = 0
+    position = 0
+    while position < len(data):
+        byte = data[position]
+        if byte in _BASE64:
+            digits = (digits + 1) % 4
+        elif byte not in b"\r\n":
+            if byte != ord("=") or digits < 2:
+                return position
+            end = _skip_breaks(data, position + 1)
+            if digits == 3:
+                return end
+            # One more is needed: where it should stand, or what is too much after it.
+            if data[end : end + 1] == b"=":
+                return _skip_breaks(data, end + 1)
+            return end if end == len(data) else end - 1
         position += 1
-    # A cut-off last group is reported at its start.
-    return start if position >= len(text) else position
+    # The last group is not complete; Go counts back from the end, breaks included.
+    return len(data) - digits
+
+
+def _skip_breaks(data: bytes, position: int) -> int:
+    while data[position : position + 1] in (b"\r", b"\n"):
+        position += 1
+    return position
