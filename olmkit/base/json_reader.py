@@ -7,13 +7,12 @@ with the odd characters replaced. A number without a fraction is an integer.
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import re
 from collections.abc import Iterator
 from typing import Any, Final, NoReturn
-
-import msgspec
 
 from olmkit.base import floats
 
@@ -81,8 +80,10 @@ def read_stream(data: bytes, start: int, *, doubles: bool = True) -> Iterator[tu
 
 def _read(data: bytes, odd: json.JSONDecoder | None) -> Any:
     if odd is None:
+        import msgspec  # only JSON needs it, and most input is YAML
+
         try:
-            value = _fast.decode(data)
+            value = _decoder().decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, ValueError, RecursionError):
             odd = _exact
         else:
@@ -178,7 +179,13 @@ def _refuse(name: str) -> NoReturn:
     raise ValueError(f"invalid character '{name.lstrip('-')[0]}' looking for beginning of value")
 
 
-_fast: Final = msgspec.json.Decoder(float_hook=_float)
+@functools.cache
+def _decoder() -> Any:
+    import msgspec
+
+    return msgspec.json.Decoder(float_hook=_float)
+
+
 _doubles: Final = json.JSONDecoder(
     parse_float=_float, parse_int=_int_double, parse_constant=_refuse
 )

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import semver
-
 from olmkit.base.diagnostics import InputError
 from olmkit.base.quoting import SPACE, quoted
 
@@ -26,6 +24,7 @@ MAX_RELEASE_LENGTH: Final = 20  # operator-registry's limit for `release`
 
 Identifier = int | str
 
+_PLAIN = re.compile(r"(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})\.(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"[0-9]+")
 _WORD = re.compile(r"[0-9A-Za-z-]+")
 _SIGNED = re.compile(r"[+-]?[0-9]+")
@@ -66,6 +65,11 @@ class Version:
         """`text` as a strict version; `InvalidVersionError` when it is none."""
         if not text.isascii() or text[-1:] == "\n":  # the library takes other scripts' digits
             raise _no_version(text)
+        plain = _PLAIN.fullmatch(text)
+        if plain:
+            return Version(int(plain[1]), int(plain[2]), int(plain[3]))
+        import semver  # most versions are plain, and the library is slow to import
+
         try:
             found = semver.Version.parse(text)
             prerelease = _identifiers(found.prerelease) if found.prerelease else ()

@@ -129,7 +129,7 @@ class _Reader:
         choice = _CHOICES.get(_without_beta(kind))
         if choice is not None:
             return self._choice(value, kind, choice, owner, keys)
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             return self._misfit(value, "{}", owner, keys)
         return self._struct(value, kind, keys)
 
@@ -166,7 +166,7 @@ class _Reader:
         return [self.read(item, kind, owner, (*keys, index)) for index, item in enumerate(value)]
 
     def _map(self, value: Any, kind: str, owner: str, keys: tuple[Key, ...]) -> Any:
-        if not isinstance(value, Mapping):
+        if type(value) is not dict and not isinstance(value, Mapping):
             return self._misfit(value, "{}", owner, keys)
         return {key: self.read(item, kind, owner, (*keys, key)) for key, item in value.items()}
 

@@ -6,7 +6,6 @@ base64, and the API server takes no ConfigMap above 1 MiB.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Severity
@@ -69,6 +68,8 @@ def _compressed_size(bundle: Bundle) -> int:
     quick compression bounds a good one. So the largest files are compressed quickly,
     one after the other, until the rest would fit as it is.
     """
+    import zlib
+
     prefix = f"{bundle.manifests_dir}/" if bundle.manifests_dir else ""
     files = [file.data for path, file in bundle.tree.items() if path.startswith(prefix)]
     sizes = [_as_base64(len(data)) for data in files]
