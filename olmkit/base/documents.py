@@ -14,9 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from olmkit.base import (
-    json_places,
     json_reader,
-    json_text,
     yaml_fast,
     yaml_places,
     yaml_reader,
@@ -24,9 +22,10 @@ from olmkit.base import (
 )
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.json_reader import JsonError
+from olmkit.base.yaml_events import YamlError
 from olmkit.base.yaml_lines import Lines
 from olmkit.base.yaml_places import Node
-from olmkit.base.yaml_reader import Reading, YamlError
+from olmkit.base.yaml_reader import Reading
 
 Key = str | int
 
@@ -143,6 +142,8 @@ class Document:
     def _tree(self) -> Node | None:
         if self._nodes is None and self._data:
             if self._json:
+                from olmkit.base import json_places
+
                 self._nodes = json_places.compose(self._data, self._start)
             else:
                 part = self._data[self._start : self._end]
@@ -305,6 +306,8 @@ def dump(value: Any) -> bytes:
 
 def dump_json(value: Any, *, indent: int | None = None) -> bytes:
     """JSON text with sorted keys and one newline at the end."""
+    from olmkit.base import json_text  # it imports the JSON library, which is slow to start
+
     text = json_text.compact(value, escape_html=False)
     return (text if indent is None else json_text.indent(text, indent)) + b"\n"
 
@@ -364,6 +367,8 @@ def _json_documents(data: bytes, path: str) -> Iterator[Document]:
 
 def _json_problem(data: bytes, path: str) -> InputError | None:
     start = json_reader.skip_space(data, 0)
+    from olmkit.base import json_places
+
     error = json_places.explain(data, start)
     if error is None or error.offset is None:
         return None

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from yaml import events as yaml_events
+from yaml import events
 
-from olmkit.base import yaml_reader, yaml_scalars
-from olmkit.base.yaml_reader import YamlError
+from olmkit.base import yaml_events, yaml_scalars
+from olmkit.base.yaml_events import YamlError
 from olmkit.base.yaml_scalars import ScalarError
 
 
@@ -37,19 +37,15 @@ class Node:
 def compose(data: bytes, *, index: int = 0) -> Node | None:
     """The tree of the document number `index` of a text; None when it cannot be read so far."""
     try:
-        while True:
-            try:
-                return _document(data, index)
-            except YamlError as error:
-                data = yaml_reader.repaired(data, error)
+        return yaml_events.read(data, lambda text: _document(text, index))
     except YamlError:
         return None
 
 
 def _document(data: bytes, index: int) -> Node | None:
-    stream = yaml_reader.events(data)
+    stream = yaml_events.events(data)
     for event in stream:
-        if type(event) is yaml_events.DocumentStartEvent:
+        if type(event) is events.DocumentStartEvent:
             if index == 0:
                 return _compose(stream)
             index -= 1
@@ -72,15 +68,15 @@ def _compose(stream: Iterator[Any]) -> Node | None:
     root: Node | None = None
     for event in stream:
         kind = type(event)
-        if kind is yaml_events.DocumentEndEvent:
+        if kind is events.DocumentEndEvent:
             break
-        if kind is yaml_events.SequenceStartEvent or kind is yaml_events.MappingStartEvent:
-            sequence = kind is yaml_events.SequenceStartEvent
+        if kind is events.SequenceStartEvent or kind is events.MappingStartEvent:
+            sequence = kind is events.SequenceStartEvent
             stack.append(_Open(_node(event), sequence, event.anchor))
             continue
-        if kind is yaml_events.ScalarEvent:
+        if kind is events.ScalarEvent:
             node, anchor = _node(event), event.anchor
-        elif kind is yaml_events.AliasEvent:
+        elif kind is events.AliasEvent:
             target = anchors.get(event.anchor)
             node, anchor = _node(event), None
             if target is not None:
@@ -98,7 +94,7 @@ def _compose(stream: Iterator[Any]) -> Node | None:
         if not stack:
             root = node
         else:
-            _add(stack[-1], node, event if kind is yaml_events.ScalarEvent else None)
+            _add(stack[-1], node, event if kind is events.ScalarEvent else None)
     return root
 
 

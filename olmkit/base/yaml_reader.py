@@ -12,37 +12,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
-from yaml import events as yaml_events
-from yaml import reader as yaml_stream
-from yaml._yaml import CParser
-from yaml.error import MarkedYAMLError, YAMLError
+from yaml import events
 
-from olmkit.base import floats, yaml_scalars
+from olmkit.base import floats, yaml_events, yaml_scalars
+from olmkit.base.yaml_events import YamlError
 from olmkit.base.yaml_scalars import ScalarError
 
 MAX_DEPTH: Final = 500
 # An alias may repeat a long text without many nodes; Go does not bound that, memory does.
 MAX_EXPANDED: Final = 128 * 1024 * 1024
-
-
-class YamlError(Exception):
-    """What is wrong, and where: line and column from 0, or only a byte offset."""
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        line: int | None = None,
-        column: int | None = None,
-        offset: int | None = None,
-        hint: str = "",
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.line = line
-        self.column = column
-        self.offset = offset
-        self.hint = hint
 
 
 class Missing:
@@ -52,11 +30,6 @@ class Missing:
 MISSING: Final = Missing()
 
 _ODD_TAG: Final = re.compile(r"(?:&\w+\s+)?!(?!<)\S*?([,\[\]{}])")
-# A byte order mark that starts a line would be ignored here, and be text for Go.
-_MARK: Final = re.compile(
-    rb"(?:[\r\n]|\xc2\x85|\xe2\x80[\xa8\xa9]|\A\xef\xbb\xbf)(?:[ \t]|\xef\xbb\xbf)*\xef\xbb\xbf"
-)
-_UNKNOWN_ESCAPE: Final = "found unknown escape character"
 _SLASH: Final = re.compile(r'"(?:[^\\]|\\[^/])*\\/', re.DOTALL)
 
 
@@ -77,46 +50,23 @@ def read(data: bytes) -> Reading:
 
     What follows is not looked at: it may be anything, as it is for Go's reader.
     """
-    while True:
-        try:
-            return _first(data)
-        except YamlError as error:
-            data = repaired(data, error)
+    return yaml_events.read(data, _first)
 
 
 def read_all(data: bytes, plain: Plain = yaml_scalars.plain) -> list[Reading]:
     """Every document; `plain` gives the value of an unquoted scalar."""
-    while True:
-        try:
-            return list(_from_events(events(data), data, plain))
-        except YamlError as error:
-            data = repaired(data, error)
-
-
-def repaired(data: bytes, error: YamlError) -> bytes:
-    """The text with an escape that Go knows and the parser here does not spelled another way.
-
-    Raises the error when it is another one.
-    """
-    if error.message != _UNKNOWN_ESCAPE or error.line is None or b"\\'" not in data:
-        raise error
-    lines = data.split(b"\n")
-    line = lines[error.line].decode("utf-8", "surrogateescape")
-    at = line.find("\\'", max((error.column or 0) - 1, 0))
-    if at < 0 or at > (error.column or 0) + 1:
-        raise error
-    line = line[:at] + "\\x27" + line[at + 2 :]
-    lines[error.line] = line.encode("utf-8", "surrogateescape")
-    return b"\n".join(lines)
+    return yaml_events.read(
+        data, lambda text: list(_from_events(yaml_events.events(text), text, plain))
+    )
 
 
 def _first(data: bytes) -> Reading:
-    stream = events(data)
+    stream = yaml_events.events(data)
     found = next(_from_events(stream, data), None)
     if found is None:
         return Reading(MISSING)
     try:
-        return found._replace(more=type(next(stream)) is not yaml_events.StreamEndEvent)
+        return found._replace(more=type(next(stream)) is not events.StreamEndEvent)
     except YamlError:
         return found._replace(more=True)
 
@@ -125,7 +75,7 @@ def _from_events(
     stream: Iterator[Any], data: bytes, plain: Plain = yaml_scalars.plain
 ) -> Iterator[Reading]:
     for event in stream:
-        if type(event) is yaml_events.DocumentStartEvent:
+        if type(event) is events.DocumentStartEvent:
             _check_version(event)
             builder = _Builder(stream, data, plain)
             value = builder.document()
@@ -134,54 +84,11 @@ def _from_events(
 
 def _check_version(event: Any) -> None:
     if event.version is not None and tuple(event.version) != (1, 1):
-        raise _at(
+        raise yaml_events.error_at(
             event,
             "found incompatible YAML document",
             hint="remove the `%YAML` line; Kubernetes reads version 1.1",
         )
-
-
-def events(data: bytes) -> Iterator[Any]:
-    """The events of the text; errors of the parser turned into `YamlError`."""
-    mark = _misplaced_mark(data)
-    limit = None if mark is None else len(_decoded(data[:mark]))
-    try:
-        parser = CParser(data)
-        while parser.check_event():
-            event: Any = parser.get_event()
-            if (
-                limit is not None
-                and event.end_mark.index > limit
-                and type(event) is not yaml_events.DocumentEndEvent
-            ):
-                raise YamlError(
-                    "a byte order mark stands inside the text",
-                    offset=mark,
-                    hint="remove it; it comes from joining files",
-                )
-            yield event
-    except YAMLError as error:
-        raise _problem(error) from None
-
-
-def _misplaced_mark(data: bytes) -> int | None:
-    """Where a byte order mark stands that the parser ignores and Go takes for text."""
-    if data.startswith((b"\xff\xfe\xff\xfe", b"\xfe\xff\xfe\xff")):
-        return 2
-    match = _MARK.search(data) if b"\xef\xbb\xbf" in data else None
-    return match.end() - 3 if match else None
-
-
-def _problem(error: YAMLError) -> YamlError:
-    if isinstance(error, yaml_stream.ReaderError):
-        return YamlError(str(error.reason), offset=error.position)
-    if isinstance(error, MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
-        message = error.problem or error.context or "cannot be read as YAML"
-        if mark is not None:
-            return YamlError(message, line=mark.line, column=mark.column)
-        return YamlError(message)
-    return YamlError(str(error))
 
 
 class _Frame:
@@ -229,19 +136,19 @@ class _Builder:
         self._expanded = 0
 
     def document(self) -> Any:
-        scalar_event = yaml_events.ScalarEvent
+        scalar_event = events.ScalarEvent
         root: Any = MISSING
         for event in self._stream:
             kind = type(event)
             if kind is scalar_event:
                 value, depth, nodes, text = self._scalar(event), 0, 1, len(event.value)
                 self._nodes += 1
-            elif kind is yaml_events.MappingStartEvent or kind is yaml_events.SequenceStartEvent:
-                self._start(event, {} if kind is yaml_events.MappingStartEvent else [])
+            elif kind is events.MappingStartEvent or kind is events.SequenceStartEvent:
+                self._start(event, {} if kind is events.MappingStartEvent else [])
                 continue
-            elif kind is yaml_events.AliasEvent:
+            elif kind is events.AliasEvent:
                 value, depth, nodes, text = self._alias(event)
-            elif kind is yaml_events.DocumentEndEvent:
+            elif kind is events.DocumentEndEvent:
                 return root
             else:
                 frame = self._stack.pop()
@@ -254,7 +161,7 @@ class _Builder:
                 root = _finite(value, event)
         return root  # pragma: no cover - libyaml always ends a document
 
-    def _scalar(self, event: yaml_events.ScalarEvent) -> Any:
+    def _scalar(self, event: events.ScalarEvent) -> Any:
         tag = event.tag
         text: str = event.value
         if self._slashes and event.style == '"':
@@ -262,13 +169,15 @@ class _Builder:
         if tag is None:
             value = self._plain(text) if event.implicit[0] else text
             if "?" in text and event.implicit[0] and self._stack and self._stack[-1].flow:
-                raise _at(event, "found unexpected '?'", hint="quote text with a question mark")
+                raise yaml_events.error_at(
+                    event, "found unexpected '?'", hint="quote text with a question mark"
+                )
         else:
             self._check_tag(event)
             try:
                 value = yaml_scalars.tagged(tag, text)
             except ScalarError as error:
-                raise _at(event, str(error)) from None
+                raise yaml_events.error_at(event, str(error)) from None
         if event.anchor is not None:
             anchor = self._anchors[event.anchor] = _Anchor()
             anchor.value, anchor.nodes, anchor.text, anchor.done = value, 1, len(text), True
@@ -276,20 +185,24 @@ class _Builder:
 
     def _source(self, event: Any) -> str:
         if self._text is None:
-            self._text = _decoded(self._data)
+            self._text = yaml_events.decoded(self._data)
         return self._text[event.start_mark.index :]
 
     def _check_tag(self, event: Any) -> None:
         # Go takes these characters for a part of the tag, the parser here for its end.
         odd = _ODD_TAG.match(self._source(event))
         if odd:
-            raise _at(event, f"the tag ends in `{odd.group(1)}`", hint="put a space after the tag")
+            raise yaml_events.error_at(
+                event, f"the tag ends in `{odd.group(1)}`", hint="put a space after the tag"
+            )
 
     def _check_slashes(self, event: Any) -> None:
         # The parser here knows the escape `\\/` of JSON, Go's does not.
         source = self._source(event)[: event.end_mark.index - event.start_mark.index]
         if _SLASH.match(source):
-            raise _at(event, "found unknown escape character", hint="write `/` without a backslash")
+            raise yaml_events.error_at(
+                event, "found unknown escape character", hint="write `/` without a backslash"
+            )
 
     def _start(self, event: Any, items: Any) -> None:
         if len(self._stack) >= MAX_DEPTH:
@@ -313,18 +226,18 @@ class _Builder:
     def _alias(self, event: Any) -> tuple[Any, int, int, int]:
         anchor = self._anchors.get(event.anchor)
         if anchor is None:
-            raise _at(
+            raise yaml_events.error_at(
                 event,
                 f"unknown anchor '{event.anchor}' referenced",
                 hint=f"set `&{event.anchor}` before the alias, in the same document",
             )
         if not anchor.done:
-            raise _at(event, f"anchor '{event.anchor}' value contains itself")
+            raise yaml_events.error_at(event, f"anchor '{event.anchor}' value contains itself")
         self._nodes += 1 + anchor.nodes
         self._aliased += anchor.nodes
         self._expanded += anchor.text
         if self._excessive():
-            raise _at(
+            raise yaml_events.error_at(
                 event,
                 "document contains excessive aliasing",
                 hint="write the repeated values out, or drop the aliases",
@@ -367,10 +280,12 @@ class _Builder:
 
     def _merge(self, items: dict[str, Any], value: Any, event: Any) -> None:
         # A list of maps must stand right there, not behind an alias.
-        written_out = isinstance(value, list) and type(event) is not yaml_events.AliasEvent
+        written_out = isinstance(value, list) and type(event) is not events.AliasEvent
         parts = value if written_out else [value]
         if not all(isinstance(part, dict) for part in parts):
-            raise _at(event, "map merge requires map or sequence of maps as the value")
+            raise yaml_events.error_at(
+                event, "map merge requires map or sequence of maps as the value"
+            )
         # Earlier maps of a list win; whatever is merged overrides keys that stand before it.
         for part in reversed(parts):
             items.update(_copy(part))
@@ -378,7 +293,7 @@ class _Builder:
 
 def _is_merge(event: Any) -> bool:
     return (
-        type(event) is yaml_events.ScalarEvent
+        type(event) is events.ScalarEvent
         and event.value == "<<"
         and (event.implicit[0] or event.tag == yaml_scalars.MERGE)
     )
@@ -386,7 +301,7 @@ def _is_merge(event: Any) -> bool:
 
 def _key(value: Any, event: Any) -> str:
     if isinstance(value, dict | list):
-        raise _at(
+        raise yaml_events.error_at(
             event,
             "a list or a map cannot be a key",
             hint="text in braces or brackets must be quoted: '{{ name }}'",
@@ -394,7 +309,9 @@ def _key(value: Any, event: Any) -> str:
     try:
         return yaml_scalars.key(value)
     except ScalarError as error:
-        raise _at(event, str(error), hint="quote the key to make it a string") from None
+        raise yaml_events.error_at(
+            event, str(error), hint="quote the key to make it a string"
+        ) from None
 
 
 def _finite(value: Any, event: Any) -> Any:
@@ -402,19 +319,12 @@ def _finite(value: Any, event: Any) -> Any:
         return value
     if not math.isfinite(value):
         name = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
-        raise _at(
+        raise yaml_events.error_at(
             event,
             f"json: unsupported value: {name}",
             hint="JSON, and so Kubernetes, has no such number; quote it to make it a string",
         )
     return floats.normal(value)
-
-
-def _decoded(data: bytes) -> str:
-    """The characters as the parser counts them, without a byte order mark."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    return data.decode("utf-8-sig", "replace")
 
 
 def _copy(value: Any) -> Any:
@@ -426,13 +336,8 @@ def _copy(value: Any) -> Any:
 
 
 def _too_deep(event: Any) -> YamlError:
-    return _at(
+    return yaml_events.error_at(
         event,
         f"nested more than {MAX_DEPTH} levels deep",
         hint="real manifests need a few dozen levels; look for a repeated bracket",
     )
-
-
-def _at(event: Any, message: str, *, hint: str = "") -> YamlError:
-    mark = event.start_mark
-    return YamlError(message, line=mark.line, column=mark.column, hint=hint)

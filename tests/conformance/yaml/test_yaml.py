@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.base import json_text, yaml_fast, yaml_reader
-from olmkit.base.yaml_reader import YamlError
+from olmkit.base.yaml_events import YamlError
 
 HERE = Path(__file__).parent
 _MINUS_ZERO = re.compile(rb"(?<![\w.])-0(?![\d.])")

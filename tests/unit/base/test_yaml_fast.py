@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from olmkit.base import yaml_fast, yaml_reader
-from olmkit.base.yaml_reader import YamlError
+from olmkit.base.yaml_events import YamlError
 
 pytestmark = pytest.mark.skipif(
     yaml_fast.yamlrocks is None, reason="the fast parser needs Python 3.12"

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from olmkit.base import yaml_reader
-from olmkit.base.yaml_reader import YamlError
+from olmkit.base.yaml_events import YamlError
 
 
 def _value(text: str) -> Any:
