@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import click
 
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, OlmkitError, Severity
+from olmkit.base.tree import Tree
 from olmkit.cli import app as frame
 from olmkit.cli import render
 from olmkit.cli.app import App
 from olmkit.cli.exits import Exit, exit_code
+from olmkit.cli.registry_options import registry_options
+from olmkit.cli.render import Sources
+from olmkit.edges.access import Access
 from olmkit.jobs import check
-from olmkit.jobs.check import CheckOptions, CheckResult
+from olmkit.jobs.check import CheckOptions, CheckResult, Pulled
 from olmkit.rules import engine
 from olmkit.rules.engine import Facts
 
@@ -59,6 +62,7 @@ FORMATS = ("text", "json", "sarif", "github", "concise")
 @click.option("--fail-on-warnings", is_flag=True, help="Exit code 1 for warnings, too.")
 @click.option("--explain", metavar="RULE", help="Tell what a rule wants, why, and how to fix it.")
 @click.option("--list-rules", is_flag=True, help="List the rules of the profile.")
+@registry_options
 def validate(
     app: App,
     *,
@@ -71,6 +75,7 @@ def validate(
     fail_on_warnings: bool,
     explain: str | None,
     list_rules: bool,
+    access: Access,
 ) -> None:
     """Check bundles: folders or images."""
     app.output = output
@@ -89,21 +94,24 @@ def validate(
             "no bundle is named", hint="name a folder or an image: `olmkit bundle validate bundle/`"
         )
     else:
-        _validate(app, references, options, fail_on_warnings=fail_on_warnings)
+        pulled: Pulled = {}
+        if not check.are_folders(references):
+            pulled = app.run(check.pull(references, access))
+        _validate(app, references, options, pulled, fail_on_warnings=fail_on_warnings)
 
 
 def _validate(
-    app: App, references: Sequence[str], options: CheckOptions, *, fail_on_warnings: bool
+    app: App,
+    references: Sequence[str],
+    options: CheckOptions,
+    pulled: Pulled,
+    *,
+    fail_on_warnings: bool,
 ) -> None:
-    pulled = None
-    if not check.are_folders(references):
-        from olmkit.edges.sources import Access
-
-        pulled = app.run(check.pull(references, Access(environment=os.environ)))
     results = check.validate_bundles(references, options, pulled=pulled)
     if len(results) == 1 and results[0].error is not None:
         raise results[0].error
-    _show(app, results)
+    _show(app, results, pulled)
     code = max(_code(result, fail_on_warnings=fail_on_warnings) for result in results)
     if code:
         app.exit(Exit(code))
@@ -118,23 +126,38 @@ def _code(result: CheckResult, *, fail_on_warnings: bool) -> int:
     return Exit.DONE if result.passed and not warned else Exit.NO
 
 
-def _show(app: App, results: Sequence[CheckResult]) -> None:
+def _show(app: App, results: Sequence[CheckResult], pulled: Pulled) -> None:
     found = [diagnostic for result in results for diagnostic in _said(result)]
     match app.output:
         case "json":
             app.terminal.result(render.envelope(app.command, _json(results), found))
         case "text":
-            _show_text(app, results, found)
+            _show_text(app, results, found, _sources(app, pulled))
         case form:
             from olmkit.cli import render_reports
 
             app.terminal.result(getattr(render_reports, form)(found))
 
 
-def _show_text(app: App, results: Sequence[CheckResult], found: Sequence[Diagnostic]) -> None:
+def _sources(app: App, pulled: Pulled) -> Sources:
+    """The files that findings name: those of images, else those on the disk."""
+
+    def read(path: str) -> bytes | None:
+        for name, tree in pulled.items():
+            inside = path.removeprefix(f"{name}/")
+            if isinstance(tree, Tree) and inside != path and inside in tree:
+                return tree.data(inside)
+        return app.sources(path)
+
+    return read
+
+
+def _show_text(
+    app: App, results: Sequence[CheckResult], found: Sequence[Diagnostic], sources: Sources
+) -> None:
     if found:
         color = app.terminal.color_out
-        app.terminal.result(render.text(found, app.sources, color=color))
+        app.terminal.result(render.text(found, sources, color=color))
     words = render.summary(found)
     failed = sum(not result.passed for result in results)
     if len(results) > 1:

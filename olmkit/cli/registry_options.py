@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
-from olmkit.edges.sources import Access
-from olmkit.oci.content import Platform
+from olmkit.edges.access import Access
 
 if TYPE_CHECKING:
+    from olmkit.oci.content import Platform
+
     _PlatformBase = click.ParamType[Platform]
 else:
     _PlatformBase = click.ParamType  # generic only in newer releases of click
@@ -32,6 +33,8 @@ class PlatformType(_PlatformBase):
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> Platform:
+        from olmkit.oci.content import Platform
+
         if isinstance(value, Platform):
             return value
         try:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk, docker_archive
+from olmkit.edges.access import Access as Access
 from olmkit.edges.image_layout import Layout, open_archive
 from olmkit.oci import reference as references
 from olmkit.oci import store as stores
@@ -57,18 +58,6 @@ _ARCHITECTURES = {
 _MAX_RELOCATIONS = 8
 # Layers up to this size stay in memory while they are unpacked.
 _SPOOL = 32 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """How registries are reached; the same options on every command that pulls or pushes."""
-
-    plain_http: bool = False
-    ca_file: str | None = None
-    skip_tls_verify: bool = False
-    authfile: str | None = None
-    platform: Platform | None = None
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,10 @@ from olmkit.rules import engine
 from olmkit.rules.engine import Facts, Rule
 
 if TYPE_CHECKING:
-    from olmkit.edges.sources import Access
+    from olmkit.edges.access import Access
+
+Pulled = Mapping[str, Tree | OlmkitError]
+"""The files of images by reference, or why they cannot be had."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ def are_folders(references: Sequence[str]) -> bool:
     return all(Path(name).exists() for name in references)
 
 
-async def pull(references: Sequence[str], access: Access) -> Mapping[str, Tree | OlmkitError]:
+async def pull(references: Sequence[str], access: Access) -> Pulled:
     """The files of those that are images, or why they cannot be had."""
     from olmkit.edges import sources
 
@@ -77,7 +80,7 @@ def validate_bundles(
     references: Sequence[str],
     options: CheckOptions,
     *,
-    pulled: Mapping[str, Tree | OlmkitError] | None = None,
+    pulled: Pulled | None = None,
 ) -> tuple[CheckResult, ...]:
     """Check each bundle; the results stand in the order of the references.
 
