@@ -158,6 +158,27 @@ def test_one_bundle_that_is_missing_does_not_hide_the_others(run: Run, bundle: P
     assert "./nothing: error MET000 `nothing` does not exist" in out
 
 
+def test_an_image_is_checked_like_its_folder(
+    run: Run, bundle: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _change(bundle, CSV, "supported: true", "supported: false")
+    assert main.run(["bundle", "build", "bundle", "-t", "oci:layout:new"]) == 0
+    capsys.readouterr()
+
+    code, out, _ = run("oci:layout:new")
+
+    assert code == 1
+    assert f"--> oci:layout:new/{CSV}:46:5" in out
+    assert "46 |     - type: OwnNamespace" in out
+
+
+def test_an_image_that_is_not_there_is_said_with_its_exit_code(run: Run) -> None:
+    code, out, err = run("oci:nothing:new")
+
+    assert (code, out) != (0, "")
+    assert "nothing" in err
+
+
 def test_a_rule_is_explained(run: Run) -> None:
     code, out, _ = run("--explain", "repeated-install-mode")
 
