@@ -75,6 +75,8 @@ class SourceBundle:
     root: str
     name: str
     package: str
+    channels: tuple[str, ...]
+    default_channel: str
     version: str
     release: str
     csv: Document
@@ -136,13 +138,15 @@ class _Reader:
         provided.update(api for api, _ in services["owned"])
         name = meta.get("name") or ""
         _check_owned(csv, name, crds["owned"], provided)
-        package = self._package()
+        package, channels, default_channel = self._annotations()
         dependencies = self._entries("dependencies")
         properties = self._entries("properties")
         return SourceBundle(
             root=self._root,
             name=name,
             package=package,
+            channels=tuple(filter(None, map(str.strip, channels.split(",")))),
+            default_channel=default_channel,
             version=_version(csv, spec),
             release=_release(csv, spec),
             csv=csv,
@@ -201,7 +205,9 @@ class _Reader:
 
     # Metadata
 
-    def _package(self) -> str:
+    def _annotations(self) -> tuple[str, str, str]:
+        """Package, channels and default channel."""
+
         def names(text: bytes, *, lenient: bool) -> tuple[str, ...]:
             annotations = typed_json.fields(text).get("annotations", ())
             keys = (model.PACKAGE, model.CHANNELS, model.DEFAULT_CHANNEL)
@@ -221,7 +227,7 @@ class _Reader:
                 at=self._place(METADATA),
                 hint="a catalog has no place for what belongs to no package",
             )
-        return found[0]
+        return found[0], found[1], found[2]
 
     def _entries(self, section: str) -> tuple[Entry, ...]:
         def entries(text: bytes, *, lenient: bool) -> tuple[Entry, ...]:

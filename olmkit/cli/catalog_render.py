@@ -8,7 +8,7 @@ from olmkit.catalog import fbc
 from olmkit.catalog.migrate import Level
 from olmkit.cli.app import App, command
 from olmkit.cli.registry_options import registry_options
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 from olmkit.jobs import render as job
 from olmkit.jobs.render import RenderOptions
 

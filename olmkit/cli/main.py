@@ -50,6 +50,7 @@ COMMANDS: Mapping[str, Entry] = {
     "bundle push": Entry(
         "olmkit.cli.bundle_push:push", "Push the image of a bundle to a registry."
     ),
+    "catalog add": Entry("olmkit.cli.catalog_add:add", "Put a new version into a catalog."),
     "catalog build": Entry(
         "olmkit.cli.catalog_build:build", "Build the image of a catalog, without an engine."
     ),

@@ -25,8 +25,10 @@ from olmkit.catalog import fbc, findings, migrate, render, source_bundle, wire
 from olmkit.catalog.blobs import Blob
 from olmkit.catalog.migrate import Level
 from olmkit.catalog.render import RenderedBundle
+from olmkit.catalog.source_bundle import SourceBundle
 from olmkit.edges import disk, sources, workers
-from olmkit.edges.sources import Access, ImageFiles
+from olmkit.edges.access import Access
+from olmkit.edges.sources import ImageFiles
 from olmkit.oci.reference import InvalidReferenceError, Reference, Source
 
 # A file may hold the whole catalog of a distribution.
@@ -58,6 +60,28 @@ class Rendered:
 
     blobs: tuple[Blob, ...] = field(repr=False)
     diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleRead:
+    """One bundle: as it was read, as it stands in a catalog, and what should be known about it."""
+
+    source: SourceBundle
+    rendered: RenderedBundle
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+async def read_bundle(reference: str, options: RenderOptions) -> BundleRead:
+    """The bundle in a folder or an image. Raises `InputError` when there is none."""
+    _check_image(options.image)
+    wish = _Wish(options.image, options.level)
+    path = _path(reference)
+    if path is not None:
+        return _read(disk.read_tree(path), reference, wish)
+    found = await _pull(reference, options.access)
+    if not found.is_bundle:
+        raise InputError(f"`{reference}` is a catalog, where a bundle is needed")
+    return _read(found.tree, reference, wish, _pull_spec(found.source, reference))
 
 
 async def render_all(references: Sequence[str], options: RenderOptions) -> Rendered:
@@ -133,14 +157,18 @@ def _bundle_folder(item: tuple[str, _Wish]) -> Rendered | OlmkitError:
 
 
 def _bundle(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> Rendered:
+    read = _read(tree, root, wish, image)
+    return Rendered(blobs=(read.rendered.blob(),), diagnostics=read.diagnostics)
+
+
+def _read(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> BundleRead:
     """A bundle; without an image of its own it gets the one that was asked for."""
-    bundle = source_bundle.read(tree, root)
+    source = source_bundle.read(tree, root)
     if image is None:
-        image = _filled(wish.image, bundle.package, bundle.name, bundle.version)
-    made, notes = render.render(bundle, image)
-    return Rendered(
-        blobs=(migrate.migrate(made, wish.level, root).blob(),),
-        diagnostics=notes,
+        image = _filled(wish.image, source.package, source.name, source.version)
+    made, notes = render.render(source, image)
+    return BundleRead(
+        source=source, rendered=migrate.migrate(made, wish.level, root), diagnostics=notes
     )
 
 

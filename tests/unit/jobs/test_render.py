@@ -10,7 +10,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
 from olmkit.catalog import fbc
 from olmkit.catalog.migrate import Level
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 from olmkit.jobs import publish, render
 from olmkit.jobs.publish import BuildOptions
 from olmkit.jobs.render import Rendered, RenderOptions

@@ -1,0 +1,102 @@
+"""Catalog add: a bundle, wherever it lies, becomes a new version in a catalog on disk.
+
+The catalog must be sound before, and must be sound afterwards, or nothing is
+written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from olmkit.base.diagnostics import Diagnostic, InputError
+from olmkit.base.tree import Changes, Tree, diff
+from olmkit.catalog import addition
+from olmkit.catalog.addition import NewEntry, Wish
+from olmkit.catalog.migrate import Level
+from olmkit.edges import disk
+from olmkit.edges.access import Access
+from olmkit.jobs import catalog as catalogs
+from olmkit.jobs import render
+from olmkit.jobs.render import RenderOptions
+
+_FILES: Final = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOptions:
+    """Where the bundle's image is, in which form it is kept, and what it upgrades from."""
+
+    wish: Wish = field(default_factory=Wish)
+    image: str = ""
+    level: Level = Level.NONE
+    access: Access = field(default_factory=Access)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What was written, or would be; paths are as the user names the catalog."""
+
+    package: str
+    bundle: str
+    entries: tuple[NewEntry, ...]
+    changes: Changes
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool = False) -> Added:
+    """Put a bundle into the catalog at `catalog`, a folder or one file, which need not exist.
+
+    Raises `InputError` when it cannot be there, and then nothing is written.
+    """
+    read = await render.read_bundle(
+        bundle,
+        RenderOptions(image=options.image, level=options.level, access=options.access),
+    )
+    if not read.rendered.image:
+        raise InputError(
+            f"nobody would know where the image of `{read.source.name}` is pulled from",
+            hint="say it: `--image registry/name:v{version}`",
+        )
+    root, tree, file = _open(catalog)
+    if tree:
+        catalogs.read(str(catalog), tree=tree)
+    made = addition.add(tree, read.source, read.rendered, options.wish, file=file)
+    _check(str(catalog), made.tree)
+    changes = diff(made.tree, tree)
+    if not dry_run:
+        disk.apply(root, changes)
+    return Added(
+        package=read.source.package,
+        bundle=read.source.name,
+        entries=made.entries,
+        changes=Changes(tuple(replace(change, path=str(root / change.path)) for change in changes)),
+        diagnostics=read.diagnostics,
+    )
+
+
+def _open(catalog: Path) -> tuple[Path, Tree, str]:
+    """The catalog's folder, its files, and the only file of it when it is one."""
+    if catalog.is_dir() or (not catalog.exists() and catalog.suffix not in _FILES):
+        found = Tree()
+        if catalog.exists():
+            found = disk.read_tree(catalog, file_limit=catalogs.MAX_CATALOG_FILE)
+        return catalog, found, ""
+    name = catalog.name
+    if not catalog.exists():
+        return catalog.parent, Tree(), name
+    data = disk.read_file(catalog, limit=catalogs.MAX_CATALOG_FILE)
+    return catalog.parent, Tree({name: data}), name
+
+
+def _check(shown: str, tree: Tree) -> None:
+    """Refuse what would break the catalog. Places are left out, since they are not written yet."""
+    try:
+        catalogs.read(shown, tree=tree)
+    except InputError as error:
+        raise InputError(
+            f"the catalog `{shown}` would not be valid, so nothing was written",
+            hint=error.hint,
+            diagnostics=[replace(found, at=None, related=()) for found in error.diagnostics],
+        ) from None
