@@ -38,6 +38,13 @@ package: cog
 name: stable
 entries: [{name: cog.v1.0.0}]
 """
+BLOB = """---
+schema: olm.bundle
+name: cog.v1.0.0
+package: cog
+image: registry.example.com/cog:v1.0.0
+properties: [{type: olm.package, value: {packageName: cog, version: 1.0.0}}]
+"""
 
 
 def write(path: Path, text: str) -> Path:
@@ -177,7 +184,7 @@ def test_a_bundle_image_in_a_layout_has_no_pull_spec_of_its_own(tmp_path: Path) 
 
 def test_images_of_a_registry_are_rendered_under_their_names(tmp_path: Path) -> None:
     bundle(tmp_path / "bundle")
-    write(tmp_path / "catalog/cog/catalog.yaml", CATALOG)
+    write(tmp_path / "catalog/cog/catalog.yaml", CATALOG + BLOB)
     with RegistryServer(folder=tmp_path / "registry") as server:
         image = f"{server.host}/cog-bundle:v1.0.0"
         catalog = f"{server.host}/cog-catalog:latest"
@@ -190,9 +197,10 @@ def test_images_of_a_registry_are_rendered_under_their_names(tmp_path: Path) -> 
         ("olm.package", "cog"),
         ("olm.channel", "stable"),
         ("olm.bundle", "cog.v1.0.0"),
+        ("olm.bundle", "cog.v1.0.0"),
     ]
-    assert rendered.blobs[2].fields["image"] == image
-    assert {"name": "", "image": image} in rendered.blobs[2].fields["relatedImages"]
+    assert rendered.blobs[3].fields["image"] == image
+    assert {"name": "", "image": image} in rendered.blobs[3].fields["relatedImages"]
 
 
 def options(project: Path, target: str) -> BuildOptions:
