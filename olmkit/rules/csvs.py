@@ -30,6 +30,17 @@ _CASED = (
 )
 # The commonest strict version, so that the version module is imported for odd ones only.
 _PLAIN_VERSION = re.compile(r"(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})){2}", re.ASCII)
+# The commonest ranges and image references, for the same reason.
+_PLAIN_RANGE = re.compile(
+    r"(?:[<>]=?|=)?(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}"
+    r"(?: (?:[<>]=?|=)?(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2})*",
+    re.ASCII,
+)
+_PLAIN_IMAGE = re.compile(
+    r"[a-z0-9]+(?:[.-][a-z0-9]+)*\.[a-z]+(?:/[a-z0-9]+(?:[._-][a-z0-9]+)*){1,6}"
+    r"(?:@sha256:[0-9a-f]{64}|:[A-Za-z0-9_][A-Za-z0-9_.-]{0,100})",
+    re.ASCII,
+)
 # Quotes of any kind, and the `v` before a number.
 _ORNAMENT = re.compile(r"[\"'‘’“”]|\bv(?=\d)")  # noqa: RUF001 - found in published bundles
 # Types whose missing fields hinder nothing but the console's forms.
@@ -488,7 +499,7 @@ def skip_range(bundle: Bundle) -> Iterator[Finding]:
     Fix: write it like `>=1.0.0 <1.2.0`.
     """
     csv = bundle.csv
-    if csv is None or not csv.skip_range.strip():
+    if csv is None or not csv.skip_range.strip() or _PLAIN_RANGE.fullmatch(csv.skip_range):
         return
     from olmkit.base.versions import InvalidRangeError, VersionRange
 
@@ -701,7 +712,7 @@ def related_image(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     for index, entry in enumerate(csv.related_images if csv else ()):
         image = model.text(entry.get("image"))
-        if csv is None or not image:
+        if csv is None or not image or _PLAIN_IMAGE.fullmatch(image):
             continue
         from olmkit.oci.reference import InvalidReferenceError, Reference
 
