@@ -6,12 +6,11 @@ is what the references hold, one after the other.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from olmkit.base import diagnostics as diagnostics_
 from olmkit.base.diagnostics import (
@@ -26,10 +25,12 @@ from olmkit.catalog.blobs import Blob
 from olmkit.catalog.migrate import Level
 from olmkit.catalog.render import RenderedBundle
 from olmkit.catalog.source_bundle import SourceBundle
-from olmkit.edges import disk, sources, workers
+from olmkit.edges import disk, workers
 from olmkit.edges.access import Access
-from olmkit.edges.sources import ImageFiles
 from olmkit.oci.reference import InvalidReferenceError, Reference, Source
+
+if TYPE_CHECKING:
+    from olmkit.edges.sources import ImageFiles
 
 # A file may hold the whole catalog of a distribution.
 MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
@@ -219,6 +220,8 @@ def _arranged(blob: Blob, root: str, wish: _Wish) -> Blob:
 async def _images(
     references: Sequence[tuple[int, str]], wish: _Wish, access: Access
 ) -> dict[int, Rendered | OlmkitError]:
+    import asyncio  # as above
+
     gate = asyncio.Semaphore(_PULLS)
 
     async def pulled(reference: str) -> Rendered | OlmkitError:
@@ -235,6 +238,8 @@ async def _images(
 
 
 async def _pull(reference: str, access: Access) -> ImageFiles:
+    from olmkit.edges import sources  # what reads folders alone needs no HTTP
+
     try:
         return await sources.read_tree(reference, access)
     except InvalidReferenceError as error:
