@@ -1,7 +1,7 @@
 """Catalog add: a bundle, wherever it lies, becomes a new version in a catalog on disk.
 
-The catalog must be sound before, and must be sound afterwards, or nothing is
-written.
+The catalog must be sound before, but for a default channel that this bundle
+brings, and must be sound afterwards, or nothing is written.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from olmkit.base.diagnostics import Diagnostic, InputError
+from olmkit.base.diagnostics import Diagnostic, InputError, Severity
 from olmkit.base.tree import Changes, Tree, diff
 from olmkit.catalog import addition
 from olmkit.catalog.addition import NewEntry, Wish
@@ -61,7 +61,7 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
         )
     root, tree, file = _open(catalog)
     if tree:
-        catalogs.read(str(catalog), tree=tree)
+        _check_before(str(catalog), tree, read.source.package)
     made = addition.add(tree, read.source, read.rendered, options.wish, file=file)
     _check(str(catalog), made.tree)
     changes = diff(made.tree, tree)
@@ -88,6 +88,21 @@ def _open(catalog: Path) -> tuple[Path, Tree, str]:
         return catalog.parent, Tree(), name
     data = disk.read_file(catalog, limit=catalogs.MAX_CATALOG_FILE)
     return catalog.parent, Tree({name: data}), name
+
+
+# A package that was just made has a default channel and no channel yet.
+_HEALED: Final = frozenset({"FBC014"})
+
+
+def _check_before(shown: str, tree: Tree, package: str) -> None:
+    """Refuse a catalog that is broken in a way which a bundle of `package` cannot heal."""
+    try:
+        catalogs.read(shown, tree=tree)
+    except InputError as error:
+        errors = [found for found in error.diagnostics if found.severity is Severity.ERROR]
+        mine = f"package `{package}`,"
+        if not errors or not all(f.rule in _HEALED and mine in f.subject for f in errors):
+            raise
 
 
 def _check(shown: str, tree: Tree) -> None:

@@ -121,3 +121,22 @@ def test_the_result_is_sound(tmp_path: Path) -> None:
         "cog.v1.1.0",
         "cog.v1.2.0",
     ]
+
+
+def test_a_package_that_was_just_made_takes_its_first_version(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("schema: olm.package\nname: cog\ndefaultChannel: stable\n")
+
+    add(catalog, bundle(tmp_path / "a"))
+
+    assert render_all(catalog) == ["cog", "stable", "cog.v1.0.0"]
+
+
+def test_a_default_channel_that_nobody_brings_is_refused(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("schema: olm.package\nname: cog\ndefaultChannel: other\n")
+
+    with pytest.raises(InputError, match="would not be valid"):
+        add(catalog, bundle(tmp_path / "a"))
+
+    assert "olm.bundle" not in catalog.read_text()
