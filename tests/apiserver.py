@@ -39,7 +39,7 @@ def programs() -> tuple[list[str], str] | str:
     etcd_path = shutil.which("etcd")
     if etcd_path is None:
         return "etcd is not here: install etcd-server, or set KUBEBUILDER_ASSETS"
-    built = subprocess.run(  # noqa: S603 - our own script
+    built = subprocess.run(
         ["/bin/sh", str(ROOT / "scripts/build-programs"), "hyperkube"],
         capture_output=True,
         text=True,
@@ -129,7 +129,7 @@ class ApiServer:
 
     def _start(self, name: str, command: list[str]) -> None:
         with (self.folder / f"{name}.log").open("ab") as log:
-            self._processes[name] = subprocess.Popen(  # noqa: S603
+            self._processes[name] = subprocess.Popen(
                 command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
             )
 
@@ -155,9 +155,12 @@ class ApiServer:
             process = self._processes["kube-apiserver"]
             if process.poll() is not None:
                 break
-            with contextlib.suppress(OSError), urllib.request.urlopen(  # noqa: S310
-                request, context=context, timeout=5
-            ) as answer:
+            with (
+                contextlib.suppress(OSError),
+                urllib.request.urlopen(  # noqa: S310
+                    request, context=context, timeout=5
+                ) as answer,
+            ):
                 if answer.status == 200:
                     return
             time.sleep(0.1)
@@ -189,4 +192,4 @@ def running(folder: Path) -> Iterator[ApiServer]:
 
 
 def _run(*command: str) -> None:
-    subprocess.run(command, check=True, capture_output=True)  # noqa: S603
+    subprocess.run(command, check=True, capture_output=True)

@@ -144,7 +144,7 @@ def error_from_status(
     if any(cause.reason == "ResourceVersionTooLarge" for cause in causes) or (
         "Too large resource version" in _text(status.get("message"))
     ):
-        error = TooLargeResourceVersion
+        error: type[ClusterError] = TooLargeResourceVersion
     else:
         error = _BY_REASON.get(reason) or _BY_CODE.get(code) or ClusterError
     return error(

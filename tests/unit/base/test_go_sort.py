@@ -225,7 +225,7 @@ def test_equal_items_stand_where_go_leaves_them(keys: str, order: list[int]) -> 
 @pytest.mark.parametrize("length", [0, 1, 12, 13, 49, 50, 51, 300])
 @pytest.mark.parametrize("kinds", [2, 7, 1000])
 def test_the_result_is_sorted_and_complete(length: int, kinds: int) -> None:
-    chance = random.Random(length * kinds)  # noqa: S311 - only for the test
+    chance = random.Random(length * kinds)
     keys = [chance.randrange(kinds) for _ in range(length)]
 
     order = sort_slice(range(length), key=lambda index: keys[index])

@@ -56,7 +56,7 @@ def test_help_imports_neither_http_nor_yaml() -> None:
         "heavy = {'aiohttp', 'asyncio', 'grpc', 'jsonschema', 'msgspec', 'rich', 'yaml'}\n"
         "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "[]"
 
 

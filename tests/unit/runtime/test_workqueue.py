@@ -312,7 +312,7 @@ def test_a_worker_that_is_cancelled_passes_its_wake_up_on() -> None:
 @given(st.integers(min_value=0, max_value=2**32))
 def test_no_key_is_lost_and_none_is_with_two_workers(seed: int) -> None:
     async def story() -> None:
-        chance = random.Random(seed)  # noqa: S311 - interleavings, not secrets
+        chance = random.Random(seed)
         queue: WorkQueue[int] = WorkQueue()
         version: Counter[int] = Counter()  # how often a key was changed
         seen: dict[int, int] = {}  # which version its last pass saw

@@ -11,6 +11,8 @@ from enum import IntEnum, StrEnum
 from typing import Annotated, Literal, NewType
 
 from annotated_types import Gt, MinLen
+from pydantic import BaseModel, Field
+
 from olmkit.runtime.kinds import (
     Condition,
     CustomResource,
@@ -20,7 +22,6 @@ from olmkit.runtime.kinds import (
     Quantity,
     RawExtension,
 )
-from pydantic import BaseModel, Field
 
 
 class Colour(StrEnum):
