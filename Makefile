@@ -13,10 +13,10 @@ help: ## list what can be made
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 demo: $(STAMP) ## take the shipped operator the whole way and tell what happens
-	@OLMKIT=$(abspath $(BIN))/olmkit PYTHON=$(abspath $(BIN))/python sh scripts/demo
+	@OLMKIT=$(abspath $(BIN))/olmkit $(BIN)/python scripts/demo.py
 
 test: $(STAMP) ## run the tests
-	@sh scripts/system-packages
+	@sh scripts/system-packages $(if $(CI),,--optional)
 	$(PYTEST) -n $(WORKERS) -q
 
 check: $(STAMP) ## format, lint, types, import contracts, tests
@@ -54,11 +54,5 @@ lock: $(STAMP) ## write requirements.lock anew from pyproject.toml
 clean: ## remove what was made
 	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks
 
-$(STAMP): requirements.lock pyproject.toml operator/pyproject.toml
-	@python=$$(sh scripts/find-python) || exit 1; \
-	echo "setting up $(VENV) with $$python" >&2; \
-	rm -rf $(VENV); \
-	"$$python" -m venv $(VENV) || { echo "cannot make a virtual environment: on Debian, install python3-venv" >&2; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e . -e operator
-	@touch $(STAMP)
+$(STAMP): requirements.lock pyproject.toml operator/pyproject.toml scripts/setup-venv
+	@sh scripts/setup-venv $(VENV)

@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--e2e", action="store_true", help="run tests that need a cluster")
+    parser.addoption("--e2e", action="store_true", help="run tests that need real servers or much time")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--e2e"):
         return
-    skip = pytest.mark.skip(reason="needs a cluster: run with --e2e")
+    skip = pytest.mark.skip(reason="needs real servers or much time: run with --e2e")
     for item in items:
         if "e2e" in item.keywords:
             item.add_marker(skip)
