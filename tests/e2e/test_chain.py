@@ -120,5 +120,7 @@ def test_from_the_types_of_the_operator_to_an_answer_over_grpc(
             )
             assert after["csvName"] == "memcached-operator.v0.0.2"
     finally:
+        assert server.stdout is not None
         server.send_signal(signal.SIGTERM)
         assert server.wait(timeout=30) == 0
+        server.stdout.close()
