@@ -17,7 +17,9 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--e2e", action="store_true", help="run tests that need real servers or much time")
+    parser.addoption(
+        "--e2e", action="store_true", help="run tests that need real servers or much time"
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
