@@ -1,0 +1,77 @@
+"""HTTP servers that run with a manager: probes, metrics, webhooks.
+
+An address is written as everywhere in the field: `:8081` listens on all
+interfaces, `127.0.0.1:8081` on one, `[::1]:8081` on an IPv6 one, port 0 picks a
+free one, and `0` alone means that nothing is served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+
+from aiohttp import web
+
+from olmkit.base.diagnostics import ConfigurationError
+
+_MAX_HEADER = 1 << 20
+_CLOSING = 5.0  # for requests under way
+
+
+def parse_address(text: str) -> tuple[str | None, int] | None:
+    """Host (None: all interfaces) and port; None when the address switches serving off."""
+    if text in ("0", ""):
+        return None
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ConfigurationError(
+            f"`{text}` is no address to listen on", hint="write `:8081`, `127.0.0.1:8081` or `0`"
+        )
+    return host.removeprefix("[").removesuffix("]") or None, int(port)
+
+
+class HttpServer:
+    """A runnable that serves one application; ready when it listens."""
+
+    def __init__(
+        self,
+        name: str,
+        application: web.Application,
+        address: tuple[str | None, int],
+        *,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.name = name
+        self.port = 0
+        self._application = application
+        self._address = address
+        self._tls = tls
+        self._ready = asyncio.Event()
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        runner = web.AppRunner(
+            self._application,
+            access_log=None,
+            shutdown_timeout=_CLOSING,
+            max_field_size=_MAX_HEADER,
+        )
+        await runner.setup()
+        try:
+            host, port = self._address
+            try:
+                await web.TCPSite(runner, host, port, ssl_context=self._tls).start()
+            except OSError as error:
+                raise ConfigurationError(
+                    f"{self.name} cannot listen on `{host or ''}:{port}`: {error.strerror}",
+                    hint="another process may use the port",
+                ) from error
+            self.port = int(runner.addresses[0][1])
+            self._ready.set()
+            await asyncio.Event().wait()
+        finally:
+            self._ready.set()  # who waits sees the error of `run`
+            await runner.cleanup()
+
+    async def wait_until_ready(self) -> None:
+        await self._ready.wait()
