@@ -129,6 +129,19 @@ class Command(click.Command):
         super().__init__(*arguments, **settings)
         self.example = example
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, but an argument that is there and empty is misuse.
+
+        It comes from a variable that is not set, and as a path it would mean the current folder.
+        """
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        for parameter in self.params:
+            if isinstance(parameter, click.Argument) and not ctx.resilient_parsing:
+                value = given.get(parameter.name or "")
+                if value == "" or (isinstance(value, tuple | list) and "" in value):
+                    raise click.BadParameter("it is empty", ctx, parameter)
+        return super().parse_args(ctx, args)
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         super().format_help_text(ctx, formatter)
         if self.example:

@@ -111,7 +111,7 @@ def _validate(
     results = check.validate_bundles(references, options, pulled=pulled)
     if len(results) == 1 and results[0].error is not None:
         raise results[0].error
-    _show(app, results, pulled)
+    _show(app, results, pulled, fail_on_warnings=fail_on_warnings)
     code = max(_code(result, fail_on_warnings=fail_on_warnings) for result in results)
     if code:
         app.exit(Exit(code))
@@ -122,17 +122,23 @@ def _code(result: CheckResult, *, fail_on_warnings: bool) -> int:
         return exit_code(result.error)
     if engine.crashed(result.diagnostics):
         return Exit.FAULT
-    warned = fail_on_warnings and result.count(Severity.WARNING)
-    return Exit.DONE if result.passed and not warned else Exit.NO
+    return Exit.DONE if _passed(result, fail_on_warnings=fail_on_warnings) else Exit.NO
 
 
-def _show(app: App, results: Sequence[CheckResult], pulled: Pulled) -> None:
+def _passed(result: CheckResult, *, fail_on_warnings: bool) -> bool:
+    return result.passed and not (fail_on_warnings and result.count(Severity.WARNING))
+
+
+def _show(
+    app: App, results: Sequence[CheckResult], pulled: Pulled, *, fail_on_warnings: bool
+) -> None:
+    passed = [_passed(result, fail_on_warnings=fail_on_warnings) for result in results]
     found = [diagnostic for result in results for diagnostic in _said(result)]
     match app.output:
         case "json":
-            app.terminal.result(render.envelope(app.command, _json(results), found))
+            app.terminal.result(render.envelope(app.command, _json(results, passed), found))
         case "text":
-            _show_text(app, results, found, _sources(app, pulled))
+            _show_text(app, results, passed, found, _sources(app, pulled))
         case form:
             from olmkit.cli import render_reports
 
@@ -153,34 +159,40 @@ def _sources(app: App, pulled: Pulled) -> Sources:
 
 
 def _show_text(
-    app: App, results: Sequence[CheckResult], found: Sequence[Diagnostic], sources: Sources
+    app: App,
+    results: Sequence[CheckResult],
+    passed: Sequence[bool],
+    found: Sequence[Diagnostic],
+    sources: Sources,
 ) -> None:
     if found:
         color = app.terminal.color_out
         app.terminal.result(render.text(found, sources, color=color))
     words = render.summary(found)
-    failed = sum(not result.passed for result in results)
+    failed = passed.count(False)
     if len(results) > 1:
         bundles = render.plural(len(results), "bundle")
         state = f"{failed} of {bundles} failed" if failed else f"{bundles} passed"
     else:
         state = "failed" if failed else "passed"
         state = f"{results[0].name or results[0].reference} {state}"
+    if failed and all(result.passed for result in results):
+        state += ", since warnings count as errors"
     app.terminal.note(f"{words}; {state}" if words else state)
 
 
-def _json(results: Sequence[CheckResult]) -> dict[str, Any]:
+def _json(results: Sequence[CheckResult], passed: Sequence[bool]) -> dict[str, Any]:
     return {
-        "passed": all(result.passed for result in results),
+        "passed": all(passed),
         "bundles": [
             {
                 "reference": result.reference,
                 "name": result.name,
-                "passed": result.passed,
+                "passed": good,
                 "errors": sum(found.severity is Severity.ERROR for found in _said(result)),
                 "warnings": result.count(Severity.WARNING),
             }
-            for result in results
+            for result, good in zip(results, passed, strict=True)
         ],
     }
 

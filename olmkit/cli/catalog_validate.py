@@ -66,7 +66,7 @@ def validate(
     results = job.validate(references, options, pulled=trees)
     if len(results) == 1 and results[0].error is not None:
         raise results[0].error
-    _show(app, results)
+    _show(app, results, fail_on_warnings=fail_on_warnings)
     code = max(_code(result, fail_on_warnings=fail_on_warnings) for result in results)
     if code:
         app.exit(Exit(code))
@@ -77,47 +77,58 @@ def _code(result: ValidateResult, *, fail_on_warnings: bool) -> int:
         return exit_code(result.error)
     if engine.crashed(result.diagnostics):
         return Exit.FAULT
-    warned = fail_on_warnings and result.count(Severity.WARNING)
-    return Exit.DONE if result.passed and not warned else Exit.NO
+    return Exit.DONE if _passed(result, fail_on_warnings=fail_on_warnings) else Exit.NO
 
 
-def _show(app: App, results: Sequence[ValidateResult]) -> None:
+def _passed(result: ValidateResult, *, fail_on_warnings: bool) -> bool:
+    return result.passed and not (fail_on_warnings and result.count(Severity.WARNING))
+
+
+def _show(app: App, results: Sequence[ValidateResult], *, fail_on_warnings: bool) -> None:
+    passed = [_passed(result, fail_on_warnings=fail_on_warnings) for result in results]
     found = [diagnostic for result in results for diagnostic in _said(result)]
     match app.output:
         case "json":
-            app.terminal.result(render.envelope(app.command, _json(results), found))
+            app.terminal.result(render.envelope(app.command, _json(results, passed), found))
         case "text":
-            _show_text(app, results, found)
+            _show_text(app, results, passed, found)
         case form:
             from olmkit.cli import render_reports
 
             app.terminal.result(getattr(render_reports, form)(found))
 
 
-def _show_text(app: App, results: Sequence[ValidateResult], found: Sequence[Diagnostic]) -> None:
+def _show_text(
+    app: App,
+    results: Sequence[ValidateResult],
+    passed: Sequence[bool],
+    found: Sequence[Diagnostic],
+) -> None:
     if found:
         app.terminal.result(render.text(found, app.sources, color=app.terminal.color_out))
     words = render.summary(found)
-    failed = sum(not result.passed for result in results)
+    failed = passed.count(False)
     if len(results) > 1:
         catalogs = render.plural(len(results), "catalog")
         state = f"{failed} of {catalogs} failed" if failed else f"{catalogs} passed"
     else:
         state = f"`{results[0].reference}` {'failed' if failed else 'passed'}"
+    if failed and all(result.passed for result in results):
+        state += ", since warnings count as errors"
     app.terminal.note(f"{words}; {state}" if words else state)
 
 
-def _json(results: Sequence[ValidateResult]) -> dict[str, Any]:
+def _json(results: Sequence[ValidateResult], passed: Sequence[bool]) -> dict[str, Any]:
     return {
-        "passed": all(result.passed for result in results),
+        "passed": all(passed),
         "catalogs": [
             {
                 "reference": result.reference,
-                "passed": result.passed,
+                "passed": good,
                 "errors": sum(found.severity is Severity.ERROR for found in _said(result)),
                 "warnings": result.count(Severity.WARNING),
             }
-            for result in results
+            for result, good in zip(results, passed, strict=True)
         ],
     }
 

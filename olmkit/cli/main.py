@@ -7,6 +7,7 @@ test holds against the commands' own words.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -156,6 +157,9 @@ class LazyGroup(click.Group):
         return COMMANDS[path].summary if path in COMMANDS else GROUPS.get(path, "")
 
 
+# Longer names of files are cut where they are quoted.
+_SHOWN_NAME = 200
+
 _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 root = LazyGroup(
@@ -178,35 +182,103 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; the exit code. Nothing escapes but `SystemExit`'s own codes."""
+    """Run one command; the exit code. Nothing escapes but what stops the interpreter."""
+    _fill_closed_streams()
+    try:
+        return _flushed(_run(arguments))
+    except KeyboardInterrupt:
+        return _interrupted()
+    except BrokenPipeError:
+        # Whoever read our output has enough: not an error of ours.
+        _drop_output()
+        return Exit.DONE
+    except OSError as error:
+        return _unwritable(error)
+
+
+def _run(arguments: list[str]) -> int:
+    context: click.Context | None = None
     try:
         with root.make_context("olmkit", arguments) as context:
             try:
                 root.invoke(context)
             except OlmkitError as error:
                 return _refuse(error, context)
-        return _flush()
+        return Exit.DONE
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.Abort:
         return _interrupted()
-    except KeyboardInterrupt:
-        return _interrupted()
     except click.ClickException as error:
         return _misused(error, arguments)
     except BrokenPipeError:
-        # Whoever read our output has enough: not an error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.DONE
+        raise
+    except OSError as error:
+        if error.filename is None or context is None:
+            raise
+        return _refuse(_disk_error(error), context)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else Exit.NO
     except Exception as error:  # the one place where a fault of ours ends
-        return _fault(error, arguments)
+        return _fault(error, arguments, context)
 
 
-def _flush() -> int:
-    sys.stdout.flush()
-    return Exit.DONE
+def _fill_closed_streams() -> None:
+    """Give a stream that was closed before we started a place where words vanish.
+
+    Else the next file that is opened would take its number.
+    """
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            mode = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+    except OSError as error:
+        return _unwritable(error)
+    return code
+
+
+def _unwritable(error: OSError) -> int:
+    """The result could not be written: the disk that stdout leads to is full, say."""
+    _drop_output()
+    _tell(f"error: cannot write the result: {(error.strerror or str(error)).lower()}")
+    return Exit.WORLD
+
+
+def _drop_output() -> None:
+    """Let what was not written vanish, or the interpreter would try again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _tell(words: str) -> None:
+    """Say something on stderr; when nobody can hear it, the exit code must be enough."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(words + "\n")
+
+
+def _disk_error(error: OSError) -> OlmkitError:
+    """What the disk said where nobody expected it to say anything."""
+    import errno
+
+    from olmkit.base.diagnostics import ConfigurationError, RemoteError
+
+    name = os.fsdecode(error.filename) if isinstance(error.filename, bytes | str) else "a file"
+    if error.errno == errno.ENAMETOOLONG:
+        return ConfigurationError(f"`{_shortened(name)}` is too long for the name of a file")
+    return RemoteError(
+        f"cannot access `{name}`: {(error.strerror or str(error)).lower()}", temporary=False
+    )
+
+
+def _shortened(name: str) -> str:
+    return name if len(name) <= _SHOWN_NAME else name[:_SHOWN_NAME] + "…"
 
 
 def _refuse(error: OlmkitError, context: click.Context) -> int:
@@ -214,7 +286,8 @@ def _refuse(error: OlmkitError, context: click.Context) -> int:
     from olmkit.cli.app import App
     from olmkit.cli.terminal import Terminal
 
-    app = context.obj if isinstance(context.obj, App) else App(command="", terminal=Terminal())
+    obj = context.find_root().obj
+    app = obj if isinstance(obj, App) else App(command="", terminal=Terminal())
     if app.debug:
         _print_traceback(error)
     if app.is_json:
@@ -226,35 +299,65 @@ def _refuse(error: OlmkitError, context: click.Context) -> int:
 
 
 def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
-    if "json" in arguments or "--output=json" in arguments or "-ojson" in arguments:
+    context: click.Context | None = getattr(error, "ctx", None)
+    if _wants_json(context, arguments):
         from olmkit.base.diagnostics import ConfigurationError
         from olmkit.cli import render
 
-        context = getattr(error, "ctx", None)
         command = context.command_path.removeprefix("olmkit").strip() if context else ""
         misuse = ConfigurationError(error.format_message())
         sys.stdout.write(render.envelope(command, None, error=misuse) + "\n")
     else:
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
     return Exit.USAGE
+
+
+def _wants_json(context: click.Context | None, arguments: Sequence[str]) -> bool:
+    """Whether a command line that cannot be understood asks for JSON.
+
+    Commands whose `-o` is the form of what they make say their errors in words.
+    """
+    if context is not None and not isinstance(context.command, click.Group):
+        own = next((o for o in context.command.params if o.name == "output"), None)
+        if own is None or "json" not in getattr(own.type, "choices", ()):
+            return False
+    words = list(arguments[: _end_of_options(arguments)])
+    for index, word in enumerate(words):
+        if word in ("-o", "--output"):
+            return words[index + 1 : index + 2] == ["json"]
+        if word.startswith(("--output=", "-o")):
+            return word in ("--output=json", "-ojson")
+    return os.environ.get("OLMKIT_OUTPUT") == "json"
+
+
+def _end_of_options(arguments: Sequence[str]) -> int:
+    return list(arguments).index("--") if "--" in arguments else len(arguments)
 
 
 def _print_traceback(error: Exception) -> None:
     import traceback
 
-    traceback.print_exception(error)
+    with contextlib.suppress(OSError):
+        traceback.print_exception(error)
 
 
 def _interrupted() -> int:
-    sys.stderr.write("interrupted\n")
+    _tell("interrupted")
     return Exit.INTERRUPTED
 
 
-def _fault(error: Exception, arguments: Sequence[str]) -> int:
+def _fault(error: Exception, arguments: Sequence[str], context: click.Context | None) -> int:
     if "--debug" in arguments or os.environ.get("OLMKIT_DEBUG"):
         _print_traceback(error)
-    sys.stderr.write(
-        f"error: a fault in olmkit {__version__}: {type(error).__name__}: {error}\n"
-        "hint: run the command again with `--debug` and report what it prints\n"
-    )
+    message = f"a fault in olmkit {__version__}: {type(error).__name__}: {error}"
+    hint = "run the command again with `--debug` and report what it prints"
+    app = context.obj if context is not None else None
+    if app is not None and app.is_json:
+        from olmkit.cli import render
+
+        words = render.envelope(app.command, None, error=OlmkitError(message, hint))
+        sys.stdout.write(words + "\n")
+    else:
+        _tell(f"error: {message}\nhint: {hint}")
     return Exit.FAULT

@@ -79,11 +79,12 @@ class Terminal:
     def note(self, text: str) -> None:
         """Say something on stderr that quiet users can do without."""
         if not self.quiet:
-            self.err.write(text + "\n")
+            self.say(text)
 
     def say(self, text: str) -> None:
-        """Say something on stderr that must be seen."""
-        self.err.write(text + "\n")
+        """Say something on stderr that must be seen; work goes on when it cannot be written."""
+        with contextlib.suppress(OSError):
+            self.err.write(text + "\n")
 
     @contextlib.contextmanager
     def progress(self, label: str, total: int | None = None) -> Iterator[Progress]:

@@ -105,40 +105,86 @@ def files_of(folder: Path) -> Iterator[Path]:
 
 
 def apply(root: Path, changes: Changes) -> None:
-    """Carry out `changes` below `root`, each file atomically."""
-    for change in changes:
-        path = root / change.path
-        try:
+    """Carry out `changes` below `root`: all are written aside first, then each is put in place.
+
+    What is likely to fail, a full disk or a folder that may not be written, fails before the
+    first file has changed.
+    """
+    written: list[tuple[Path, Path]] = []
+    made: list[Path] = []
+    path = root
+    try:
+        for change in changes:
+            path = root / change.path
+            if change.wanted is not None:
+                made += _make_folder(path.parent)
+                written.append((_write_aside(path, change.wanted.data, change.wanted.mode), path))
+        while written:
+            temporary, path = written[0]
+            temporary.replace(path)
+            del written[0]
+            made.clear()
+        for change in changes:
+            path = root / change.path
             if change.wanted is None:
                 path.unlink(missing_ok=True)
                 _remove_empty_parents(path, root)
-            else:
-                write_atomically(path, change.wanted.data, mode=change.wanted.mode)
-        except OSError as error:
-            raise disk_error(path, error) from error
+    except OSError as error:
+        raise disk_error(path, error) from error
+    finally:
+        for temporary, _ in written:
+            temporary.unlink(missing_ok=True)
+        for folder in reversed(made):
+            with contextlib.suppress(OSError):
+                folder.rmdir()
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Write a file so that at every moment either the old or the new content is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = _write_aside(path, data, mode)
+    try:
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _write_aside(path: Path, data: bytes, mode: int) -> Path:
+    """A new file beside `path`, flushed, which only needs to be renamed."""
     import tempfile
 
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.")
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{_cut(path.name)}.")
+    temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(temporary).chmod(mode & ~_umask())
-        Path(temporary).replace(path)
+        temporary.chmod(mode & ~_umask())
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            Path(temporary).unlink()
+        temporary.unlink(missing_ok=True)
         raise
+    return temporary
+
+
+def _cut(name: str) -> str:
+    """As much of a name as leaves room for more: file systems count bytes, not characters."""
+    return os.fsencode(name)[:100].decode("utf-8", "ignore")
+
+
+def _make_folder(folder: Path) -> list[Path]:
+    """Make a folder and those above it; the ones that were not there, outermost first."""
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    return missing[::-1]
 
 
 def _walk(folder: Path) -> Iterator[Path]:
-    for directory, folders, names in os.walk(folder):
+    def fail(error: OSError) -> None:
+        raise disk_error(Path(error.filename or folder), error) from error
+
+    for directory, folders, names in os.walk(folder, onerror=fail):
         folders.sort()
         for name in sorted(names):
             path = Path(directory, name)

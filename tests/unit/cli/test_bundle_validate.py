@@ -63,7 +63,14 @@ def test_warnings_do_not_fail_unless_asked(run: Run, bundle: Path) -> None:
     _change(bundle, CSV, "  minKubeVersion: 1.28.0\n", "")
 
     assert run("bundle")[0] == 0
-    assert run("bundle", "--fail-on-warnings")[0] == 1
+    code, _, err = run("bundle", "--fail-on-warnings")
+    assert (code, err) == (
+        1,
+        "Found 1 warning; kettle.v1.2.3 failed, since warnings count as errors\n",
+    )
+    _, out, _ = run("bundle", "--fail-on-warnings", "-o", "json")
+    result = json.loads(out)["result"]
+    assert (result["passed"], result["bundles"][0]["passed"]) == (False, False)
 
 
 def test_json_has_a_result_and_the_findings(run: Run, bundle: Path) -> None:

@@ -166,3 +166,110 @@ def test_a_closed_pipe_is_no_error() -> None:
     )
     assert done.stderr == ""
     assert done.stdout.strip() in {"0", "141"}
+
+
+def test_an_answer_of_the_disk_that_nobody_expected_is_the_worlds(
+    failing: list[BaseException], capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing.append(PermissionError(13, "Permission denied", "secret/bundle"))
+    assert main.run(["fail"]) == 3
+    assert capsys.readouterr().err == "error: cannot access `secret/bundle`: permission denied\n"
+
+
+def test_a_name_too_long_for_a_file_is_misuse(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in ("bundle validate", "catalog validate", "catalog list packages", "bundle build"):
+        assert main.run([*words.split(), "a" * 5000]) == 2
+        error = capsys.readouterr().err
+        assert error == f"error: `{'a' * 200}…` is too long for the name of a file\n"
+
+
+@pytest.mark.parametrize("path", sorted(set(COMMANDS) - {"completion"}))
+def test_an_argument_that_is_there_and_empty_is_misuse(
+    path: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaf = _loaded(path)
+    arguments = [param for param in leaf.params if isinstance(param, click.Argument)]
+    assert main.run([*path.split(" "), *([""] * max(1, len(arguments)))]) == 2
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert "Error: " in seen.err
+
+
+@pytest.mark.parametrize(
+    ("words", "is_json"),
+    [
+        (["-o", "json"], True),
+        (["-ojson"], True),
+        (["--output=json"], True),
+        (["-o", "text", "--color", "json"], False),
+        (["--", "-o", "json"], False),
+    ],
+)
+@pytest.mark.usefixtures("failing")
+def test_misuse_is_said_in_the_form_that_was_asked_for(
+    words: list[str], is_json: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["fail", "--nothing", *words]) == 2
+    seen = capsys.readouterr()
+    assert seen.out.startswith("{") == is_json
+    assert (seen.err == "") == is_json
+
+
+@pytest.mark.usefixtures("failing")
+def test_the_form_in_the_environment_holds_for_misuse_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OLMKIT_OUTPUT", "json")
+    assert main.run(["fail", "--nothing"]) == 2
+    assert "nothing" in json.loads(capsys.readouterr().out)["error"]["message"]
+
+
+def test_a_form_of_blobs_is_no_form_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["catalog", "render", "--nothing", "-o", "json"]) == 2
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert "nothing" in seen.err
+
+
+def test_a_fault_of_ours_in_json_is_one_value_on_stdout(
+    failing: list[BaseException], capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing.append(ValueError("oops"))
+    assert main.run(["fail", "-o", "json"]) == 70
+    seen = capsys.readouterr()
+    assert "fault in olmkit" in json.loads(seen.out)["error"]["message"]
+    assert seen.err == ""
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "error"),
+    [
+        (">/dev/full", 3, "error: cannot write the result: no space left on device\n"),
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        ("2>/dev/full", 0, ""),
+        ("<&-", 0, ""),
+    ],
+)
+def test_streams_that_are_full_or_closed(redirection: str, code: int, error: str) -> None:
+    for words in ("--help", "completion bash", "bundle validate --list-rules"):
+        done = subprocess.run(  # noqa: S602 - the shell's redirections are what is tested
+            f"{sys.executable} -m olmkit {words} {redirection}",
+            shell=True,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (code, error)
+
+
+def test_an_error_that_nobody_can_hear_has_its_exit_code() -> None:
+    for words, code in (("bundel", 2), ("bundle validate nothing", 2), ("catalog", 2)):
+        for redirection in ("2>/dev/full", "2>&-", ">&- 2>&-"):
+            done = subprocess.run(  # noqa: S602 - as above
+                f"{sys.executable} -m olmkit {words} {redirection}",
+                shell=True,
+                capture_output=True,
+                check=False,
+            )
+            assert done.returncode == code

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ from olmkit.base import tree
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import File, Tree
 from olmkit.edges import disk
+from olmkit.edges.folder import Folder
 
 
 def test_a_tree_survives_the_disk(tmp_path: Path) -> None:
@@ -102,3 +105,48 @@ def test_sizes_are_bounded(tmp_path: Path) -> None:
         disk.read_tree(tmp_path, file_limit=99)
     with pytest.raises(InputError, match="holds more than"):
         disk.read_tree(tmp_path, total_limit=150)
+
+
+def test_a_failure_at_a_later_file_leaves_the_earlier_ones_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").write_bytes(b"old")
+    (tmp_path / "gone").write_bytes(b"old")
+    wanted = Tree({"a": b"new", "new/folder/b": b"new", "z/c": b"new"})
+    written: list[int] = []
+
+    def fill(number: int) -> None:
+        written.append(number)
+        if len(written) == 3:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fill)
+    changes = tree.diff(wanted, disk.read_tree(tmp_path), stale=frozenset({"gone"}))
+    with pytest.raises(RemoteError, match=r"z/c`: no space left on device"):
+        disk.apply(tmp_path, changes)
+
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a", "gone"]
+    assert (tmp_path / "a").read_bytes() == b"old"
+
+
+def test_a_name_of_many_bytes_can_be_written(tmp_path: Path) -> None:
+    wanted = Tree({"ü" * 120: b"1"})
+    disk.apply(tmp_path, tree.diff(wanted, Tree()))
+    assert disk.read_tree(tmp_path) == wanted
+
+
+@pytest.mark.parametrize("read", [disk.read_tree, Folder], ids=["read_tree", "Folder"])
+def test_a_folder_that_cannot_be_listed_is_said_and_not_taken_as_empty(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Path], Tree]
+) -> None:
+    (tmp_path / "closed").mkdir()
+    scandir = os.scandir
+
+    def refuse(path: str) -> Any:
+        if os.fspath(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(RemoteError, match=r"closed`: permission denied"):
+        read(tmp_path)
