@@ -4,12 +4,46 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
+
 from olmkit.base import tree
 from olmkit.base.tree import Tree
+from olmkit.cli import main as program
 from olmkit.edges import disk
 from olmkit.rules import pages
 
 ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = "docs/reference/commands.md"
+_WIDTH = 88
+_SAME = """\
+What is the same everywhere: results on stdout, all else on stderr; `-o json` gives one
+value, also when a command fails. Exit codes: 0 done · 1 the answer is no · 2 asked
+wrongly · 3 a registry, a cluster or the disk said no · 70 a fault in olmkit ·
+130 interrupted."""
+
+
+def commands_page() -> Tree:
+    """One page with the help of every command."""
+    parts = [
+        "# Commands",
+        "Made from the program's own help by `make docs`; do not edit.",
+        _SAME,
+    ]
+    for path in sorted(program.COMMANDS):
+        parts += [f"## olmkit {path}", f"```\n{_help(path)}\n```"]
+    return Tree({COMMANDS: ("\n\n".join(parts) + "\n").encode()})
+
+
+def _help(path: str) -> str:
+    context = click.Context(program.root, info_name="olmkit", terminal_width=_WIDTH)
+    command: click.Command = program.root
+    for word in path.split(" "):
+        assert isinstance(command, click.Group)
+        found = command.get_command(context, word)
+        assert found is not None, path
+        command = found
+        context = click.Context(command, info_name=word, parent=context, **command.context_settings)
+    return command.get_help(context).rstrip()
 
 
 def main() -> None:
@@ -17,6 +51,9 @@ def main() -> None:
     folder = ROOT / pages.FOLDER
     found = disk.read_tree(folder).at(pages.FOLDER) if folder.is_dir() else Tree()
     disk.apply(ROOT, tree.diff(wanted, found, stale=frozenset(found)))
+    page = ROOT / COMMANDS
+    found = Tree({COMMANDS: page.read_bytes()}) if page.exists() else Tree()
+    disk.apply(ROOT, tree.diff(commands_page(), found))
 
 
 if __name__ == "__main__":
