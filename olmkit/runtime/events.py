@@ -1,0 +1,326 @@
+"""Events about objects: what people see under `kubectl describe`.
+
+Written to `events.k8s.io/v1`. Telling never waits and never fails: what is told
+goes into a bounded queue, and is dropped and counted when that is full. The
+same event again becomes a series on the server; the note is part of what makes
+it the same, since a stored event's note cannot be changed and a second message
+would be lost. A bucket for each object and type protects the server from notes
+that differ each time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import datetime
+import logging
+import random
+import socket
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.api import Cluster, ClusterError, NotFound, PatchType, Resource
+from olmkit.kube.objects import Manifest
+from olmkit.runtime.metrics import Registry
+
+_LOG = logging.getLogger(__name__)
+
+NORMAL, WARNING = "Normal", "Warning"
+_API_VERSION = "events.k8s.io/v1"
+_MAX_NAME = 253
+_MAX_WORD = 128  # reason, action and reportingInstance in bytes
+_MAX_NOTE = 1024
+_QUEUE = 1000
+_TRIES, _PAUSE = 12, 10.0
+_SERIES_WRITTEN = 30 * 60.0  # how often a series that lives is written again
+_SERIES_ENDS = 6 * 60.0  # after this time without another one
+_BURST, _REFILL = 25, 300.0
+_REMEMBERED = 4096
+
+Key = tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Series:
+    """An event that the server holds, and how often it happened."""
+
+    manifest: Manifest
+    last: float
+    last_time: str
+    count: int = 1
+    written: int = 1
+    written_at: float = 0.0
+
+    @property
+    def due(self) -> float:
+        """When something has to be done about it."""
+        ends = self.last + _SERIES_ENDS
+        return min(ends, self.written_at + _SERIES_WRITTEN) if self.count != self.written else ends
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+@dataclass(slots=True)
+class EventRecorder:
+    """Takes events at once and sends them in the background, as a runnable of a manager.
+
+    `controller` names who tells. Call `event` from the event loop's thread. `now` is the
+    time of day in nanoseconds since the epoch.
+    """
+
+    cluster: Cluster
+    controller: str
+    registry: Registry | None = None
+    instance: str = ""
+    now: Callable[[], int] = time.time_ns
+    chance: random.Random = field(default_factory=random.Random)
+    name: str = field(default="events", init=False)
+    dropped: int = field(default=0, init=False)
+    _queue: asyncio.Queue[Manifest] = field(
+        default_factory=lambda: asyncio.Queue(_QUEUE), init=False
+    )
+    _series: OrderedDict[Key, _Series] = field(default_factory=OrderedDict, init=False)
+    _buckets: OrderedDict[Key, _Bucket] = field(default_factory=OrderedDict, init=False)
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+
+    def __post_init__(self) -> None:
+        self.instance = _cut(
+            self.instance or f"{self.controller}-{socket.gethostname()}", _MAX_WORD
+        )
+        self._count()
+
+    def event(
+        self,
+        regarding: Manifest,
+        type: str,  # noqa: A002 - the API's own word
+        reason: str,
+        action: str,
+        note: str,
+        related: Manifest | None = None,
+    ) -> None:
+        """Tell that something happened to `regarding`; never waits, never raises.
+
+        `type` is `NORMAL` or `WARNING`, `reason` why and `action` what was done, both in
+        camel case; the note is cut at 1024 bytes.
+        """
+        if type not in (NORMAL, WARNING) or not reason or not action:
+            _LOG.error("event refused", extra={"type": type, "reason": reason, "action": action})
+            return
+        try:
+            self._queue.put_nowait(self._manifest(regarding, type, reason, action, note, related))
+        except asyncio.QueueFull:
+            self._drop("the queue is full", reason)
+        except Exception:
+            _LOG.exception("event not told", extra={"reason": reason})
+
+    async def run(self) -> None:
+        """Send until told to stop; then what is queued, and last counts."""
+        while not self._stopping.is_set():
+            manifest = await self._next()
+            if manifest is not None:
+                await self._take(manifest)
+            await self._tend()
+        while not self._queue.empty():
+            await self._take(self._queue.get_nowait())
+        for series in self._series.values():
+            await self._write(series)
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def _next(self) -> Manifest | None:
+        """The next event; None when a series is due or the recorder stops."""
+        clock = asyncio.get_running_loop().time
+        due = min((series.due for series in self._series.values()), default=None)
+        getting = asyncio.ensure_future(self._queue.get())
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait(
+                [getting, stopping],
+                timeout=None if due is None else max(0.0, due - clock()),
+                return_when=asyncio.FIRST_COMPLETED,
+            )
+            return getting.result() if getting.done() else None
+        finally:
+            for task in (getting, stopping):
+                task.cancel()
+
+    async def _take(self, manifest: Manifest) -> None:
+        clock = asyncio.get_running_loop().time()
+        key = _key(manifest)
+        series = self._series.get(key)
+        if series is not None and clock < series.last + _SERIES_ENDS:
+            series.count += 1
+            series.last, series.last_time = clock, manifest["eventTime"]
+            self._series.move_to_end(key)
+            if series.written == 1:  # the second one begins the series
+                await self._write(series)
+            return
+        if not self._admits(manifest, clock):
+            self._drop("too many about one object", manifest["reason"])
+            return
+        if await self._send(manifest):
+            self._series[key] = _Series(
+                manifest, last=clock, last_time=manifest["eventTime"], written_at=clock
+            )
+            while len(self._series) > _REMEMBERED:
+                _, oldest = self._series.popitem(last=False)
+                await self._write(oldest)
+
+    async def _tend(self) -> None:
+        """Write series that are due, and forget those that ended."""
+        clock = asyncio.get_running_loop().time()
+        for key, series in list(self._series.items()):
+            if clock >= series.due:
+                await self._write(series)
+                if clock >= series.last + _SERIES_ENDS:
+                    del self._series[key]
+
+    async def _write(self, series: _Series) -> None:
+        """Bring the count on the server up to date."""
+        if series.count == series.written:
+            return
+        patch = {"series": {"count": series.count, "lastObservedTime": series.last_time}}
+        metadata = series.manifest["metadata"]
+
+        async def change(resource: Resource) -> None:
+            try:
+                await self.cluster.patch(
+                    resource,
+                    metadata["name"],
+                    patch,
+                    type=PatchType.MERGE,
+                    namespace=metadata["namespace"],
+                )
+            except NotFound:  # the server keeps events for an hour
+                await self._create(resource, series.manifest | patch)
+
+        if await self._tries(change):
+            series.written = series.count
+            series.written_at = asyncio.get_running_loop().time()
+
+    async def _send(self, manifest: Manifest) -> bool:
+        return await self._tries(lambda resource: self._create(resource, manifest))
+
+    async def _create(self, resource: Resource, manifest: Manifest) -> None:
+        await self.cluster.create(resource, manifest, namespace=manifest["metadata"]["namespace"])
+
+    async def _tries(self, work: Callable[[Resource], Any]) -> bool:
+        for tried in range(1, _TRIES + 1):
+            try:
+                await work(await self.cluster.resource(_API_VERSION, "Event"))
+            except ClusterError as error:
+                if any(cause.reason == "NamespaceTerminating" for cause in error.causes):
+                    return False
+                final = 400 <= error.code < 500 and error.code not in (408, 409, 429)
+                if final or tried == _TRIES or self._stopping.is_set():
+                    _LOG.warning("event not written", extra={"error": str(error)})
+                    return False
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(_PAUSE * (0.75 + 0.5 * self.chance.random())):
+                        await self._stopping.wait()
+            except Exception:
+                _LOG.exception("event not written")
+                return False
+            else:
+                return True
+        return False
+
+    def _admits(self, manifest: Manifest, clock: float) -> bool:
+        """Whether the object's bucket has a token: 25 at once, then one in five minutes."""
+        key = (*_reference_key(manifest["regarding"]), manifest["type"])
+        bucket = self._buckets.pop(key, None) or _Bucket(_BURST, clock)
+        bucket.tokens = min(_BURST, bucket.tokens + (clock - bucket.at) / _REFILL)
+        bucket.at = clock
+        self._buckets[key] = bucket
+        while len(self._buckets) > _REMEMBERED:
+            self._buckets.popitem(last=False)
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True
+
+    def _manifest(
+        self,
+        regarding: Manifest,
+        type_: str,
+        reason: str,
+        action: str,
+        note: str,
+        related: Manifest | None,
+    ) -> Manifest:
+        now = self.now()
+        name = f"{objects.name(regarding)}.{now:x}"
+        manifest: Manifest = {
+            "apiVersion": _API_VERSION,
+            "kind": "Event",
+            "metadata": {
+                "name": name if len(name) <= _MAX_NAME else str(uuid.uuid4()),
+                "namespace": objects.namespace(regarding) or "default",
+            },
+            "eventTime": _micro_time(now),
+            "type": type_,
+            "reason": _cut(reason, _MAX_WORD),
+            "action": _cut(action, _MAX_WORD),
+            "note": _cut(note, _MAX_NOTE),
+            "regarding": _reference(regarding),
+            "reportingController": self.controller,
+            "reportingInstance": self.instance,
+        }
+        if related is not None:
+            manifest["related"] = _reference(related)
+        return manifest
+
+    def _drop(self, why: str, reason: str) -> None:
+        self.dropped += 1
+        self._count()
+        _LOG.warning("event dropped", extra={"why": why, "reason": reason})
+
+    def _count(self) -> None:
+        if self.registry is not None:
+            dropped = self.registry.counter(
+                "olmkit_events_dropped_total", "Events that were not sent", ("controller",)
+            )
+            dropped.child(self.controller).set(self.dropped)
+
+
+def _reference(manifest: Manifest) -> dict[str, str]:
+    metadata = objects.metadata(manifest)
+    found = {"apiVersion": manifest.get("apiVersion"), "kind": manifest.get("kind")}
+    found |= {key: metadata.get(key) for key in ("namespace", "name", "uid", "resourceVersion")}
+    return {key: value for key, value in found.items() if isinstance(value, str) and value}
+
+
+def _reference_key(reference: dict[str, str]) -> Key:
+    """Which object it is; it changes all the time, so not its version."""
+    return tuple(
+        reference.get(part, "") for part in ("apiVersion", "kind", "namespace", "name", "uid")
+    )
+
+
+def _key(manifest: Manifest) -> Key:
+    return (
+        *_reference_key(manifest["regarding"]),
+        *_reference_key(manifest.get("related", {})),
+        *(manifest[part] for part in ("type", "action", "reason", "note")),
+    )
+
+
+def _cut(text: str, limit: int) -> str:
+    """At most `limit` bytes, no character in halves."""
+    return text.encode()[:limit].decode(errors="ignore")
+
+
+def _micro_time(nanoseconds: int) -> str:
+    seconds, rest = divmod(nanoseconds // 1000, 1_000_000)
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest:06d}Z"

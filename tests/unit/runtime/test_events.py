@@ -1,0 +1,231 @@
+"""Events: what is told, what is merged, what is dropped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+
+from olmkit.kube.api import Cause, Cluster, ClusterError, NotFound, Resource
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
+from olmkit.runtime.metrics import Registry
+from olmkit.testing import clock
+
+CR: Manifest = {
+    "apiVersion": "cache.example.com/v1",
+    "kind": "Memcached",
+    "metadata": {"name": "m", "namespace": "n", "uid": "u", "resourceVersion": "7"},
+}
+
+
+@dataclass
+class Server:
+    """The port's part for events; `errors` are raised first."""
+
+    created: list[Manifest] = field(default_factory=list)
+    patched: list[dict[str, Any]] = field(default_factory=list)
+    errors: list[ClusterError] = field(default_factory=list)
+    tries: int = 0
+
+    async def resource(self, api_version: str, kind: str) -> Resource:
+        return Resource(gvk=GVK.parse(api_version, kind), plural="events")
+
+    async def create(self, _: Resource, manifest: Manifest, *, namespace: str) -> Manifest:
+        assert namespace == manifest["metadata"]["namespace"]
+        self._fail()
+        self.created.append(manifest)
+        return manifest
+
+    async def patch(self, _: Resource, name: str, patch: Any, **__: Any) -> Manifest:
+        self._fail()
+        self.patched.append(patch["series"] | {"name": name})
+        return {}
+
+    def _fail(self) -> None:
+        self.tries += 1
+        if self.errors:
+            raise self.errors.pop(0)
+
+
+def play(work: Callable[[EventRecorder, Server], Awaitable[None]], *errors: ClusterError) -> Server:
+    """Run a recorder while `work` tells it things, and stop it."""
+    server = Server(errors=list(errors))
+
+    async def scene() -> None:
+        ticks = iter(range(1_700_000_000_123_456_789, 2**62, 1000))
+        recorder = EventRecorder(
+            cast("Cluster", server), "memcached", instance="i", now=lambda: next(ticks)
+        )
+        running = asyncio.create_task(recorder.run())
+        await work(recorder, server)
+        recorder.stop()
+        await running
+
+    clock.run(scene())
+    return server
+
+
+def tell(recorder: EventRecorder, note: str = "made", **more: Any) -> None:
+    recorder.event(CR, more.pop("type", NORMAL), "Created", "Create", note, **more)
+
+
+def test_event_has_the_fields_of_the_new_api() -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        tell(recorder, related={"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}})
+        await asyncio.sleep(1)
+
+    (event,) = play(work).created
+    assert event == {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "m.17979cfe3d85cd15", "namespace": "n"},
+        "eventTime": "2023-11-14T22:13:20.123456Z",
+        "type": "Normal",
+        "reason": "Created",
+        "action": "Create",
+        "note": "made",
+        "regarding": {
+            "apiVersion": "cache.example.com/v1",
+            "kind": "Memcached",
+            "namespace": "n",
+            "name": "m",
+            "uid": "u",
+            "resourceVersion": "7",
+        },
+        "related": {"apiVersion": "v1", "kind": "Pod", "name": "p"},
+        "reportingController": "memcached",
+        "reportingInstance": "i",
+    }
+
+
+def test_second_of_the_same_begins_a_series_and_further_ones_only_count() -> None:
+    async def work(recorder: EventRecorder, server: Server) -> None:
+        for _ in range(5):
+            tell(recorder)
+            await asyncio.sleep(1)
+        assert [one["count"] for one in server.patched] == [2]
+        await asyncio.sleep(400)  # the series ends, its last count is written
+        assert [one["count"] for one in server.patched] == [2, 5]
+        tell(recorder)
+        await asyncio.sleep(1)
+        assert len(server.created) == 2
+
+    play(work)
+
+
+def test_series_that_lives_is_written_every_half_hour() -> None:
+    async def work(recorder: EventRecorder, server: Server) -> None:
+        for _ in range(14):
+            tell(recorder)
+            await asyncio.sleep(290)
+        assert len(server.created) == 1
+        assert [one["count"] for one in server.patched][:3] == [2, 8, 14]
+
+    play(work)
+
+
+def test_other_note_is_another_event() -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        tell(recorder, "one")
+        tell(recorder, "two")
+        await asyncio.sleep(1)
+
+    server = play(work)
+    assert [one["note"] for one in server.created] == ["one", "two"]
+    assert server.patched == []
+
+
+def test_notes_that_always_differ_are_dropped_after_a_burst() -> None:
+    async def work(recorder: EventRecorder, server: Server) -> None:
+        for number in range(30):
+            tell(recorder, f"note {number}")
+        await asyncio.sleep(1)
+        assert len(server.created) == 25
+        assert recorder.dropped == 5
+        tell(recorder, "of the other type", type=WARNING)
+        await asyncio.sleep(300)
+        tell(recorder, "later")
+        await asyncio.sleep(1)
+        assert len(server.created) == 27
+
+    play(work)
+
+
+def test_event_that_the_server_forgot_is_made_again_with_its_count() -> None:
+    async def work(recorder: EventRecorder, server: Server) -> None:
+        tell(recorder)
+        await asyncio.sleep(1)
+        server.errors.append(NotFound("gone", code=404))
+        tell(recorder)
+        await asyncio.sleep(1)
+
+    server = play(work)
+    assert [one.get("series", {}).get("count") for one in server.created] == [None, 2]
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"),
+    [
+        (ClusterError("down", temporary=True), 2),
+        (ClusterError("busy", code=429), 2),
+        (ClusterError("not allowed", code=403), 1),
+        (ClusterError("", code=403, causes=[Cause("NamespaceTerminating", "", "")]), 1),
+    ],
+)
+def test_errors_that_may_pass_are_tried_again(error: ClusterError, tries: int) -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        tell(recorder)
+        await asyncio.sleep(30)
+
+    assert play(work, error).tries == tries
+
+
+def test_server_that_is_down_is_given_up_after_twelve_tries() -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        tell(recorder)
+        await asyncio.sleep(200)
+
+    assert play(work, *[ClusterError("down", temporary=True)] * 20).tries == 12
+
+
+def test_telling_never_waits_and_never_raises() -> None:
+    async def work() -> None:
+        registry = Registry()
+        recorder = EventRecorder(cast("Cluster", Server()), "memcached", registry=registry)
+        for _ in range(1001):
+            tell(recorder)
+        recorder.event(CR, "Odd", "Reason", "Action", "note")
+        recorder.event(CR, NORMAL, "", "Action", "note")
+        recorder.event(cast("Manifest", None), NORMAL, "Reason", "Action", "note")
+        assert recorder.dropped == 1
+        assert 'olmkit_events_dropped_total{controller="memcached"} 1\n' in registry.render()
+
+    asyncio.run(work())
+
+
+def test_late_events_go_out_on_stop() -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        tell(recorder)
+        tell(recorder)
+        tell(recorder)
+
+    server = play(work)
+    assert len(server.created) == 1
+    assert server.patched[-1]["count"] == 3
+
+
+def test_long_names_and_notes_are_made_to_fit() -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        metadata = {"name": "x" * 253}
+        recorder.event({"metadata": metadata}, NORMAL, "R" * 200, "Act", "ä" * 1000)
+        await asyncio.sleep(1)
+
+    (event,) = play(work).created
+    assert len(event["metadata"]["name"]) == 36
+    assert event["metadata"]["namespace"] == "default"
+    assert len(event["reason"]) == 128
+    assert event["note"] == "ä" * 512
