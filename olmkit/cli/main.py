@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -183,7 +184,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code. Nothing escapes but what stops the interpreter."""
-    _fill_closed_streams()
+    _prepare_streams()
     try:
         return _flushed(_run(arguments))
     except KeyboardInterrupt:
@@ -223,15 +224,18 @@ def _run(arguments: list[str]) -> int:
         return _fault(error, arguments, context)
 
 
-def _fill_closed_streams() -> None:
+def _prepare_streams() -> None:
     """Give a stream that was closed before we started a place where words vanish.
 
-    Else the next file that is opened would take its number.
+    Else the next file that is opened would take its number. Results are UTF-8 in every locale,
+    since other programs read them; names that are not, come out as they went in.
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:
             mode = "r" if name == "stdin" else "w"
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="surrogateescape")
 
 
 def _flushed(code: int) -> int:

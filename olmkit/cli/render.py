@@ -7,6 +7,7 @@ nothing else. The JSON shapes are promised: they only grow.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -21,6 +22,7 @@ Sources = Callable[[str], bytes | None]
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
 # Lines longer than this are cut around the place: manifests hold icons of 100 kB in one line.
 _WIDTH = 120
+_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def no_sources(path: str) -> bytes | None:  # noqa: ARG001 - fulfils Sources
@@ -142,7 +144,17 @@ def envelope(
     }
     if error is not None:
         value["error"] = _without_nothing({"message": error.message, "hint": error.hint or None})
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return json_text(value)
+
+
+def json_text(value: Any) -> str:
+    """JSON that is UTF-8 even where the name of a file is not: its odd bytes are escaped."""
+    words = json.dumps(value, indent=2, ensure_ascii=False)
+    return words if words.isascii() else _SURROGATES.sub(_escaped, words)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def printable(words: str) -> str:

@@ -5,13 +5,12 @@ One function a format, each from values to a string.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from olmkit import __version__
 from olmkit.base.diagnostics import Diagnostic, Location, Severity
-from olmkit.cli.render import printable
+from olmkit.cli.render import json_text, printable
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
@@ -20,7 +19,7 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO
 def concise(diagnostics: Sequence[Diagnostic]) -> str:
     """One line a finding: `path:line:column: severity CODE message`."""
     return "\n".join(
-        f"{printable(str(found.at)) if found.at else '-'}: {found.severity} {found.rule} "
+        f"{_one_line(str(found.at)) if found.at else '-'}: {found.severity} {found.rule} "
         f"{_one_line(found.message)}"
         for found in diagnostics
     )
@@ -51,7 +50,7 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
         "version": "2.1.0",
         "runs": [run],
     }
-    return json.dumps(document, indent=2, ensure_ascii=False)
+    return json_text(document)
 
 
 def _command(found: Diagnostic) -> str:
@@ -122,7 +121,7 @@ def _place(at: Location) -> dict[str, Any]:
 def _uri(path: str) -> str:
     from urllib.parse import quote
 
-    return quote(path)
+    return quote(path.encode("utf-8", "surrogateescape"))
 
 
 def _one_line(words: str) -> str:

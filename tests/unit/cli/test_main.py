@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
@@ -273,3 +275,23 @@ def test_an_error_that_nobody_can_hear_has_its_exit_code() -> None:
                 check=False,
             )
             assert done.returncode == code
+
+
+def test_results_are_utf_8_whatever_the_terminal_has(tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "LC_ALL": "C.UTF-8",
+        "PYTHONIOENCODING": "ascii",
+    }
+    folder = os.fsencode(tmp_path) + b"/\xc3\xbc\xff"
+
+    def said(form: str) -> bytes:
+        words = ["-m", "olmkit", "bundle", "validate", os.fsdecode(folder), "nothing"]
+        done = subprocess.run(
+            [sys.executable, *words, "-o", form], capture_output=True, env=environment, check=False
+        )
+        return done.stdout
+
+    references = [one["reference"] for one in json.loads(said("json"))["result"]["bundles"]]
+    assert references[0].endswith("ü\udcff")
+    assert "ü\\udcff: error MET000".encode() in said("concise")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from olmkit.base.diagnostics import Diagnostic, Location, Related, Severity
-from olmkit.cli import render_reports
+from olmkit.cli import render, render_reports
 
 PLACE = Location(path="a b/c.yaml", line=3, column=5, end_line=3, end_column=9)
 FOUND = Diagnostic(
@@ -55,3 +55,16 @@ def test_nothing_found_is_an_empty_report() -> None:
     assert render_reports.concise([]) == ""
     assert render_reports.github([]) == ""
     assert json.loads(render_reports.sarif([]))["runs"][0]["results"] == []
+
+
+def test_names_that_are_no_utf_8_and_line_ends_in_names_break_no_form() -> None:
+    found = Diagnostic(
+        rule="X001", name="x", severity=Severity.ERROR, message="m", at=Location(path="a\udcff\nb")
+    )
+
+    assert render_reports.concise([found]) == "a\\udcff b: error X001 m"
+    (run,) = json.loads(render_reports.sarif([found]).encode())["runs"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "a%FF%0Ab"
+    value = json.loads(render.envelope("x", None, [found]).encode())
+    assert value["diagnostics"][0]["at"]["path"] == "a\udcff\nb"
