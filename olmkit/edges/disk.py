@@ -15,11 +15,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
-from olmkit.base.tree import Changes, File, Tree
+from olmkit.base.tree import Change, Changes, File, Tree
 
 # A manifest must fit etcd (1.5 MiB); catalogs of whole distributions reach 200 MB in many files.
 MAX_FILE_SIZE = 128 * 1024 * 1024
 MAX_TREE_SIZE = 1024 * 1024 * 1024
+# How a file is called until it is complete, and the seconds after which nobody completes it.
+_ASIDE = (".olmkit-", ".tmp")
+_ABANDONED = 600
 
 
 def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
@@ -108,7 +111,8 @@ def apply(root: Path, changes: Changes) -> None:
     """Carry out `changes` below `root`: all are written aside first, then each is put in place.
 
     What is likely to fail, a full disk or a folder that may not be written, fails before the
-    first file has changed.
+    first file has changed. Raises `RemoteError` too when a file is no longer what it was when
+    the changes were made: another program writes there.
     """
     written: list[tuple[Path, Path]] = []
     made: list[Path] = []
@@ -116,6 +120,7 @@ def apply(root: Path, changes: Changes) -> None:
     try:
         for change in changes:
             path = root / change.path
+            _check_unchanged(path, change)
             if change.wanted is not None:
                 made += _make_folder(path.parent)
                 written.append((_write_aside(path, change.wanted.data, change.wanted.mode), path))
@@ -139,6 +144,19 @@ def apply(root: Path, changes: Changes) -> None:
                 folder.rmdir()
 
 
+def _check_unchanged(path: Path, change: Change) -> None:
+    try:
+        now = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    if change.found is None or now != change.found.data:
+        raise RemoteError(
+            f"`{path}` has changed while this ran, so nothing was written",
+            hint="let one program write there at a time, and run the command again",
+            temporary=True,
+        )
+
+
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Write a file so that at every moment either the old or the new content is there."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -154,7 +172,8 @@ def _write_aside(path: Path, data: bytes, mode: int) -> Path:
     """A new file beside `path`, flushed, which only needs to be renamed."""
     import tempfile
 
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{_cut(path.name)}.")
+    _sweep(path.parent)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_ASIDE[0], suffix=_ASIDE[1])
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -168,9 +187,19 @@ def _write_aside(path: Path, data: bytes, mode: int) -> Path:
     return temporary
 
 
-def _cut(name: str) -> str:
-    """As much of a name as leaves room for more: file systems count bytes, not characters."""
-    return os.fsencode(name)[:100].decode("utf-8", "ignore")
+def is_aside(name: str) -> bool:
+    """Whether a file is one that a program which was killed has left, or that one is writing."""
+    return name.startswith(_ASIDE[0]) and name.endswith(_ASIDE[1])
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed programs have left; younger ones may be at work."""
+    import time
+
+    for path in folder.glob(f"{_ASIDE[0]}*{_ASIDE[1]}"):
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < time.time() - _ABANDONED:
+                path.unlink()
 
 
 def _make_folder(folder: Path) -> list[Path]:
@@ -188,6 +217,8 @@ def _walk(folder: Path) -> Iterator[Path]:
         folders.sort()
         for name in sorted(names):
             path = Path(directory, name)
+            if is_aside(name):
+                continue
             if path.is_symlink() or path.is_file():
                 yield path
 

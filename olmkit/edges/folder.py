@@ -86,4 +86,6 @@ def _names(root: Path) -> Iterator[str]:
         below = Path(directory)
         linked = [name for name in folders if (below / name).is_symlink()]
         for name in (*files, *linked):
+            if disk.is_aside(name):
+                continue
             yield (below / name).relative_to(root).as_posix()

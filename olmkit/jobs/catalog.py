@@ -144,17 +144,20 @@ def _check(
     return ValidateResult(reference=reference, diagnostics=judgement.below(reference, found))
 
 
-def read(reference: str, *, tree: Tree | None = None, valid: bool = True) -> Catalog:
+def read(
+    reference: str, *, tree: Tree | None = None, folder: str | None = None, valid: bool = True
+) -> Catalog:
     """The model of a catalog, by default of one that has no errors.
 
-    Raises `InputError` with all of its errors when it has some.
+    `folder` is where the files of `tree` lie, when `reference` is one of them. Raises
+    `InputError` with all of its errors when it has some.
     """
     catalog, found = _read(_files(reference, tree), _needed() if valid else ())
     errors = [one for one in found if judgement.has_errors((one,))]
     if catalog is None or errors:
         raise InputError(
             f"the catalog `{reference}` is not valid",
-            diagnostics=judgement.below(reference, errors),
+            diagnostics=judgement.below(reference if folder is None else folder, errors),
         )
     return catalog
 

@@ -61,7 +61,7 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
         )
     root, tree, file = _open(catalog)
     if tree:
-        _check_before(str(catalog), tree, read.source.package)
+        _check_before(str(catalog), tree, read.source.package, str(root))
     made = addition.add(tree, read.source, read.rendered, options.wish, file=file)
     _check(str(catalog), made.tree)
     changes = diff(made.tree, tree)
@@ -94,10 +94,10 @@ def _open(catalog: Path) -> tuple[Path, Tree, str]:
 _HEALED: Final = frozenset({"FBC014"})
 
 
-def _check_before(shown: str, tree: Tree, package: str) -> None:
+def _check_before(shown: str, tree: Tree, package: str, folder: str) -> None:
     """Refuse a catalog that is broken in a way which a bundle of `package` cannot heal."""
     try:
-        catalogs.read(shown, tree=tree)
+        catalogs.read(shown, tree=tree, folder=folder)
     except InputError as error:
         errors = [found for found in error.diagnostics if found.severity is Severity.ERROR]
         mine = f"package `{package}`,"

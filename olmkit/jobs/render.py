@@ -195,17 +195,17 @@ def _tree(tree: Tree, root: str, wish: _Wish) -> Rendered:
 def _blobs(load: Callable[[fbc.Report], Iterator[Blob]], root: str, wish: _Wish) -> Rendered:
     """The blobs of a catalog whose files lie in `root`, bundles arranged and migrated."""
     notes: list[Diagnostic] = []
+    blobs: list[Blob] = []
     try:
-        blobs = tuple(
-            _arranged(blob, root, wish) if blob.schema == wire.BUNDLE else blob
-            for blob in load(notes.append)
-        )
+        for blob in load(notes.append):
+            notes += fbc.unknown_fields(blob)
+            blobs.append(_arranged(blob, root, wish) if blob.schema == wire.BUNDLE else blob)
     except InputError as error:
         if error.diagnostics:
             error.message = error.diagnostics[0].message
         error.diagnostics = diagnostics_.below(root, (*notes, *error.diagnostics))
         raise
-    return Rendered(blobs=blobs, diagnostics=diagnostics_.below(root, notes))
+    return Rendered(blobs=tuple(blobs), diagnostics=diagnostics_.below(root, notes))
 
 
 def _arranged(blob: Blob, root: str, wish: _Wish) -> Blob:

@@ -150,3 +150,29 @@ def test_a_folder_that_cannot_be_listed_is_said_and_not_taken_as_empty(
     monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(RemoteError, match=r"closed`: permission denied"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize("read", [disk.read_tree, Folder], ids=["read_tree", "Folder"])
+def test_what_a_killed_program_left_is_not_read_and_swept_later(
+    tmp_path: Path, read: Callable[[Path], Tree]
+) -> None:
+    left = tmp_path / ".olmkit-abcd1234.tmp"
+    left.write_bytes(b"half")
+    (tmp_path / "a").write_bytes(b"old")
+    assert list(read(tmp_path)) == ["a"]
+
+    disk.write_atomically(tmp_path / "b", b"new")
+    assert left.exists(), "another program may be writing it"
+    os.utime(left, (0, 0))
+    disk.write_atomically(tmp_path / "b", b"newer")
+    assert not left.exists()
+
+
+@pytest.mark.parametrize("found", [Tree(), Tree({"a": b"old"})], ids=["new", "old"])
+def test_a_file_that_another_program_wrote_meanwhile_is_left_alone(
+    tmp_path: Path, found: Tree
+) -> None:
+    (tmp_path / "a").write_bytes(b"theirs")
+    with pytest.raises(RemoteError, match="has changed while this ran"):
+        disk.apply(tmp_path, tree.diff(Tree({"0": b"ours", "a": b"ours"}), found))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {"a": b"theirs"}

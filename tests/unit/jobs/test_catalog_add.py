@@ -140,3 +140,29 @@ def test_a_default_channel_that_nobody_brings_is_refused(tmp_path: Path) -> None
         add(catalog, bundle(tmp_path / "a"))
 
     assert "olm.bundle" not in catalog.read_text()
+
+
+def test_the_fault_of_a_catalog_that_is_one_file_has_the_place_of_the_file(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(
+        "schema: olm.package\nname: cog\ndefaultChannel: stable\n---\n"
+        "schema: olm.channel\npackage: cog\nname: stable\nentries: []\n"
+    )
+
+    with pytest.raises(InputError, match="catalog.yaml` is not valid") as raised:
+        add(catalog, bundle(tmp_path / "a"))
+
+    assert {found.at.path for found in raised.value.diagnostics if found.at} == {str(catalog)}
+
+
+def test_what_nobody_knows_in_a_catalog_survives(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    add(catalog, bundle(tmp_path / "a"))
+    channel = "schema: olm.channel\n"
+    text = catalog.read_text().replace(channel, f"{channel}colour: red # mine\n")
+    catalog.write_text(text + "---\nschema: mine\nanything: 1\n")
+
+    add(catalog, bundle(tmp_path / "b", "1.1.0"))
+
+    for line in ("colour: red # mine", "schema: mine", "anything: 1"):
+        assert f"{line}\n" in catalog.read_text()

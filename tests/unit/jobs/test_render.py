@@ -219,3 +219,17 @@ def test_the_users_material_counts_before_the_world(tmp_path: Path) -> None:
         run(f"127.0.0.1:{free_port()}/cog:v1", broken)
 
     assert "127.0.0.1" in raised.value.message
+
+
+def test_what_rendering_drops_is_said_with_its_place(tmp_path: Path) -> None:
+    write(tmp_path / "cog/index.yaml", CATALOG + "colour: red\n" + BLOB + "note: {a: 1}\n")
+
+    rendered = asyncio.run(render.render_all([str(tmp_path)], RenderOptions()))
+
+    assert [(found.rule, str(found.at), found.message) for found in rendered.diagnostics] == [
+        ("FBC004", f"{tmp_path}/cog/index.yaml:9:1", "`colour` is no field of `olm.channel`"),
+        ("FBC004", f"{tmp_path}/cog/index.yaml:16:1", "`note` is no field of `olm.bundle`"),
+    ]
+    text = fbc.dump(rendered.blobs, "yaml")
+    assert b"colour" not in text
+    assert b"note" not in text
