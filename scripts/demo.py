@@ -120,15 +120,13 @@ def main() -> None:
         package, channel = "memcached-operator", "alpha"
         ask(client, "ListPackages")
         ask(client, "GetBundleForChannel", pkgName=package, channelName=channel)
+        say("7. The predicted upgrade: what OLM is told to install where 0.0.1 runs")
         ask(
             *(client, "GetBundleThatReplaces"),
             csvName="memcached-operator.v0.0.1",
             pkgName=package,
             channelName=channel,
         )
-
-    say("7. What OLM will do with a cluster that has 0.0.1")
-    olmkit("catalog", "path", catalog, "memcached-operator", "--from", "0.0.1")
 
     say(f"Done. All of it lies in {OUT}: bundle/, catalog/ and the images in oci/.")
 
