@@ -8,6 +8,7 @@ a key that lives as long as the process: speed and timing do not matter here.
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import contextlib
 import datetime
@@ -36,6 +37,7 @@ _P256 = "1.2.840.10045.3.1.7"
 _ECDSA_SHA256 = "1.2.840.10045.4.3.2"
 _COMMON_NAME = "2.5.4.3"
 _ALT_NAME = "2.5.29.17"
+_LOOK = 10.0
 _LIFETIME = datetime.timedelta(days=365)
 
 Point = tuple[int, int] | None
@@ -64,10 +66,18 @@ class Reloader:
     together leaves the old one in place.
     """
 
+    name = "certificate reloader"
+
     def __init__(self, tls: ssl.SSLContext, certificate: Path, key: Path) -> None:
         self._tls = tls
         self._files = (certificate, key)
         self._seen = self._digest()
+
+    async def run(self) -> None:
+        """Look every ten seconds until cancelled."""
+        while True:
+            await asyncio.sleep(_LOOK)
+            self.check()
 
     def check(self) -> bool:
         """Whether something new was loaded."""

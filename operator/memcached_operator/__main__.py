@@ -10,83 +10,146 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aiohttp import web
-
-from memcached_operator import wiring
-from olmkit.base.diagnostics import OlmkitError
+from memcached_operator import decisions, wiring
+from memcached_operator.reconciler import Settings
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.edges import kubeconfig
 from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.runtime import certificates, metrics_server, probes, serving
 from olmkit.runtime import manager as managers
-from olmkit.runtime.manager import Group, Manager
+from olmkit.runtime.leader import ElectionSettings, ThreadedElector
+from olmkit.runtime.manager import Group, LeadershipLost, Manager
+from olmkit.runtime.metrics import Registry, RestClientMetrics
 
 NAME = "memcached-operator"
+LOCK = "86f835c3.example.com"
+_GRACE = 8.0  # within the 10 s that the pod has to end
 _LOG = logging.getLogger(__name__)
 
 
-class Probes:
-    """Answers `/healthz` always, and `/readyz` once the manager is ready."""
-
-    name = "probes"
-
-    def __init__(self, address: str, manager: Manager) -> None:
-        host, _, port = address.rpartition(":")
-        self._host, self._port = host or None, int(port)
-        self._manager = manager
-
-    async def run(self) -> None:
-        application = web.Application()
-        application.router.add_get("/healthz", self._healthy)
-        application.router.add_get("/readyz", self._ready)
-        runner = web.AppRunner(application, access_log=None)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, self._host, self._port).start()
-            await asyncio.Event().wait()
-        finally:
-            await runner.cleanup()
-
-    async def _healthy(self, _: web.Request) -> web.Response:
-        return web.Response(text="ok")
-
-    async def _ready(self, _: web.Request) -> web.Response:
-        is_ready = self._manager.ready
-        return web.Response(status=200 if is_ready else 503, text="ok" if is_ready else "not ready")
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"`{text}` is neither true nor false")
+    return text.lower() == "true"
 
 
-def _arguments(words: Sequence[str]) -> argparse.Namespace:
+def arguments(words: Sequence[str]) -> argparse.Namespace:
+    """The flags that a scaffolded operator has; `--flag` alone means true, as in Go."""
     parser = argparse.ArgumentParser(
-        prog=NAME, description="Keeps a Deployment for each Memcached."
+        prog=NAME, description="Keeps a Deployment and a Service for each Memcached."
     )
+
+    def text(flag: str, default: str, metavar: str, words: str) -> None:
+        parser.add_argument(flag, default=default, metavar=metavar, help=words)
+
+    def switch(flag: str, words: str, *, default: bool = False) -> None:
+        parser.add_argument(
+            flag, type=_truth, nargs="?", const=True, default=default, metavar="BOOL", help=words
+        )
+
     parser.add_argument("--kubeconfig", type=Path, help="instead of the pod's service account")
-    parser.add_argument("--health-probe-bind-address", default=":8081", metavar="HOST:PORT")
-    parser.add_argument("--metrics-bind-address", default="0", metavar="HOST:PORT")
-    parser.add_argument("--leader-elect", action="store_true")
+    text("--health-probe-bind-address", ":8081", "HOST:PORT", "where probes answer; 0: nowhere")
+    text("--metrics-bind-address", "0", "HOST:PORT", "where metrics are served; 0: nowhere")
+    switch("--metrics-secure", "serve metrics over TLS, to whom RBAC allows", default=True)
+    text("--metrics-cert-path", "", "FOLDER", "the metrics' certificate; none: self-signed")
+    text("--metrics-cert-name", "tls.crt", "FILE", "name of the certificate")
+    text("--metrics-cert-key", "tls.key", "FILE", "name of its key")
+    text("--webhook-cert-path", "", "FOLDER", "accepted: this operator has no webhooks")
+    text("--webhook-cert-name", "tls.crt", "FILE", "accepted, without effect")
+    text("--webhook-cert-key", "tls.key", "FILE", "accepted, without effect")
+    switch("--leader-elect", "let one of several replicas work")
+    text("--leader-election-namespace", "", "NAME", "where the lease lies; the pod's own")
+    switch("--enable-http2", "accepted, without effect: HTTP/1.1 is spoken")
+    parser.add_argument("--max-concurrent-reconciles", type=int, default=2, metavar="N")
+    parser.add_argument(
+        "--log-level", default="info", choices=("debug", "info", "warning", "error")
+    )
     return parser.parse_args(words)
 
 
-async def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> None:
+def settings(environment: Mapping[str, str]) -> Settings:
+    """What the environment says about the pods."""
+    user = environment.get("MEMCACHED_RUN_AS_USER", str(decisions.USER))
+    if user and not (user.isascii() and user.isdigit()):
+        raise ConfigurationError(f"`MEMCACHED_RUN_AS_USER` is no number: `{user}`")
+    return Settings(image=environment.get("MEMCACHED_IMAGE", ""), user=int(user) if user else None)
+
+
+def add_servers(manager: Manager, given: argparse.Namespace) -> None:
+    """Probes and metrics, where the flags want them."""
+    address = serving.parse_address(given.health_probe_bind_address)
+    if address is not None:
+        live = {"ping": probes.ping, "watches": probes.watches_kept(manager.cache)}
+        ready = {"ping": probes.ping, "manager": probes.manager_ready(manager)}
+        manager.add(probes.server(address, live=live, ready=ready), Group.SERVERS)
+    address = serving.parse_address(given.metrics_bind_address)
+    if address is None:
+        return
+    if not given.metrics_secure:
+        manager.add(metrics_server.server(address, manager.registry), Group.SERVERS)
+        return
+    pair: tuple[Path | None, Path | None] = (None, None)
+    if given.metrics_cert_path:
+        folder = Path(given.metrics_cert_path)
+        pair = (folder / given.metrics_cert_name, folder / given.metrics_cert_key)
+    tls = certificates.context(*pair)
+    if pair[0] is not None and pair[1] is not None:
+        manager.add(certificates.Reloader(tls, pair[0], pair[1]), Group.SERVERS)
+    access = metrics_server.Access(manager.cluster)
+    manager.add(
+        metrics_server.server(address, manager.registry, tls=tls, access=access), Group.SERVERS
+    )
+
+
+def elector(
+    config: ClusterConfig, given: argparse.Namespace, registry: Registry
+) -> ThreadedElector | None:
+    """Who says whether this replica works; None when it always does."""
+    if not given.leader_elect:
+        return None
+    status = registry.gauge(
+        "leader_election_master_status", "1 while this process leads", ("name",)
+    ).child(LOCK)
+    in_pod = config.namespace if kubeconfig.SERVICE_ACCOUNT.is_dir() else ""
+    return ThreadedElector(
+        lambda: HttpCluster(config, user_agent=NAME),
+        ElectionSettings(name=LOCK, namespace=given.leader_election_namespace or in_pod),
+        on_change=lambda leads: status.set(float(leads)),
+    )
+
+
+async def run(given: argparse.Namespace, environment: Mapping[str, str]) -> None:
     """Work until a signal says stop."""
-    paths = [arguments.kubeconfig] if arguments.kubeconfig else []
+    paths = [given.kubeconfig] if given.kubeconfig else []
     config = kubeconfig.load(paths=paths, environment=environment)
-    async with HttpCluster(config, user_agent=NAME) as cluster:
+    registry = Registry()
+    observer = RestClientMetrics(registry).observe
+    async with HttpCluster(config, user_agent=NAME, observer=observer) as cluster:
         manager = Manager(
-            cluster, name=NAME, cache_settings=wiring.CACHE, graceful_shutdown_timeout=8.0
+            cluster,
+            name=NAME,
+            cache_settings=wiring.CACHE,
+            registry=registry,
+            elector=elector(config, given, registry),
+            graceful_shutdown_timeout=_GRACE,
         )
-        if arguments.health_probe_bind_address != "0":
-            manager.add(Probes(arguments.health_probe_bind_address, manager), Group.SERVERS)
-        wiring.add_controller(manager, image=environment.get("MEMCACHED_IMAGE", ""))
+        add_servers(manager, given)
+        wiring.add_controller(
+            manager, settings=settings(environment), workers=given.max_concurrent_reconciles
+        )
         managers.stop_on_signals(manager)
         await manager.run()
 
 
 def main() -> int:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    arguments = _arguments(sys.argv[1:])
-    if arguments.leader_elect or arguments.metrics_bind_address != "0":
-        _LOG.warning("leader election and metrics are not served by this version")
+    given = arguments(sys.argv[1:])
+    logging.basicConfig(
+        level=given.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
     try:
-        asyncio.run(run(arguments, os.environ))
-    except OlmkitError as error:
+        asyncio.run(run(given, os.environ))
+    except (OlmkitError, LeadershipLost) as error:
         _LOG.error("%s", error)
         return 1
     return 0

@@ -1,4 +1,4 @@
-"""What the operator decides: which Deployment there shall be, and what the status says.
+"""What the operator decides: which children there shall be, and what the status says.
 
 Functions of values; no cluster is needed to try them.
 """
@@ -6,8 +6,10 @@ Functions of values; no cluster is needed to try them.
 from __future__ import annotations
 
 import copy
+import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from memcached_operator.api.v1alpha1.memcached import Memcached
@@ -17,14 +19,42 @@ from olmkit.kube.conditions import Condition
 from olmkit.kube.objects import GVK, Manifest
 
 DEPLOYMENT = GVK(group="apps", version="v1", kind="Deployment")
+SERVICE = GVK(group="", version="v1", kind="Service")
 POD = GVK(group="", version="v1", kind="Pod")
 
+FINALIZER = "cache.example.com/finalizer"
+MEMCACHED = "cache.example.com/memcached"
+"""Annotation of a pod with the whole name of its Memcached, which a label may not hold."""
+SERVICE_PORT = 11211
+
 AVAILABLE, PROGRESSING, DEGRADED = "Available", "Progressing", "Degraded"
-RECONCILING = "Reconciling"
+RECONCILING, RESIZING, FINALIZING = "Reconciling", "Resizing", "Finalizing"
+NAME_TAKEN, INVALID_SPEC = "NameTaken", "InvalidSpec"
 
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+# A Service's name is the strictest of all: RFC 1035, and no dots.
+_CHILD_NAME = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 # Not root, and the same on each cluster: the image's own user has a name and no number.
-_USER = 1001
+USER = 1001
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What is wrong with a Memcached's children, as its Degraded condition says it."""
+
+    reason: str
+    message: str
+    is_scaling: bool = False
+
+
+def child_name(memcached: Memcached) -> str:
+    """The name of the Deployment and the Service: the Memcached's own, where that may be."""
+    name = memcached.metadata.name
+    if _CHILD_NAME.fullmatch(name):
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+    words = re.sub(r"[^-a-z0-9]", "-", name)[: 63 - len("m--") - len(digest)].rstrip("-")
+    return f"{words if words[:1].isalpha() else f'm-{words}'}-{digest}"
 
 
 def selector_for(memcached: Memcached) -> dict[str, str]:
@@ -54,8 +84,11 @@ def image_version(image: str) -> str:
     return tag if _LABEL_VALUE.fullmatch(tag) else ""
 
 
-def deployment_for(memcached: Memcached, image: str) -> Manifest:
-    """The Deployment that a Memcached asks for: the fields that the operator owns."""
+def deployment_for(memcached: Memcached, image: str, user: int | None = USER) -> Manifest:
+    """The Deployment that a Memcached asks for: the fields that the operator owns.
+
+    Without `user` the cluster chooses one, as OpenShift wants to.
+    """
     port = memcached.spec.container_port
     container = {
         "name": "memcached",
@@ -66,7 +99,7 @@ def deployment_for(memcached: Memcached, image: str) -> Manifest:
         "readinessProbe": {"tcpSocket": {"port": "memcached"}},
         "securityContext": {
             "runAsNonRoot": True,
-            "runAsUser": _USER,
+            **({} if user is None else {"runAsUser": user}),
             "allowPrivilegeEscalation": False,
             "capabilities": {"drop": ["ALL"]},
         },
@@ -76,7 +109,7 @@ def deployment_for(memcached: Memcached, image: str) -> Manifest:
         "apiVersion": "apps/v1",
         "kind": "Deployment",
         "metadata": {
-            "name": memcached.metadata.name,
+            "name": child_name(memcached),
             "namespace": memcached.metadata.namespace,
             "labels": labels,
             "ownerReferences": [owner_reference(memcached)],
@@ -85,7 +118,10 @@ def deployment_for(memcached: Memcached, image: str) -> Manifest:
             "replicas": memcached.spec.size,
             "selector": {"matchLabels": selector_for(memcached)},
             "template": {
-                "metadata": {"labels": labels},
+                "metadata": {
+                    "labels": labels,
+                    "annotations": {MEMCACHED: memcached.metadata.name},
+                },
                 "spec": {
                     "containers": [container],
                     "securityContext": {
@@ -94,6 +130,31 @@ def deployment_for(memcached: Memcached, image: str) -> Manifest:
                     },
                 },
             },
+        },
+    }
+
+
+def service_for(memcached: Memcached, image: str) -> Manifest:
+    """The Service in front of the pods; its port stays when the container's changes."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": child_name(memcached),
+            "namespace": memcached.metadata.namespace,
+            "labels": labels_for(memcached, image),
+            "ownerReferences": [owner_reference(memcached)],
+        },
+        "spec": {
+            "selector": selector_for(memcached),
+            "ports": [
+                {
+                    "name": "memcached",
+                    "port": SERVICE_PORT,
+                    "protocol": "TCP",
+                    "targetPort": "memcached",
+                }
+            ],
         },
     }
 
@@ -109,11 +170,6 @@ def owner_reference(memcached: Memcached) -> dict[str, Any]:
     }
 
 
-def is_owned_by(memcached: Memcached, manifest: Manifest) -> bool:
-    owners = objects.sequence(objects.metadata(manifest).get("ownerReferences"))
-    return any(owner.get("uid") == memcached.metadata.uid for owner in owners)
-
-
 def covers(found: Any, wanted: Any) -> bool:
     """Whether everything wanted is there already; what others added does not count."""
     if isinstance(wanted, Mapping):
@@ -121,6 +177,9 @@ def covers(found: Any, wanted: Any) -> bool:
             key in found and covers(found[key], value) for key, value in wanted.items()
         )
     if isinstance(wanted, list):
+        if isinstance(found, list) and wanted and all(map(_has_name, wanted)):
+            by_name = {one["name"]: one for one in found if _has_name(one)}
+            return all(covers(by_name.get(one["name"]), one) for one in wanted)
         return (
             isinstance(found, list)
             and len(found) == len(wanted)
@@ -130,27 +189,63 @@ def covers(found: Any, wanted: Any) -> bool:
 
 
 def status_from(
-    memcached: Memcached, deployment: Manifest, pods: Iterable[Manifest], now: str
+    memcached: Memcached,
+    deployment: Manifest,
+    pods: Iterable[Manifest],
+    now: str,
+    *,
+    troubles: Sequence[Trouble] = (),
+    is_scaled: bool = False,
 ) -> dict[str, Any]:
-    """What the Deployment and its pods say about a Memcached."""
+    """What the Deployment and its pods say about a Memcached.
+
+    `troubles` came up while its children were made; `is_scaled` says that the number of
+    pods has just been changed.
+    """
     size = memcached.spec.size
     state = objects.mapping(deployment.get("status"))
     seen = _number(state.get("observedGeneration"))
-    is_current = seen >= _number(objects.metadata(deployment).get("generation"))
+    is_current = bool(deployment) and seen >= _number(
+        objects.metadata(deployment).get("generation")
+    )
     available = _number(state.get("availableReplicas")) if is_current else 0
     is_available = is_current and available >= size
     words = f"{available} of {size} pods are available"
-    failure = conditions.find(objects.sequence(state.get("conditions")), "ReplicaFailure")
-    fails = failure is not None and failure.get("status") == "True"
+    failed = [*troubles, *_failures(objects.sequence(state.get("conditions")))]
+    stuck = next((one for one in failed if one.is_scaling), None)
+    goes_on = is_scaled or _is_resizing(memcached)
+    why = RESIZING if stuck or (goes_on and not is_available) else RECONCILING
     return _status(
         memcached,
         [
             (AVAILABLE, is_available, RECONCILING, words),
-            (PROGRESSING, not is_available, RECONCILING, words),
-            (DEGRADED, fails, RECONCILING, str(failure.get("message", "")) if failure else ""),
+            (PROGRESSING, not is_available and not stuck, why, stuck.message if stuck else words),
+            (
+                DEGRADED,
+                bool(failed),
+                failed[0].reason if failed else RECONCILING,
+                "; ".join(one.message for one in failed),
+            ),
         ],
         now,
         nodes=sorted(objects.name(pod) for pod in pods if _is_staying(pod)),
+    )
+
+
+def _failures(said: Iterable[Any]) -> Iterable[Trouble]:
+    """What the Deployment itself complains of."""
+    for one in said:
+        kind, status = one.get("type"), one.get("status")
+        fails = kind == "ReplicaFailure" and status == "True"
+        is_late = kind == "Progressing" and one.get("reason") == "ProgressDeadlineExceeded"
+        if fails or is_late:
+            yield Trouble(RECONCILING, str(one.get("message", "")))
+
+
+def _is_resizing(memcached: Memcached) -> bool:
+    said = memcached.status.conditions if memcached.status else []
+    return any(
+        (one.type, one.status, one.reason) == (PROGRESSING, "True", RESIZING) for one in said
     )
 
 
@@ -163,13 +258,18 @@ def status_without_image(memcached: Memcached, now: str) -> dict[str, Any]:
     )
 
 
-def status_with_foreign_deployment(memcached: Memcached, now: str) -> dict[str, Any]:
-    words = f"a Deployment named {memcached.metadata.name} belongs to somebody else"
+def status_of_invalid(memcached: Memcached, problem: str, now: str) -> dict[str, Any]:
+    """For an object from before its schema; `memcached` is it with another, sound spec."""
     return _status(
         memcached,
-        [(AVAILABLE, False, RECONCILING, words), (DEGRADED, True, "NameTaken", words)],
+        [(AVAILABLE, False, INVALID_SPEC, problem), (DEGRADED, True, INVALID_SPEC, problem)],
         now,
     )
+
+
+def status_of_deleted(memcached: Memcached, now: str) -> dict[str, Any]:
+    words = f"{memcached.metadata.name} is being deleted"
+    return _status(memcached, [(DEGRADED, True, FINALIZING, words)], now)
 
 
 def _status(
@@ -196,6 +296,10 @@ def _status(
         conditions.set_condition(found, new, now=now)
     kept = (old.nodes if old else []) if nodes is None else nodes
     return {"conditions": found, "nodes": kept}
+
+
+def _has_name(value: Any) -> bool:
+    return isinstance(value, Mapping) and "name" in value
 
 
 def _is_staying(pod: Manifest) -> bool:

@@ -1,74 +1,241 @@
-"""Keep one Deployment for each Memcached: read, decide, act.
+"""Keep a Deployment and a Service for each Memcached: read, decide, act.
 
 What is decided stands in `decisions`; here is only the order in which the
-cluster is asked and told.
+cluster is asked and told. The finalizer is stored before anything is made, and
+nothing is made for an object that is being deleted. Children are not deleted
+by hand: the cluster's garbage collector does that.
 """
 
 from __future__ import annotations
 
+import copy
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+import pydantic
 
 from memcached_operator import decisions
 from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.decisions import DEPLOYMENT, POD
-from olmkit.kube.objects import Manifest
+from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE, Trouble
+from olmkit.kube import finalizers, objects, owners
+from olmkit.kube.api import ClusterError, NotFound
+from olmkit.kube.labels import LabelSelector
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.cache import Cache
 from olmkit.runtime.client import Client
-from olmkit.runtime.reconcile import Request, Result
+from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
+from olmkit.runtime.metrics import Registry
+from olmkit.runtime.reconcile import Request, Result, TerminalError
 
 _LOG = logging.getLogger(__name__)
+_NAME_TAKEN_PAUSE = 60.0  # the object of somebody else is not watched
 
-# +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch
+# +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch;patch;update
 # +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=get;patch;update
 # +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/finalizers,verbs=update
 # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update;patch;delete
+# +kubebuilder:rbac:groups=core,resources=services,verbs=get;list;watch;create;update;patch;delete
 # +kubebuilder:rbac:groups=core,resources=pods,verbs=get;list;watch
+# +kubebuilder:rbac:groups=core,resources=events,verbs=create;patch
+# +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the pods run, and as whom; without `user` the cluster chooses."""
+
+    image: str
+    user: int | None = decisions.USER
+
+
+class _Pass:
+    """What one pass found out."""
+
+    def __init__(self, memcached: Memcached, manifest: Manifest) -> None:
+        self.memcached = memcached
+        self.manifest = manifest
+        self.troubles: list[Trouble] = []
+        self.errors: list[ClusterError] = []
+        self.is_scaled = False
 
 
 class MemcachedReconciler:
-    """Makes the Deployment of one Memcached so, and writes what there is into its status.
+    """Makes the children of one Memcached so, and writes what there is into its status.
 
-    `image` is what the pods run; `now` tells the time as RFC 3339 in whole seconds.
+    `now` tells the time as RFC 3339 in whole seconds.
     """
 
-    def __init__(self, client: Client, *, image: str, now: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        cache: Cache,
+        recorder: EventRecorder,
+        registry: Registry,
+        *,
+        settings: Settings,
+        now: Callable[[], str],
+    ) -> None:
         self._client = client
-        self._image = image
+        self._cache = cache
+        self._recorder = recorder
+        self._settings = settings
         self._now = now
+        self._undesired = registry.counter(
+            "memcached_deployment_size_undesired_total",
+            "How often the size of a Deployment was not the wanted one",
+        ).child()
 
     async def reconcile(self, request: Request) -> Result:
         manifest = await self._client.get(Memcached.gvk, request)
-        if manifest is None or manifest["metadata"].get("deletionTimestamp"):
-            return Result()  # what it owns goes with it
-        memcached = Memcached.from_manifest(manifest)
-        if not self._image:
+        if manifest is None:
+            return Result()
+        if finalizers.is_being_deleted(manifest):
+            await self._finalize(manifest)
+            return Result()
+        memcached = await self._read(manifest)
+        if not self._settings.image:
             await self._write_status(
                 manifest, decisions.status_without_image(memcached, self._now())
             )
             raise RuntimeError("the environment variable MEMCACHED_IMAGE is not set")
-        found = await self._deployment(request)
-        if found is not None and not decisions.is_owned_by(memcached, found):
-            status = decisions.status_with_foreign_deployment(memcached, self._now())
-            await self._write_status(manifest, status)
-            return Result()  # its owner's next event, or ours, brings us back
-        wanted = decisions.deployment_for(memcached, self._image)
-        if found is None or not decisions.covers(found, wanted):
-            found = await self._client.apply(wanted)
-            _LOG.info("deployment applied", extra={"memcached": str(request)})
-        pods = await self._client.list(
-            POD, namespace=request.namespace, labels=decisions.selector_for(memcached)
+        manifest = await self._keep(manifest)
+        this = _Pass(memcached, manifest)
+        deployment = await self._deployment(this)
+        await self._service(this)
+        status = decisions.status_from(
+            memcached,
+            deployment,
+            await self._pods(memcached),
+            self._now(),
+            troubles=this.troubles,
+            is_scaled=this.is_scaled,
         )
-        status = decisions.status_from(memcached, found, pods, self._now())
         await self._write_status(manifest, status)
-        return Result()
+        if this.errors:
+            raise this.errors[0]
+        taken = any(trouble.reason == decisions.NAME_TAKEN for trouble in this.troubles)
+        return Result(requeue_after=_NAME_TAKEN_PAUSE if taken else 0.0)
 
-    async def _deployment(self, request: Request) -> Manifest | None:
-        """The Deployment of that name, also one that the cache does not hold since it is not ours."""
-        found = await self._client.get(DEPLOYMENT, request)
-        return found or await self._client.direct.get(DEPLOYMENT, request)
+    async def _read(self, manifest: Manifest) -> Memcached:
+        """The typed object; one from before its schema is said to be wrong, once."""
+        try:
+            return Memcached.from_manifest({**manifest, "spec": manifest.get("spec") or {}})
+        except pydantic.ValidationError as error:
+            problem = "; ".join(
+                f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
+            )
+            sound = Memcached.from_manifest({**manifest, "spec": {}})
+            status = decisions.status_of_invalid(sound, problem, self._now())
+            await self._write_status(manifest, status)
+            raise TerminalError(problem) from error
 
-    async def _write_status(self, manifest: Manifest, status: dict[str, Any]) -> None:
-        """Write the status, unless it says the same already."""
-        if manifest.get("status") != status:
-            await self._client.apply_status({**manifest, "status": status})
+    async def _keep(self, manifest: Manifest) -> Manifest:
+        """The object with our finalizer, stored before anything is made for it."""
+        kept = copy.deepcopy(manifest)
+        if not finalizers.add(kept, FINALIZER):
+            return manifest
+        return await self._client.patch(manifest, kept, locked=True)
+
+    async def _finalize(self, manifest: Manifest) -> None:
+        """Say that it goes, and let it go."""
+        if not finalizers.contains(manifest, FINALIZER):
+            return
+        try:
+            memcached = Memcached.from_manifest({**manifest, "spec": {}})
+            status = decisions.status_of_deleted(memcached, self._now())
+            last = await self._write_status(manifest, status)
+            self._recorder.event(
+                manifest,
+                WARNING,
+                "Deleting",
+                "Delete",
+                f"Memcached {objects.name(manifest)} is being deleted from the namespace "
+                f"{objects.namespace(manifest)}",
+            )
+            freed = copy.deepcopy(last)
+            finalizers.remove(freed, FINALIZER)
+            await self._client.patch(last, freed, locked=True)
+        except NotFound:
+            return  # it went in between
+
+    async def _deployment(self, this: _Pass) -> Manifest:
+        """The Deployment as it is after this pass; empty when there is none of ours."""
+        wanted = decisions.deployment_for(this.memcached, self._settings.image, self._settings.user)
+        try:
+            found = await self._find(DEPLOYMENT, wanted)
+            if found is not None and not self._is_ours(this, found):
+                return {}
+        except ClusterError as error:
+            self._failed(this, error, is_scaling=False)
+            return {}
+        before = None if found is None else objects.mapping(found.get("spec")).get("replicas")
+        size = this.memcached.spec.size
+        is_other_size = found is not None and before != size
+        if is_other_size:
+            self._undesired.inc()
+        try:
+            made = await self._apply(this, found, wanted)
+        except ClusterError as error:
+            self._failed(this, error, is_scaling=is_other_size)
+            return found or {}
+        if is_other_size:
+            this.is_scaled = True
+            self._tell(this, "Scaled", "Scale", f"scaled from {before} to {size} pods")
+        return made
+
+    async def _service(self, this: _Pass) -> None:
+        wanted = decisions.service_for(this.memcached, self._settings.image)
+        try:
+            found = await self._find(SERVICE, wanted)
+            if found is None or self._is_ours(this, found):
+                await self._apply(this, found, wanted)
+        except ClusterError as error:
+            self._failed(this, error, is_scaling=False)
+
+    async def _find(self, gvk: GVK, wanted: Manifest) -> Manifest | None:
+        """The child, also one that the cache does not hold since it is not ours."""
+        key = Request(objects.name(wanted), objects.namespace(wanted))
+        return await self._client.get(gvk, key) or await self._client.direct.get(gvk, key)
+
+    def _is_ours(self, this: _Pass, found: Manifest) -> bool:
+        if owners.is_controlled_by(found, this.manifest):
+            return True
+        words = f"a {objects.kind(found)} named {objects.name(found)} belongs to somebody else"
+        this.troubles.append(Trouble(decisions.NAME_TAKEN, words))
+        self._recorder.event(this.manifest, WARNING, decisions.NAME_TAKEN, "Create", words)
+        return False
+
+    async def _apply(self, this: _Pass, found: Manifest | None, wanted: Manifest) -> Manifest:
+        """Apply what is wanted, where something of it is missing."""
+        if found is not None and decisions.covers(found, wanted):
+            return found
+        made = await self._client.apply(wanted)
+        kind, name = objects.kind(wanted), objects.name(wanted)
+        _LOG.info("applied", extra={"kind": kind, "child": name})
+        if found is None:
+            self._tell(this, "Created", "Create", f"created {kind} {name}")
+        return made
+
+    def _tell(self, this: _Pass, reason: str, action: str, note: str) -> None:
+        self._recorder.event(this.manifest, NORMAL, reason, action, note)
+
+    def _failed(self, this: _Pass, error: ClusterError, *, is_scaling: bool) -> None:
+        this.troubles.append(Trouble(decisions.RECONCILING, str(error), is_scaling))
+        this.errors.append(error)
+
+    async def _pods(self, memcached: Memcached) -> Sequence[Manifest]:
+        """The pods of one Memcached; only their metadata is held."""
+        informer = await self._cache.synced_informer(POD, metadata_only=True)
+        found = informer.list(
+            namespace=memcached.metadata.namespace,
+            labels=LabelSelector.parse(decisions.selector_for(memcached)),
+        )
+        return [snapshot.manifest() for snapshot in found]
+
+    async def _write_status(self, manifest: Manifest, status: dict[str, Any]) -> Manifest:
+        """Write the status, unless it says the same already; the object as it is then."""
+        if manifest.get("status") == status:
+            return manifest
+        return await self._client.apply_status({**manifest, "status": status})

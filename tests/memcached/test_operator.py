@@ -9,13 +9,14 @@ from typing import Any
 
 from memcached_operator import wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.decisions import DEPLOYMENT, POD
+from memcached_operator.decisions import DEPLOYMENT, POD, SERVICE
+from memcached_operator.reconciler import Settings
 
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube import conditions
 from olmkit.kube.api import Resource
-from olmkit.kube.objects import Manifest
+from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.manager import Manager
 from olmkit.testing.apiserver import ApiServer
 
@@ -23,6 +24,8 @@ STATUS = frozenset({"status"})
 RESOURCES = [
     Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=STATUS),
     Resource(gvk=DEPLOYMENT, plural="deployments", subresources=STATUS),
+    Resource(gvk=SERVICE, plural="services"),
+    Resource(gvk=GVK(group="events.k8s.io", version="v1", kind="Event"), plural="events"),
     Resource(gvk=POD, plural="pods", subresources=STATUS),
 ]
 IMAGE = "memcached:1.6"
@@ -35,7 +38,9 @@ async def operator(*, image: str = IMAGE) -> AsyncIterator[ApiServer]:
         config = ClusterConfig(server=server.url)
         async with HttpCluster(config) as cluster:
             manager = Manager(cluster, name="memcached-operator", cache_settings=wiring.CACHE)
-            wiring.add_controller(manager, image=image, now=lambda: "2024-05-01T00:00:00Z")
+            wiring.add_controller(
+                manager, settings=Settings(image=image), now=lambda: "2024-05-01T00:00:00Z"
+            )
             running = asyncio.create_task(manager.run())
             try:
                 yield server
