@@ -88,7 +88,7 @@ class MemcachedReconciler:
         ).child()
 
     async def reconcile(self, request: Request) -> Result:
-        manifest = await self._client.get(Memcached.gvk, request)
+        manifest = await self._look(request)
         if manifest is None:
             return Result()
         if finalizers.is_being_deleted(manifest):
@@ -117,6 +117,13 @@ class MemcachedReconciler:
             raise this.errors[0]
         taken = any(trouble.reason == decisions.NAME_TAKEN for trouble in this.troubles)
         return Result(requeue_after=_NAME_TAKEN_PAUSE if taken else 0.0)
+
+    async def _look(self, request: Request) -> Manifest | None:
+        """The object with what the last pass wrote: the next status builds on that one."""
+        try:
+            return await self._client.get(Memcached.gvk, request, fresh=True)
+        except TimeoutError:  # the watch is late, or the cluster was restored from a backup
+            return await self._client.get(Memcached.gvk, request)
 
     async def _read(self, manifest: Manifest) -> Memcached:
         """The typed object; one from before its schema is said to be wrong, once."""

@@ -1,0 +1,382 @@
+"""What the operator does about everything that can be found in a cluster."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from aiohttp import web
+from memcached_operator import __main__ as process
+from memcached_operator import decisions, wiring
+from memcached_operator.api.v1alpha1.memcached import Memcached
+from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE
+from memcached_operator.reconciler import Settings
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.kube import conditions
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.manager import Manager
+from olmkit.runtime.metrics import Registry
+from olmkit.testing.apiserver import ApiServer
+
+STATUS = frozenset({"status"})
+RESOURCES = [
+    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=STATUS),
+    Resource(gvk=DEPLOYMENT, plural="deployments", subresources=STATUS),
+    Resource(gvk=SERVICE, plural="services"),
+    Resource(gvk=GVK(group="events.k8s.io", version="v1", kind="Event"), plural="events"),
+    Resource(gvk=POD, plural="pods", subresources=STATUS),
+]
+NOW = "2024-05-01T00:00:00Z"
+
+
+@asynccontextmanager
+async def operator(server: ApiServer, image: str = "memcached:1.6") -> AsyncIterator[None]:
+    """The operator running against a server."""
+    async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
+        manager = Manager(cluster, name="memcached-operator", cache_settings=wiring.CACHE)
+        wiring.add_controller(manager, settings=Settings(image=image), now=lambda: NOW)
+        running = asyncio.create_task(manager.run())
+        try:
+            yield
+        finally:
+            manager.stop()
+            await running
+
+
+def play(
+    work: Callable[[ApiServer], Awaitable[None]], *there: tuple[str, Manifest], image: str = "m:1"
+) -> ApiServer:
+    """Put objects there, run the operator, and let `work` change and look at the world."""
+    server = ApiServer.of(RESOURCES)
+
+    async def scene() -> None:
+        async with asyncio.timeout(30), server.serving():
+            for plural, manifest in there:
+                server.put(plural, manifest)
+            async with operator(server, image):
+                await work(server)
+
+    asyncio.run(scene())
+    return server
+
+
+async def until(holds: Callable[[], Any]) -> Any:
+    while not (found := holds()):  # noqa: ASYNC110 - the world changes, nobody tells
+        await asyncio.sleep(0.01)
+    return found
+
+
+def memcached(name: str = "m", size: Any = 2, **metadata: Any) -> Manifest:
+    return {"metadata": {"name": name} | metadata, "spec": {"size": size, "containerPort": 11211}}
+
+
+def said(server: ApiServer, kind: str, name: str = "m", namespace: str = "default") -> Any:
+    found = server.get("memcacheds", name, namespace) or {}
+    listed = (found.get("status") or {}).get("conditions") or []
+    one = conditions.find(listed, kind) or {}
+    return one.get("status"), one.get("reason")
+
+
+def events(server: ApiServer) -> list[Manifest]:
+    return list(server._collection("events").objects.values())  # noqa: SLF001 - all of them
+
+
+def change(server: ApiServer, plural: str, alter: Callable[[Any], None], name: str = "m") -> None:
+    found = server.get(plural, name)
+    assert found is not None
+    alter(found)
+    server.put(plural, found)
+
+
+async def settled(server: ApiServer) -> None:
+    await until(lambda: said(server, "Available")[0] and server.get("services", "m"))
+    seen = -1
+    while seen != server.version:
+        seen = server.version
+        await asyncio.sleep(0.1)
+
+
+def test_finalizer_is_stored_before_anything_is_made() -> None:
+    server = play(settled, ("memcacheds", memcached()))
+    found = server.get("memcacheds", "m")
+    assert found is not None
+    assert found["metadata"]["finalizers"] == [FINALIZER]
+    writes = [path for _, path in server.writes() if "events" not in path]
+    assert writes[0].endswith("/memcacheds/m")
+    assert said(server, "Available") == ("False", "Reconciling")
+    assert {one["reason"] for one in events(server)} == {"Created"}
+
+
+def test_deleted_object_is_let_go_with_one_warning_and_its_children_stay() -> None:
+    async def work(server: ApiServer) -> None:
+        await until(lambda: not (server.get("memcacheds", "m") or {})["metadata"].get("finalizers"))
+        assert said(server, "Degraded") == ("True", "Finalizing")
+        assert server.get("deployments", "m") is None
+
+    server = play(work, ("memcacheds", memcached(deletionTimestamp=NOW, finalizers=[FINALIZER])))
+    (event,) = events(server)
+    assert (event["type"], event["reason"]) == ("Warning", "Deleting")
+    assert event["note"] == "Memcached m is being deleted from the namespace default"
+    assert all(method != "DELETE" for method, _ in server.writes())
+
+
+def test_deleted_object_that_others_hold_is_left_alone() -> None:
+    async def work(server: ApiServer) -> None:
+        await asyncio.sleep(0.3)
+        assert server.writes() == []
+
+    play(work, ("memcacheds", memcached(deletionTimestamp=NOW, finalizers=["example.com/other"])))
+
+
+def test_change_of_size_is_told_with_both_numbers() -> None:
+    async def work(server: ApiServer) -> None:
+        await settled(server)
+        change(server, "memcacheds", lambda one: one["spec"].update(size=5))
+        await until(lambda: said(server, "Progressing") == ("True", "Resizing"))
+        await settled(server)
+        assert said(server, "Progressing") == ("True", "Resizing")
+
+    server = play(work, ("memcacheds", memcached()))
+    assert "scaled from 2 to 5 pods" in {one["note"] for one in events(server)}
+
+
+def _container(one: Any) -> Any:
+    return one["spec"]["template"]["spec"]["containers"][0]
+
+
+@pytest.mark.parametrize(
+    ("plural", "drift"),
+    [
+        ("deployments", lambda one: one["spec"].update(replicas=1)),
+        ("deployments", lambda one: one["spec"].pop("replicas")),
+        ("deployments", lambda one: _container(one).update(image="other")),
+        ("deployments", lambda one: _container(one).update(command=["sh"])),
+        ("deployments", lambda one: _container(one)["securityContext"].update(runAsUser=0)),
+        ("deployments", lambda one: _container(one)["ports"][0].update(containerPort=1)),
+        ("services", lambda one: one["spec"].update(selector={})),
+        ("services", lambda one: one["spec"]["ports"][0].update(port=1)),
+    ],
+    ids=["size", "no size", "image", "command", "user", "port", "selector", "service port"],
+)
+def test_change_by_hand_is_put_back(plural: str, drift: Callable[[Any], None]) -> None:
+    async def work(server: ApiServer) -> None:
+        await settled(server)
+        wanted = server.get(plural, "m")
+        assert wanted is not None
+        change(server, plural, drift)
+        await until(lambda: (server.get(plural, "m") or {})["spec"] == wanted["spec"])
+
+    play(work, ("memcacheds", memcached()))
+
+
+def test_port_and_image_follow_and_the_selector_stays() -> None:
+    old = decisions.deployment_for(_typed("m"), "memcached:1")
+    new = _typed("m")
+    new.spec.container_port = 11333
+    made = decisions.deployment_for(new, "memcached:2")
+    assert _container(made)["command"][-1] == "11333"
+    assert _container(made)["ports"][0]["containerPort"] == 11333
+    assert decisions.service_for(new, "")["spec"]["ports"][0]["targetPort"] == "memcached"
+    assert made["metadata"]["labels"]["app.kubernetes.io/version"] == "2"
+    assert made["spec"]["selector"] == old["spec"]["selector"]
+
+
+@pytest.mark.parametrize("plural", ["deployments", "services"])
+def test_child_of_somebody_else_is_left_alone_and_said(plural: str) -> None:
+    theirs: Manifest = {"metadata": {"name": "m"}, "spec": {"theirs": True}}
+
+    async def work(server: ApiServer) -> None:
+        await until(lambda: said(server, "Degraded") == ("True", "NameTaken"))
+        await settled(server)
+
+    server = play(work, (plural, copy.deepcopy(theirs)), ("memcacheds", memcached()))
+    found = server.get(plural, "m")
+    assert found is not None
+    assert found["spec"] == {"theirs": True}
+    assert [one["type"] for one in events(server) if one["reason"] == "NameTaken"] == ["Warning"]
+
+
+def test_child_that_was_deleted_comes_back() -> None:
+    async def work(server: ApiServer) -> None:
+        await settled(server)
+        for plural in ("deployments", "services"):
+            server.remove(plural, "m")
+            await until(lambda plural=plural: server.get(plural, "m"))
+
+    play(work, ("memcacheds", memcached()))
+
+
+def test_restart_with_nothing_to_do_writes_nothing() -> None:
+    async def scene() -> None:
+        async with asyncio.timeout(30), ApiServer.of(RESOURCES).serving() as server:
+            server.put("memcacheds", memcached())
+            async with operator(server):
+                await settled(server)
+            before = server.writes()
+            async with operator(server):
+                await asyncio.sleep(0.4)
+            assert server.writes() == before
+
+    asyncio.run(scene())
+
+
+def test_same_name_in_two_namespaces_is_two_things() -> None:
+    async def work(server: ApiServer) -> None:
+        for namespace in ("one", "two"):
+            await until(lambda namespace=namespace: server.get("deployments", "m", namespace))
+            await until(
+                lambda namespace=namespace: said(server, "Available", "m", namespace)[0] == "False"
+            )
+
+    play(
+        work,
+        ("memcacheds", memcached(namespace="one")),
+        ("memcacheds", memcached(namespace="two")),
+    )
+
+
+def test_size_outside_its_range_is_said_and_nothing_is_made() -> None:
+    async def work(server: ApiServer) -> None:
+        await until(lambda: said(server, "Degraded") == ("True", "InvalidSpec"))
+        assert server.get("deployments", "m") is None
+
+    play(work, ("memcacheds", memcached(size=9)))
+
+
+def test_labels_of_the_object_ask_for_no_pass() -> None:
+    async def work(server: ApiServer) -> None:
+        await settled(server)
+        before = list(server.requests)
+        change(server, "memcacheds", lambda one: one["metadata"].update(labels={"a": "b"}))
+        await asyncio.sleep(0.3)
+        assert server.requests == before
+
+    play(work, ("memcacheds", memcached()))
+
+
+def test_missing_permission_for_services_is_said_and_the_rest_is_done() -> None:
+    async def scene() -> None:
+        server = ApiServer.of(RESOURCES)
+        handle = server._handle  # noqa: SLF001 - the wire, with RBAC in front
+
+        async def guarded(request: web.Request) -> web.StreamResponse:
+            if request.method == "PATCH" and "/services/" in request.path:
+                body = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no"}
+                return web.json_response(body, status=403)
+            return await handle(request)
+
+        application = web.Application()
+        application.router.add_route("*", "/{path:.*}", guarded)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        server.put("memcacheds", memcached())
+        try:
+            async with asyncio.timeout(30), operator(server):
+                await until(lambda: said(server, "Degraded")[0] == "True")
+                assert server.get("deployments", "m") is not None
+        finally:
+            server.end_watches()
+            await runner.cleanup()
+
+    asyncio.run(scene())
+
+
+def _typed(name: str) -> Memcached:
+    return Memcached.from_manifest(memcached(name, namespace="n", uid="u"))
+
+
+@pytest.mark.parametrize("name", ["a" * 253, "a.b", "1st", "a" * 63, ".".join(["ab"] * 80)])
+def test_names_that_a_service_may_not_have_are_made_to_fit(name: str) -> None:
+    made = decisions.child_name(_typed(name))
+    assert len(made) <= 63
+    assert made[0].isalpha()
+    assert "." not in made
+    assert (made == name) is (name == "a" * 63)
+    assert decisions.child_name(_typed(name + "x")) != made
+    assert all(len(value) <= 63 for value in decisions.selector_for(_typed(name)).values())
+
+
+def test_two_objects_have_selectors_that_share_nothing() -> None:
+    assert decisions.selector_for(_typed("a")) != decisions.selector_for(_typed("b"))
+
+
+@pytest.mark.parametrize(
+    ("condition", "degraded"),
+    [
+        ({"type": "ReplicaFailure", "status": "True", "message": "quota"}, ("True", "quota")),
+        (
+            {
+                "type": "Progressing",
+                "status": "False",
+                "reason": "ProgressDeadlineExceeded",
+                "message": "late",
+            },
+            ("True", "late"),
+        ),
+        ({"type": "Available", "status": "True"}, ("False", "")),
+    ],
+)
+def test_degraded_says_what_the_deployment_says(
+    condition: dict[str, str], degraded: tuple[str, str]
+) -> None:
+    deployment: Manifest = {"metadata": {}, "status": {"conditions": [condition]}}
+    status = decisions.status_from(_typed("m"), deployment, [], NOW)
+    found = conditions.find(status["conditions"], "Degraded") or {}
+    assert (found["status"], found["message"]) == degraded
+
+
+def test_scaling_that_fails_is_said_and_available_tells_the_truth() -> None:
+    deployment: Manifest = {"metadata": {}, "status": {"availableReplicas": 2}}
+    trouble = decisions.Trouble("Reconciling", "quota", is_scaling=True)
+    status = decisions.status_from(_typed("m"), deployment, [], NOW, troubles=[trouble])
+    found = {one["type"]: one for one in status["conditions"]}
+    assert found["Available"]["status"] == "True"
+    assert (found["Progressing"]["status"], found["Progressing"]["reason"]) == (
+        "False",
+        "Resizing",
+    )
+    assert found["Progressing"]["message"] == "quota"
+
+
+def test_flags_are_read_as_go_reads_them() -> None:
+    given = process.arguments(["--leader-elect", "--metrics-secure=false", "--enable-http2=true"])
+    assert (given.leader_elect, given.metrics_secure, given.max_concurrent_reconciles) == (
+        True,
+        False,
+        2,
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, Settings(image="")),
+        ({"MEMCACHED_IMAGE": "i", "MEMCACHED_RUN_AS_USER": ""}, Settings(image="i", user=None)),
+        ({"MEMCACHED_RUN_AS_USER": "7"}, Settings(image="", user=7)),
+    ],
+)
+def test_environment_is_read(environment: dict[str, str], expected: Settings) -> None:
+    assert process.settings(environment) == expected
+
+
+def test_user_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ConfigurationError):
+        process.settings({"MEMCACHED_RUN_AS_USER": "root"})
+
+
+def test_election_outside_a_cluster_needs_a_namespace() -> None:
+    config = ClusterConfig(server="http://127.0.0.1:1")
+    given = process.arguments(["--leader-elect"])
+    with pytest.raises(ConfigurationError, match="needs a namespace"):
+        process.elector(config, given, Registry())
+    assert process.elector(config, process.arguments([]), Registry()) is None
