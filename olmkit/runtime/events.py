@@ -290,7 +290,7 @@ class EventRecorder:
             dropped = self.registry.counter(
                 "olmkit_events_dropped_total", "Events that were not sent", ("controller",)
             )
-            dropped.child(self.controller).set(self.dropped)
+            dropped.child(self.controller).set(float(self.dropped))
 
 
 def _reference(manifest: Manifest) -> dict[str, str]:

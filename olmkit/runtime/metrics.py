@@ -358,6 +358,7 @@ def _escaped(value: str) -> str:
 
 
 def _number(value: float) -> str:
+    value = float(value)  # whole numbers are no floats, and some Pythons tell them apart
     if value == float("inf"):
         return "+Inf"
     return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)

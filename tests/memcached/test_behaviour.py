@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -83,6 +84,10 @@ def said(server: ApiServer, kind: str, name: str = "m", namespace: str = "defaul
     listed = (found.get("status") or {}).get("conditions") or []
     one = conditions.find(listed, kind) or {}
     return one.get("status"), one.get("reason")
+
+
+def said_no(server: ApiServer, namespace: str) -> bool:
+    return bool(said(server, "Available", "m", namespace)[0] == "False")
 
 
 def events(server: ApiServer) -> list[Manifest]:
@@ -209,7 +214,7 @@ def test_child_that_was_deleted_comes_back() -> None:
         await settled(server)
         for plural in ("deployments", "services"):
             server.remove(plural, "m")
-            await until(lambda plural=plural: server.get(plural, "m"))
+            await until(functools.partial(server.get, plural, "m"))
 
     play(work, ("memcacheds", memcached()))
 
@@ -231,10 +236,8 @@ def test_restart_with_nothing_to_do_writes_nothing() -> None:
 def test_same_name_in_two_namespaces_is_two_things() -> None:
     async def work(server: ApiServer) -> None:
         for namespace in ("one", "two"):
-            await until(lambda namespace=namespace: server.get("deployments", "m", namespace))
-            await until(
-                lambda namespace=namespace: said(server, "Available", "m", namespace)[0] == "False"
-            )
+            await until(functools.partial(server.get, "deployments", "m", namespace))
+            await until(functools.partial(said_no, server, namespace))
 
     play(
         work,
