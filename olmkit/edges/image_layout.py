@@ -36,7 +36,7 @@ _INDEX = "index.json"
 _VERSION = b'{"imageLayoutVersion":"1.0.0"}'
 _CHUNK = 1024 * 1024
 # Names of files that are not complete yet.
-_LEFTOVERS = (".part-", f".{_MARKER}.", f".{_INDEX}.")
+_LEFTOVERS = (".olmkit-", ".part-", f".{_MARKER}.", f".{_INDEX}.")
 _OLD = 3600.0  # seconds; no single blob takes an hour to write
 _MAX_MEMBERS = 200_000
 _MAX_HEADER = 1024 * 1024
