@@ -253,7 +253,8 @@ class ThreadedElector:
         await asyncio.wrap_future(self._acquired)
 
     async def wait_until_lost(self) -> None:
-        await asyncio.wrap_future(self._lost)
+        # Who stops waiting must not cancel the fact: then the lease would not be given back.
+        await asyncio.shield(asyncio.wrap_future(self._lost))
         self._heard.set()
 
     async def release(self) -> None:
