@@ -29,6 +29,10 @@ from olmkit.base.yaml_reader import Reading
 
 Key = str | int
 
+# Values that one YAML document may have at most, told by its lines and commas: each needs some
+# 300 bytes while it is read. The largest real documents have a few hundred thousand.
+MAX_VALUES: Final = 3_000_000
+
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _CONTENT: Final = re.compile(rb"^[ \t]*[^#% \t\r\n]", re.MULTILINE)
 
@@ -274,6 +278,7 @@ def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[
         part = data[start:end]
         try:
             if as_kustomize:
+                _check_size(part)
                 found: Iterable[Reading] = yaml_reader.read_all(
                     part, yaml_scalars.plain_of_kustomize
                 )
@@ -312,12 +317,25 @@ def dump_json(value: Any, *, indent: int | None = None) -> bytes:
     return (text if indent is None else json_text.indent(text, indent)) + b"\n"
 
 
+def _check_size(data: bytes) -> None:
+    """Refuse a text that would fill the memory, before it is read."""
+    if len(data) > MAX_VALUES and data.count(b"\n") + data.count(b",") > MAX_VALUES:
+        raise YamlError(
+            f"the document has more than {MAX_VALUES:,} lines and list items",
+            line=0,
+            column=0,
+            hint="split it into several documents; no manifest or blob is that large",
+        )
+
+
 def _read_yaml(data: bytes) -> Reading:
+    _check_size(data)
     value = yaml_fast.read(data)
     return yaml_reader.read(data) if value is yaml_fast.REFUSED else Reading(value)
 
 
 def _read_all_yaml(data: bytes) -> Iterable[Reading]:
+    _check_size(data)
     value = yaml_fast.read(data)
     return yaml_reader.read_all(data) if value is yaml_fast.REFUSED else (Reading(value),)
 

@@ -252,3 +252,12 @@ def test_no_bytes_are_a_surprise(data: bytes | str) -> None:
     for read in (lambda: documents.load(raw, "f").at(), lambda: list(documents.load_all(raw, "f"))):
         with contextlib.suppress(InputError):
             read()
+
+
+@pytest.mark.parametrize("text", [b"a: b\n", b"- a\n", b"[a,"], ids=["mapping", "list", "flow"])
+def test_a_document_that_would_fill_the_memory_is_refused_before_it_is_read(text: bytes) -> None:
+    data = text * (documents.MAX_VALUES + 2)
+    with pytest.raises(InputError, match=r"more than 3,000,000 lines"):
+        documents.load(data, "x.yaml")
+    with pytest.raises(InputError, match=r"more than 3,000,000 lines"):
+        list(documents.load_all(data, "x.yaml"))
