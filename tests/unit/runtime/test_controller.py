@@ -1,0 +1,186 @@
+"""What each outcome of a reconcile does to the queue, the limiter and the counters."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from olmkit.kube.api import ClusterError
+from olmkit.kube.objects import GVK
+from olmkit.runtime.builder import ControllerBuilder
+from olmkit.runtime.cache import Cache
+from olmkit.runtime.controller import Controller, ControllerSettings
+from olmkit.runtime.metrics import Registry
+from olmkit.runtime.reconcile import Request, Result, TerminalError
+from olmkit.testing import clock
+
+KEY = Request("a", "n")
+
+
+class _Reconciler:
+    """Does what a list of outcomes says, then succeeds; notes when it was called."""
+
+    def __init__(self, *outcomes: Any) -> None:
+        self.outcomes = list(outcomes)
+        self.times: list[float] = []
+
+    async def reconcile(self, request: Request) -> Result | None:  # noqa: ARG002
+        loop = asyncio.get_running_loop()
+        self.times.append(loop.time())
+        outcome = self.outcomes.pop(0) if self.outcomes else None
+        if isinstance(outcome, BaseException):
+            raise outcome
+        if callable(outcome):
+            return await outcome()
+        return outcome
+
+
+def _terminal_cause() -> Exception:
+    error = ValueError("wrapped")
+    error.__cause__ = TerminalError("for good")
+    return error
+
+
+def _run(
+    reconciler: _Reconciler,
+    *,
+    seconds: float = 300,
+    settings: ControllerSettings | None = None,
+    during: Callable[[Controller], None] = lambda controller: controller.queue.add(KEY),
+) -> tuple[Controller, str]:
+    registry = Registry()
+
+    async def story() -> Controller:
+        controller = Controller("c", reconciler, [], registry=registry, settings=settings)
+        task = asyncio.ensure_future(controller.run(Cache(None)))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        during(controller)
+        await asyncio.sleep(seconds)
+        controller.stop()
+        await task
+        return controller
+
+    return clock.run(story()), registry.render()
+
+
+def _pauses(reconciler: _Reconciler) -> list[float]:
+    return [
+        round(after - before, 3)
+        for before, after in zip(reconciler.times, reconciler.times[1:], strict=False)
+    ]
+
+
+def _count(text: str, series: str) -> int:
+    return next(int(line.split()[-1]) for line in text.splitlines() if line.startswith(series))
+
+
+RESULTS = 'controller_runtime_reconcile_total{controller="c",result='
+
+
+def test_success_is_forgotten() -> None:
+    reconciler = _Reconciler()
+    controller, text = _run(reconciler)
+    assert len(reconciler.times) == 1
+    assert controller.queue.num_requeues(KEY) == 0
+    assert _count(text, RESULTS + '"success"}') == 1
+
+
+def test_an_error_comes_back_with_growing_delay_until_it_succeeds() -> None:
+    reconciler = _Reconciler(*[ClusterError("away") for _ in range(4)])
+    controller, text = _run(reconciler)
+    assert _pauses(reconciler) == [0.005, 0.01, 0.02, 0.04]
+    assert controller.queue.num_requeues(KEY) == 0
+    assert _count(text, RESULTS + '"error"}') == 4
+    assert _count(text, 'controller_runtime_reconcile_errors_total{controller="c"}') == 4
+    assert _count(text, 'controller_runtime_reconcile_panics_total{controller="c"}') == 0
+
+
+@pytest.mark.parametrize("error", [TerminalError("no"), _terminal_cause()], ids=["itself", "cause"])
+def test_a_terminal_error_does_not_come_back_and_is_not_forgotten(error: Exception) -> None:
+    reconciler = _Reconciler(ClusterError("away"), error)
+    controller, text = _run(reconciler)
+    assert len(reconciler.times) == 2
+    assert controller.queue.num_requeues(KEY) == 1
+    assert _count(text, 'controller_runtime_terminal_reconcile_errors_total{controller="c"}') == 1
+
+
+def test_a_delay_is_kept_and_resets_the_limiter() -> None:
+    reconciler = _Reconciler(
+        ClusterError("away"), Result(requeue_after=60), Result(requeue_after=-1)
+    )
+    controller, text = _run(reconciler)
+    assert _pauses(reconciler) == [0.005, 60.0]
+    assert controller.queue.num_requeues(KEY) == 0
+    assert _count(text, RESULTS + '"requeue_after"}') == 1
+    assert _count(text, RESULTS + '"success"}') == 1
+
+
+def test_a_mistake_in_the_program_is_counted_as_a_panic_and_retried() -> None:
+    reconciler = _Reconciler(KeyError("x"))
+    _, text = _run(reconciler)
+    assert len(reconciler.times) == 2
+    assert _count(text, 'controller_runtime_reconcile_panics_total{controller="c"}') == 1
+
+
+def test_a_reconcile_that_takes_too_long_is_ended_and_retried() -> None:
+    async def slow() -> Result:
+        await asyncio.sleep(3600)
+        raise AssertionError("unreachable")
+
+    reconciler = _Reconciler(slow)
+    _, text = _run(reconciler, settings=ControllerSettings(reconciliation_timeout=5))
+    assert _pauses(reconciler) == [5.005]
+    assert _count(text, 'controller_runtime_reconcile_timeouts_total{controller="c"}') == 1
+
+
+def test_a_child_that_was_cancelled_is_an_ordinary_error() -> None:
+    reconciler = _Reconciler(asyncio.CancelledError())
+    _, text = _run(reconciler)
+    assert len(reconciler.times) == 2
+    assert _count(text, RESULTS + '"error"}') == 1
+
+
+def test_a_running_reconcile_may_finish_after_stop() -> None:
+    done: list[bool] = []
+
+    async def slow() -> Result:
+        await asyncio.sleep(500)
+        done.append(True)
+        return Result()
+
+    _run(_Reconciler(slow), seconds=1)
+    assert done == [True]
+
+
+def test_one_key_is_never_with_two_workers_and_two_keys_run_side_by_side() -> None:
+    async def slow() -> Result:
+        await asyncio.sleep(10)
+        return Result()
+
+    reconciler = _Reconciler(slow, slow, slow)
+
+    def during(controller: Controller) -> None:
+        for key in (KEY, Request("b", "n"), KEY):
+            controller.queue.add(key)
+
+    settings = ControllerSettings(max_concurrent_reconciles=2)
+    _run(reconciler, settings=settings, during=during)
+    assert _pauses(reconciler) == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("builder", "words"),
+    [
+        (ControllerBuilder(), "needs a name"),
+        (ControllerBuilder().named("x"), "something to watch"),
+        (ControllerBuilder().named("x").owns(GVK(group="", version="v1", kind="Pod")), "primary"),
+    ],
+)
+def test_a_controller_that_makes_no_sense_is_refused(
+    builder: ControllerBuilder, words: str
+) -> None:
+    with pytest.raises(ValueError, match=words):
+        builder.build(_Reconciler())
