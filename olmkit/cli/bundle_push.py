@@ -7,7 +7,7 @@ import click
 from olmkit.cli import published
 from olmkit.cli.app import App, command
 from olmkit.cli.registry_options import registry_options
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 from olmkit.jobs import publish as job
 
 
@@ -30,9 +30,6 @@ def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
         raise click.UsageError("There are more than two references.")
     source = references[0] if len(references) == 2 else ""
     target = references[-1] if references else ""
-    published.show(
-        app,
-        app.run(
-            job.push_bundle(source, target, access, published.report(app), project=app.project)
-        ),
-    )
+    with published.reporting(app) as report:
+        made = app.run(job.push_bundle(source, target, access, report, project=app.project))
+    published.show(app, made)

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import click
 
-from olmkit.base.diagnostics import ConfigurationError, Diagnostic, OlmkitError, Severity
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
 from olmkit.cli import app as frame
-from olmkit.cli import render
+from olmkit.cli import verdict
 from olmkit.cli.app import App
-from olmkit.cli.exits import Exit, exit_code
 from olmkit.cli.registry_options import registry_options
 from olmkit.cli.render import Sources
+from olmkit.cli.verdict import Verdict, finding_options
 from olmkit.edges.access import Access
 from olmkit.jobs import check
-from olmkit.jobs.check import CheckOptions, CheckResult, Pulled
+from olmkit.jobs.check import CheckOptions, Pulled
 from olmkit.rules import engine
 from olmkit.rules.engine import Facts
-
-FORMATS = ("text", "json", "sarif", "github", "concise")
 
 
 @frame.command(
@@ -33,15 +28,7 @@ FORMATS = ("text", "json", "sarif", "github", "concise")
     """,
 )
 @click.argument("references", nargs=-1, metavar="REF...")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    envvar="OLMKIT_OUTPUT",
-    help="Form of the findings.",
-)
+@finding_options
 @click.option(
     "--profile",
     type=click.Choice(tuple(engine.PROFILES)),
@@ -50,16 +37,8 @@ FORMATS = ("text", "json", "sarif", "github", "concise")
     help="What the bundle is meant for.",
 )
 @click.option(
-    "--select",
-    multiple=True,
-    metavar="RULES",
-    help="Ask these rules only: codes, names or families, separated by commas.",
-)
-@click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out.")
-@click.option(
     "--k8s-version", default="", metavar="VERSION", help="The Kubernetes version it is meant for."
 )
-@click.option("--fail-on-warnings", is_flag=True, help="Exit code 1 for warnings, too.")
 @click.option("--explain", metavar="RULE", help="Tell what a rule wants, why, and how to fix it.")
 @click.option("--list-rules", is_flag=True, help="List the rules of the profile.")
 @registry_options
@@ -81,8 +60,8 @@ def validate(
     app.output = output
     options = CheckOptions(
         profile=profile,
-        select=_words(select),
-        ignore=_words(ignore),
+        select=verdict.words(select),
+        ignore=verdict.words(ignore),
         facts=Facts(kube_version=k8s_version),
     )
     if explain is not None:
@@ -97,52 +76,19 @@ def validate(
         pulled: Pulled = {}
         if not check.are_folders(references):
             pulled = app.run(check.pull(references, access))
-        _validate(app, references, options, pulled, fail_on_warnings=fail_on_warnings)
-
-
-def _validate(
-    app: App,
-    references: Sequence[str],
-    options: CheckOptions,
-    pulled: Pulled,
-    *,
-    fail_on_warnings: bool,
-) -> None:
-    results = check.validate_bundles(references, options, pulled=pulled)
-    if len(results) == 1 and results[0].error is not None:
-        raise results[0].error
-    _show(app, results, pulled, fail_on_warnings=fail_on_warnings)
-    code = max(_code(result, fail_on_warnings=fail_on_warnings) for result in results)
-    if code:
-        app.exit(Exit(code))
-
-
-def _code(result: CheckResult, *, fail_on_warnings: bool) -> int:
-    if result.error is not None:
-        return exit_code(result.error)
-    if engine.crashed(result.diagnostics):
-        return Exit.FAULT
-    return Exit.DONE if _passed(result, fail_on_warnings=fail_on_warnings) else Exit.NO
-
-
-def _passed(result: CheckResult, *, fail_on_warnings: bool) -> bool:
-    return result.passed and not (fail_on_warnings and result.count(Severity.WARNING))
-
-
-def _show(
-    app: App, results: Sequence[CheckResult], pulled: Pulled, *, fail_on_warnings: bool
-) -> None:
-    passed = [_passed(result, fail_on_warnings=fail_on_warnings) for result in results]
-    found = [diagnostic for result in results for diagnostic in _said(result)]
-    match app.output:
-        case "json":
-            app.terminal.result(render.envelope(app.command, _json(results, passed), found))
-        case "text":
-            _show_text(app, results, passed, found, _sources(app, pulled))
-        case form:
-            from olmkit.cli import render_reports
-
-            app.terminal.result(getattr(render_reports, form)(found))
+        results = check.validate_bundles(references, options, pulled=pulled)
+        verdict.give(
+            app,
+            Verdict(
+                results=results,
+                noun="bundle",
+                unreadable=("MET000", "unreadable-bundle"),
+                fail_on_warnings=fail_on_warnings,
+                sources=_sources(app, pulled),
+                title=lambda result: result.name or result.reference,
+                facts=lambda result: {"name": result.name},
+            ),
+        )
 
 
 def _sources(app: App, pulled: Pulled) -> Sources:
@@ -156,65 +102,6 @@ def _sources(app: App, pulled: Pulled) -> Sources:
         return app.sources(path)
 
     return read
-
-
-def _show_text(
-    app: App,
-    results: Sequence[CheckResult],
-    passed: Sequence[bool],
-    found: Sequence[Diagnostic],
-    sources: Sources,
-) -> None:
-    if found:
-        color = app.terminal.color_out
-        app.terminal.result(render.text(found, sources, color=color))
-    words = render.summary(found)
-    failed = passed.count(False)
-    if len(results) > 1:
-        bundles = render.plural(len(results), "bundle")
-        state = f"{failed} of {bundles} failed" if failed else f"{bundles} passed"
-    else:
-        state = "failed" if failed else "passed"
-        state = f"{results[0].name or results[0].reference} {state}"
-    if failed and all(result.passed for result in results):
-        state += ", since warnings count as errors"
-    app.terminal.note(f"{words}; {state}" if words else state)
-
-
-def _json(results: Sequence[CheckResult], passed: Sequence[bool]) -> dict[str, Any]:
-    return {
-        "passed": all(passed),
-        "bundles": [
-            {
-                "reference": result.reference,
-                "name": result.name,
-                "passed": good,
-                "errors": sum(found.severity is Severity.ERROR for found in _said(result)),
-                "warnings": result.count(Severity.WARNING),
-            }
-            for result, good in zip(results, passed, strict=True)
-        ],
-    }
-
-
-def _said(result: CheckResult) -> Sequence[Diagnostic]:
-    """The findings of a bundle; why it could not be read is one, beside other bundles."""
-    if result.error is None:
-        return result.diagnostics
-    return (*result.error.diagnostics, _as_finding(result.reference, result.error))
-
-
-def _as_finding(reference: str, error: OlmkitError) -> Diagnostic:
-    from olmkit.base.diagnostics import Location
-
-    return Diagnostic(
-        rule="MET000",
-        name="unreadable-bundle",
-        severity=Severity.ERROR,
-        message=error.message,
-        at=Location(path=reference),
-        hint=error.hint,
-    )
 
 
 def _explain(app: App, word: str) -> None:
@@ -258,7 +145,3 @@ def _list_rules(app: App, options: CheckOptions) -> None:
             for rule in chosen
         )
     )
-
-
-def _words(given: Sequence[str]) -> tuple[str, ...]:
-    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())

@@ -9,7 +9,7 @@ import click
 from olmkit.cli import published
 from olmkit.cli.app import App, command
 from olmkit.cli.registry_options import PlatformType, registry_options
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 from olmkit.jobs import image as job
 from olmkit.oci.content import Platform
 
@@ -35,9 +35,8 @@ def copy(app: App, *, source: str, target: str, platform: Platform | None, acces
     Either may be an image in a registry, a layout, an archive or a Docker engine; Docker's own
     take one platform. The pinned reference is printed.
     """
-    copied = app.run(
-        job.copy(source, target, replace(access, platform=platform), published.report(app))
-    )
+    with published.reporting(app) as report:
+        copied = app.run(job.copy(source, target, replace(access, platform=platform), report))
     app.emit(
         {
             "reference": copied.reference,

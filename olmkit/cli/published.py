@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from olmkit.cli.app import App
 from olmkit.edges.transfer import Outcome, Report, Step
 from olmkit.jobs.publish import Published
 
 
-def report(app: App) -> Report:
-    """Say each piece on stderr as it arrives."""
+@contextmanager
+def reporting(app: App) -> Iterator[Report]:
+    """Show on stderr each piece as it arrives: a bar that moves on a terminal, else a line."""
+    with app.terminal.progress("working") as progress:
 
-    def said(step: Step) -> None:
-        app.terminal.note(f"{step.outcome}: {_words(step)}")
+        def said(step: Step) -> None:
+            progress.advance(f"{step.outcome}: {_words(step)}")
 
-    return said
+        yield said
 
 
 def show(app: App, published: Published) -> None:
