@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -76,7 +77,17 @@ def skopeo() -> Callable[..., bytes]:
 def require(program: str, found: str | None) -> None:
     """Skip when a program is missing; in CI it must not be."""
     if found is None:
-        reason = f"{program} is not here: run scripts/system-packages"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
+        missing(f"{program} is not here: run scripts/system-packages")
+
+
+@pytest.fixture(scope="session", name="missing")
+def missing_part() -> Callable[[str], NoReturn]:
+    """For fixtures of other modules: says that a real part cannot be had."""
+    return missing
+
+
+def missing(reason: str) -> NoReturn:
+    """Skip what needs a real part that is not here; in CI, where all of them are, fail."""
+    if os.environ.get("CI"):
+        pytest.fail(reason)
+    pytest.skip(reason)

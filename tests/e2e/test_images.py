@@ -14,9 +14,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import pytest
 
@@ -50,14 +50,16 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def engine(
+    tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str], NoReturn]
+) -> Iterator[None]:
     """A Docker engine that DOCKER_HOST names."""
     if shutil.which("docker") and answers():
         yield
         return
     daemon = shutil.which("dockerd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
     if daemon is None or shutil.which("docker") is None or os.geteuid() != 0:
-        pytest.skip("no Docker engine here: install docker.io and be root, or set DOCKER_HOST")
+        missing("no Docker engine here: install docker.io and be root, or set DOCKER_HOST")
     folder = tmp_path_factory.mktemp("engine")
     words = [daemon, "-H", f"unix://{folder}/socket", "--data-root", f"{folder}/data"]
     words += ["--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid"]
@@ -72,7 +74,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
                 break
             time.sleep(0.1)
         if process.poll() is not None:
-            pytest.skip("a Docker engine cannot run here")
+            missing("a Docker engine cannot run here")
         yield
     finally:
         process.terminate()

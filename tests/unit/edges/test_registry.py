@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import pytest
 
@@ -437,14 +437,16 @@ def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def certificate(
+    tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str], NoReturn]
+) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("tls")
     words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
     words += ["-days", "2", "-subj", "/CN=tests", "-addext", "subjectAltName=IP:127.0.0.1"]
     words += ["-keyout", str(folder / "key"), "-out", str(folder / "cert")]
     done = subprocess.run(["openssl", *words], capture_output=True, check=False)
     if done.returncode:
-        pytest.skip("openssl cannot make a certificate")
+        missing("openssl cannot make a certificate: run scripts/system-packages")
     return folder / "cert", folder / "key"
 
 
