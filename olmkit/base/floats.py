@@ -26,13 +26,6 @@ def normal(value: float) -> int | float:
     return value
 
 
-def through_double(value: int) -> int | float:
-    """An integer after a passage through a double, which loses digits beyond 2^53."""
-    if -EXACT <= value <= EXACT:
-        return value
-    return normal(float(value))
-
-
 def json_text(value: float) -> str:
     """As `encoding/json` does: an exponent below 1e-6 and from 1e21; `-0` stays `-0`."""
     negative, digits, point = _shortest(repr(value))

@@ -100,10 +100,6 @@ class Version:
         return Version.parse(".".join(parts + ["0"] * (3 - len(parts))))
 
     @property
-    def is_prerelease(self) -> bool:
-        return bool(self.prerelease)
-
-    @property
     def without_build(self) -> Version:
         return Version(self.major, self.minor, self.patch, prerelease=self.prerelease)
 

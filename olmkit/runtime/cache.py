@@ -177,9 +177,6 @@ class Informer:
                 deliver(CreateEvent(snapshot, initial=True))
         self._handlers.append(deliver)
 
-    def remove_handler(self, deliver: Deliver) -> None:
-        self._handlers.remove(deliver)
-
     @property
     def synced(self) -> bool:
         return self._synced.is_set()

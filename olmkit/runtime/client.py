@@ -19,7 +19,6 @@ from olmkit.kube import changes
 from olmkit.kube.api import (
     AlreadyExists,
     Cluster,
-    ClusterError,
     Conflict,
     NotFound,
     PatchType,
@@ -322,12 +321,6 @@ async def retry_on_conflict(
             await asyncio.sleep(pause * (1 + 0.1 * chance.random()))
             pause *= factor
     raise AssertionError("unreachable")
-
-
-def ignore_not_found(error: ClusterError) -> None:
-    """Raise `error` unless it says that the object is not there."""
-    if not isinstance(error, NotFound):
-        raise error
 
 
 def _reached(seen: str, wanted: str) -> bool:

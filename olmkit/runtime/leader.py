@@ -20,7 +20,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -347,9 +347,3 @@ def _end_process() -> None:
 def _micro_time(moment: datetime.datetime) -> str:
     """RFC 3339 with six decimals, as Kubernetes' MicroTime."""
     return moment.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-@contextlib.asynccontextmanager
-async def shared(cluster: Cluster) -> AsyncIterator[Cluster]:
-    """A `Connect` over a connection that others own; for tests on one loop."""
-    yield cluster

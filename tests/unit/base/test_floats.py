@@ -55,9 +55,3 @@ def test_a_number_without_a_fraction_is_an_integer() -> None:
     assert repr(floats.normal(1e21)) == "1e+21"
     assert repr(floats.normal(-0.0)) == "-0.0"
     assert floats.normal(1.5) == 1.5
-
-
-def test_an_integer_loses_digits_in_a_double() -> None:
-    assert floats.through_double(2**53) == 2**53
-    assert floats.through_double(2**53 + 1) == 2**53
-    assert floats.through_double(12345678901234567890) == 12345678901234567000
