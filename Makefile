@@ -39,7 +39,7 @@ shipped: $(STAMP) ## rebuild operator/config, bundle/ and catalog/ with our own 
 docs: $(STAMP) ## rewrite the generated pages of docs/reference
 	$(BIN)/python scripts/reference_docs.py
 
-e2e: $(STAMP) ## the whole chain against real servers
+e2e: $(STAMP) ## against real servers: registry, Docker engine, API server (built once, some minutes)
 	@sh scripts/system-packages --e2e
 	$(PYTEST) -q --e2e tests/e2e
 

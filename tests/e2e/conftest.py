@@ -15,11 +15,14 @@ import socket
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
-ROOT = Path(__file__).resolve().parent.parent
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 def free_port() -> int:
@@ -177,13 +180,15 @@ class ApiServer:
         )
 
 
-@contextlib.contextmanager
-def running(folder: Path) -> Iterator[ApiServer]:
-    """A started API server; `RuntimeError` with the reason where there can be none."""
+@pytest.fixture(scope="module")
+def apiserver(
+    tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str], NoReturn]
+) -> Iterator[ApiServer]:
+    """A real API server that is ready; the tests of a module share it."""
     found = programs()
     if isinstance(found, str):
-        raise RuntimeError(found)
-    server = ApiServer(folder, *found)
+        missing(found)
+    server = ApiServer(tmp_path_factory.mktemp("apiserver"), *found)
     try:
         server.start()
         yield server

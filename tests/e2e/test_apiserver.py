@@ -1,0 +1,186 @@
+"""The client and the manager against a real API server, which is killed in between."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from olmkit.edges import kubeconfig
+from olmkit.edges.cluster import HttpCluster
+from olmkit.kube.api import (
+    AlreadyExists,
+    ClusterError,
+    Conflict,
+    EventType,
+    Forbidden,
+    NoSuchKind,
+    NotFound,
+    PatchType,
+    Unauthorized,
+)
+from olmkit.kube.objects import GVK
+from olmkit.runtime.builder import ControllerBuilder
+from olmkit.runtime.client import Client
+from olmkit.runtime.manager import Manager
+from olmkit.runtime.reconcile import Request
+
+if TYPE_CHECKING:
+    from conftest import ApiServer
+
+pytestmark = pytest.mark.e2e
+
+MAP = GVK(group="", version="v1", kind="ConfigMap")
+SECRET = GVK(group="", version="v1", kind="Secret")
+
+
+def _map(name: str, **data: str) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def _cluster(path: Path) -> HttpCluster:
+    return HttpCluster(kubeconfig.load(paths=[path]))
+
+
+def test_reading_writing_and_watching(apiserver: ApiServer) -> None:
+    async def story() -> None:
+        async with _cluster(apiserver.kubeconfig) as cluster:
+            maps = await cluster.resource("v1", "ConfigMap")
+            deployments = await cluster.resource("apps/v1", "Deployment")
+            assert deployments.subresources == {"scale", "status"}
+            with pytest.raises(NoSuchKind):
+                await cluster.resource("cache.example.com/v1", "Memcached")
+            page = await cluster.list_page(maps)
+            seen: list[EventType] = []
+
+            async def watch() -> None:
+                async for event in cluster.watch(
+                    maps,
+                    namespace="default",
+                    resource_version=page.resource_version,
+                    timeout_seconds=3,
+                ):
+                    seen.append(event.type)  # noqa: PERF401 - as they come
+
+            watching = asyncio.ensure_future(watch())
+            made = await cluster.create(maps, _map("a", x="1"))
+            with pytest.raises(AlreadyExists):
+                await cluster.create(maps, _map("a"))
+            applied = await cluster.patch(
+                *(maps, "a", _map("a", x="2")),
+                type=PatchType.APPLY,
+                namespace="default",
+                field_manager="tests",
+                force=True,
+            )
+            assert applied["data"] == {"x": "2"}
+            with pytest.raises(Conflict):
+                await cluster.replace(maps, made)
+            await cluster.delete(maps, "a", namespace="default")
+            with pytest.raises(NotFound):
+                await cluster.get(maps, "a", namespace="default")
+            await watching
+            changes = [kind for kind in seen if kind is not EventType.BOOKMARK]
+            assert changes == [EventType.ADDED, EventType.MODIFIED, EventType.DELETED]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(("suffix", "error"), [("u", Forbidden), ("wrong", Unauthorized)])
+def test_who_may_not_is_told_so_without_the_token(
+    apiserver: ApiServer, tmp_path: Path, suffix: str, error: type[ClusterError]
+) -> None:
+    token = apiserver.token + suffix
+    apiserver.write_kubeconfig(tmp_path / "kubeconfig", token)
+
+    async def story() -> None:
+        async with _cluster(tmp_path / "kubeconfig") as cluster:
+            await cluster.request("GET", "/api/v1/configmaps")
+
+    with pytest.raises(error) as raised:
+        asyncio.run(story())
+    assert token not in str(raised.value)
+
+
+class _Mirror:
+    """Keeps a Secret for each ConfigMap whose name begins with `x`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def reconcile(self, request: Request) -> None:
+        found = await self._client.get(MAP, request)
+        if found is None or not request.name.startswith("x"):
+            return
+        owner = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": request.name,
+            "uid": found["metadata"]["uid"],
+            "controller": True,
+        }
+        metadata = {
+            "name": request.name,
+            "namespace": request.namespace,
+            "ownerReferences": [owner],
+        }
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+        await self._client.apply(secret | {"stringData": found.get("data") or {}})
+
+
+async def _until(done: Any, seconds: float = 60) -> None:
+    async with asyncio.timeout(seconds):
+        while not await done():  # noqa: ASYNC110 - what changes is on the server
+            await asyncio.sleep(0.1)
+
+
+def test_a_manager_goes_on_when_the_server_was_killed_and_started_again(
+    apiserver: ApiServer,
+) -> None:
+    async def story() -> None:
+        async with _cluster(apiserver.kubeconfig) as cluster:
+            manager = Manager(cluster, name="tests")
+            builder = ControllerBuilder().watches_for(MAP).owns(SECRET)
+            manager.add_controller(builder.build(_Mirror(manager.client)))
+            running = asyncio.ensure_future(manager.run())
+            direct = manager.client.direct
+
+            async def mirrored(count: int) -> bool:
+                try:
+                    found = await direct.list(SECRET, namespace="default")
+                except ClusterError:
+                    return False
+                return sum(one["metadata"]["name"].startswith("x") for one in found) == count
+
+            for number in range(20):
+                await direct.create(_map(f"x{number}", n=str(number)))
+            await _until(lambda: mirrored(20))
+
+            await direct.delete(SECRET, Request("x3", "default"))
+            await _until(lambda: mirrored(20))
+
+            await asyncio.to_thread(apiserver.stop_server, hard=True)
+            await asyncio.sleep(1)
+            await asyncio.to_thread(apiserver.start_server)
+
+            async def created() -> bool:
+                try:
+                    await direct.create(_map("xnew", n="new"))
+                except AlreadyExists:
+                    return True
+                except ClusterError as error:
+                    if not error.temporary:
+                        raise
+                    return False
+                return True
+
+            await _until(created)
+            await _until(lambda: mirrored(21))
+            assert not running.done(), "the manager lived through it"
+            manager.stop()
+            await running
+
+    asyncio.run(story())
