@@ -23,6 +23,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import _installed
+
 from olmkit.bundle import layout, metadata
 from olmkit.edges import disk
 from olmkit.testing.registry import RegistryServer
@@ -34,13 +36,14 @@ OURS = [sys.executable, "-m", "olmkit", "bundle", "build", "--push", "-q"]
 
 
 def main() -> None:
+    _installed.prepare()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--bundle", type=Path, help="folder of a bundle")
     arguments = parser.parse_args()
-    source = arguments.bundle or ROOT / "bundle"
+    source = arguments.bundle or ROOT / "bundle/0.0.2"
     print(f"bundle build and push, Python {platform.python_version()}, {arguments.rounds} rounds")
     with tempfile.TemporaryDirectory(prefix="olmkit-bench-") as name, contextlib.ExitStack() as up:
         folder = Path(name)

@@ -20,6 +20,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import _installed
+
 ROOT = Path(__file__).resolve().parent.parent
 CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases")) / "bundles"
 
@@ -61,6 +63,7 @@ def show(name: str, ours: Cost, theirs: Cost) -> None:
 
 
 def main() -> int:
+    _installed.prepare()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

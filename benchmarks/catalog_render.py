@@ -23,6 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import _installed
+
 ROOT = Path(__file__).resolve().parent.parent
 CASES = Path(os.environ.get("OLMKIT_CASES", ROOT / ".." / "shared" / "cases"))
 OPM = shutil.which(os.environ.get("OPM", "opm"))
@@ -40,6 +42,7 @@ class Cost:
 
 
 def main() -> int:
+    _installed.prepare()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

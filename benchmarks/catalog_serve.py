@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import _installed
 import grpc
 
 from olmkit.base.protobuf import fields, string
@@ -253,6 +254,7 @@ def compare(name: str, catalog: Path, rounds: int, folder: Path) -> None:
 
 
 def main() -> None:
+    _installed.prepare()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--megabytes", type=int, default=150)

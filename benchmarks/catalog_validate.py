@@ -23,6 +23,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import _installed
+
 from olmkit.catalog import fbc, migrate, render, wire
 from olmkit.catalog.blobs import Blob
 from olmkit.catalog.migrate import Level
@@ -37,6 +39,7 @@ Figures = dict[str, float]
 
 
 def main() -> None:
+    _installed.prepare()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -23,6 +23,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
+import _installed
+
 from olmkit.edges.image_layout import Layout
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import Descriptor, Digest, MediaType, Platform
@@ -32,6 +34,7 @@ _LABEL = {"operators.operatorframework.io.bundle.package.v1": "large"}
 
 
 def main() -> None:
+    _installed.prepare()
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
