@@ -11,6 +11,8 @@ from typing import NoReturn
 
 import pytest
 
+from olmkit.testing import control_plane
+from olmkit.testing.control_plane import ControlPlane, ControlPlaneError, Programs
 from olmkit.testing.registry import RegistryServer
 from olmkit.testing.registry import program as registry_program
 
@@ -72,6 +74,38 @@ def skopeo() -> Callable[..., bytes]:
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def control_plane_programs() -> Programs:
+    """kube-apiserver and etcd: `KUBEBUILDER_ASSETS`, else what we build once into a cache."""
+    if os.environ.get("KUBEBUILDER_ASSETS"):
+        try:
+            return control_plane.programs()
+        except ControlPlaneError as error:
+            missing(str(error))
+    etcd = shutil.which("etcd")
+    if etcd is None:
+        missing("etcd is not here: install etcd-server, or set KUBEBUILDER_ASSETS")
+    built = subprocess.run(
+        ["/bin/sh", str(ROOT / "scripts/build-programs"), "hyperkube"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if built.returncode:
+        missing(f"kube-apiserver cannot be built: {built.stderr.strip()[-300:]}")
+    return Programs((f"{built.stdout.strip()}/hyperkube", "kube-apiserver"), etcd)
+
+
+@pytest.fixture(scope="module")
+def apiserver(
+    tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
+) -> Iterator[ControlPlane]:
+    """A real API server that is ready; the tests of a module share it."""
+    folder = tmp_path_factory.mktemp("apiserver")
+    with ControlPlane(folder=folder, programs=control_plane_programs) as server:
+        yield server
 
 
 def require(program: str, found: str | None) -> None:

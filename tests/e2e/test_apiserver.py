@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -26,9 +26,7 @@ from olmkit.runtime.builder import ControllerBuilder
 from olmkit.runtime.client import Client
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.reconcile import Request
-
-if TYPE_CHECKING:
-    from conftest import ApiServer
+from olmkit.testing.control_plane import ControlPlane
 
 pytestmark = pytest.mark.e2e
 
@@ -45,7 +43,7 @@ def _cluster(path: Path) -> HttpCluster:
     return HttpCluster(kubeconfig.load(paths=[path]))
 
 
-def test_reading_writing_and_watching(apiserver: ApiServer) -> None:
+def test_reading_writing_and_watching(apiserver: ControlPlane) -> None:
     async def story() -> None:
         async with _cluster(apiserver.kubeconfig) as cluster:
             maps = await cluster.resource("v1", "ConfigMap")
@@ -91,10 +89,10 @@ def test_reading_writing_and_watching(apiserver: ApiServer) -> None:
 
 @pytest.mark.parametrize(("suffix", "error"), [("u", Forbidden), ("wrong", Unauthorized)])
 def test_who_may_not_is_told_so_without_the_token(
-    apiserver: ApiServer, tmp_path: Path, suffix: str, error: type[ClusterError]
+    apiserver: ControlPlane, tmp_path: Path, suffix: str, error: type[ClusterError]
 ) -> None:
     token = apiserver.token + suffix
-    apiserver.write_kubeconfig(tmp_path / "kubeconfig", token)
+    apiserver.write_kubeconfig(tmp_path / "kubeconfig", token=token)
 
     async def story() -> None:
         async with _cluster(tmp_path / "kubeconfig") as cluster:
@@ -138,7 +136,7 @@ async def _until(done: Any, seconds: float = 60) -> None:
 
 
 def test_a_manager_goes_on_when_the_server_was_killed_and_started_again(
-    apiserver: ApiServer,
+    apiserver: ControlPlane,
 ) -> None:
     async def story() -> None:
         async with _cluster(apiserver.kubeconfig) as cluster:

@@ -1,0 +1,250 @@
+"""A real control plane for tests: etcd and kube-apiserver on loopback.
+
+No controllers, no scheduler and no kubelet run: Deployments get no pods and no
+status, and nothing is garbage-collected. The programs come from
+`KUBEBUILDER_ASSETS`, as other toolkits' tests have them, or are named by the
+caller. What was started is ended by its process ids.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import secrets
+import shutil
+import signal
+import ssl
+import subprocess
+import time
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from olmkit.testing.registry import free_port
+
+_START = 90.0  # seconds; a cold start on a busy machine takes 20
+_STOP = 20.0
+
+
+class ControlPlaneError(RuntimeError):
+    """The programs are not there, or the API server does not get ready."""
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """The words that start kube-apiserver, and the path of etcd."""
+
+    server: tuple[str, ...]
+    etcd: str
+
+
+def programs(environment: Mapping[str, str] | None = None) -> Programs:
+    """What `KUBEBUILDER_ASSETS` names, else what is on the path; `ControlPlaneError` when none."""
+    environment = os.environ if environment is None else environment
+    assets = environment.get("KUBEBUILDER_ASSETS")
+    if assets:
+        server, etcd = Path(assets, "kube-apiserver"), Path(assets, "etcd")
+        if server.exists() and etcd.exists():
+            return Programs((str(server),), str(etcd))
+        raise ControlPlaneError(
+            f"KUBEBUILDER_ASSETS names `{assets}`, which lacks kube-apiserver or etcd"
+        )
+    found = [
+        shutil.which(name, path=environment.get("PATH")) for name in ("kube-apiserver", "etcd")
+    ]
+    if found[0] is None or found[1] is None:
+        raise ControlPlaneError(
+            "kube-apiserver and etcd are not here: set KUBEBUILDER_ASSETS to their folder"
+        )
+    return Programs((found[0],), found[1])
+
+
+@dataclass(kw_only=True)
+class ControlPlane:
+    """One API server with its etcd, from entering to leaving it as a context manager.
+
+    `kubeconfig` speaks as `system:masters`; `user_kubeconfig` as anybody. `flags` are more
+    flags of kube-apiserver. The data in `folder` outlive `stop` and `start`.
+    """
+
+    folder: Path
+    programs: Programs = field(default_factory=programs)
+    flags: Sequence[str] = ()
+    port: int = field(default_factory=free_port)
+    etcd_ports: tuple[int, int] = field(default_factory=lambda: (free_port(), free_port()))
+    token: str = field(default_factory=lambda: secrets.token_hex(16))
+    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, init=False)
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.folder / "kubeconfig"
+
+    @property
+    def ca_file(self) -> Path:
+        """The certificate authority to trust; there once the server has started."""
+        return self.folder / "cert" / "apiserver.crt"
+
+    def start(self) -> None:
+        """Start etcd and kube-apiserver, and wait until they are ready."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        key = self.folder / "sa.key"
+        if not key.exists():
+            _run("openssl", "genrsa", "-out", str(key), "2048")
+            _run("openssl", "rsa", "-in", str(key), "-pubout", "-out", str(self.folder / "sa.pub"))
+        self._write_tokens()
+        self.write_kubeconfig(self.kubeconfig)
+        client, peer = (f"http://127.0.0.1:{port}" for port in self.etcd_ports)
+        self._start(
+            "etcd",
+            [
+                self.programs.etcd,
+                f"--data-dir={self.folder / 'etcd'}",
+                f"--listen-client-urls={client}",
+                f"--advertise-client-urls={client}",
+                f"--listen-peer-urls={peer}",
+                "--unsafe-no-fsync",
+            ],
+        )
+        self.start_server()
+
+    def start_server(self) -> None:
+        """Start kube-apiserver and wait until it is ready; etcd must be running."""
+        self._start(
+            "kube-apiserver",
+            [
+                *self.programs.server,
+                f"--etcd-servers=http://127.0.0.1:{self.etcd_ports[0]}",
+                "--bind-address=127.0.0.1",
+                "--advertise-address=127.0.0.1",
+                f"--secure-port={self.port}",
+                f"--cert-dir={self.folder / 'cert'}",
+                "--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+                f"--service-account-signing-key-file={self.folder / 'sa.key'}",
+                f"--service-account-key-file={self.folder / 'sa.pub'}",
+                f"--token-auth-file={self.folder / 'tokens.csv'}",
+                "--authorization-mode=RBAC",
+                "--service-cluster-ip-range=10.96.0.0/16",
+                "--endpoint-reconciler-type=none",
+                *self.flags,
+            ],
+        )
+        self._wait_until_ready()
+
+    def stop_server(self, *, hard: bool = False) -> None:
+        """End kube-apiserver, `hard` without a word; etcd and its data stay."""
+        self._stop("kube-apiserver", signal.SIGKILL if hard else signal.SIGTERM)
+
+    def stop(self) -> None:
+        """End what runs."""
+        for name in list(reversed(self._processes)):
+            self._stop(name, signal.SIGKILL)
+
+    def write_kubeconfig(self, path: Path, *, token: str | None = None, user: str = "") -> Path:
+        """Write a kubeconfig of a token, by default the administrator's, and return its path.
+
+        With `user`, the requests are made as that user, in the group `system:masters`; the
+        audit log tells them apart.
+        """
+        who: dict[str, Any] = {"token": self.token if token is None else token}
+        if user:
+            who |= {"as": user, "as-groups": ["system:masters"]}
+        cluster = {"server": self.url, "certificate-authority": str(self.ca_file)}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "c",
+            "clusters": [{"name": "c", "cluster": cluster}],
+            "users": [{"name": "u", "user": who}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        }
+        path.touch(mode=0o600)
+        path.write_text(json.dumps(config, indent=1))
+        return path
+
+    @property
+    def unprivileged_token(self) -> str:
+        """The token of the user `nobody`, whom no role allows anything."""
+        return f"{self.token}u"
+
+    def compact(self) -> None:
+        """Make etcd forget all but the last revision, as it does by itself every few minutes.
+
+        Continue tokens of earlier lists then expire.
+        """
+        last = self._etcd("kv/range", {"key": base64.b64encode(b"/").decode()})
+        self._etcd("kv/compaction", {"revision": last["header"]["revision"], "physical": True})
+
+    def _etcd(self, path: str, body: Mapping[str, Any]) -> Any:
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.etcd_ports[0]}/v3/{path}", data=json.dumps(body).encode()
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310
+            return json.load(answer)
+
+    def _write_tokens(self) -> None:
+        tokens = self.folder / "tokens.csv"
+        tokens.touch(mode=0o600)
+        tokens.write_text(
+            f"{self.token},admin,1,system:masters\n{self.unprivileged_token},nobody,2,nothing\n"
+        )
+
+    def _start(self, name: str, command: Sequence[str]) -> None:
+        with (self.folder / f"{name}.log").open("ab") as log:
+            self._processes[name] = subprocess.Popen(  # noqa: S603 - what the caller named
+                command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+            )
+
+    def _stop(self, name: str, number: signal.Signals) -> None:
+        process = self._processes.pop(name, None)
+        if process is None:
+            return
+        process.send_signal(number)
+        try:
+            process.wait(timeout=_STOP)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _wait_until_ready(self) -> None:
+        # The certificate is made at the first start: what answers is known by its port.
+        context = ssl._create_unverified_context()  # noqa: S323, SLF001
+        request = urllib.request.Request(  # noqa: S310
+            f"{self.url}/readyz", headers={"Authorization": f"Bearer {self.token}"}
+        )
+        end = time.monotonic() + _START
+        while time.monotonic() < end and self._processes["kube-apiserver"].poll() is None:
+            try:
+                with urllib.request.urlopen(request, context=context, timeout=5):  # noqa: S310
+                    return
+            except OSError:
+                time.sleep(0.1)
+        log = (self.folder / "kube-apiserver.log").read_text(errors="replace")
+        raise ControlPlaneError(f"kube-apiserver did not become ready:\n{log[-2000:]}")
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)  # noqa: S603
