@@ -1,0 +1,288 @@
+"""YAML that people wrote, edited without losing a comment of theirs.
+
+A file is never written anew: the document says what is there and where, and
+lines are put beside it. What is there already is left as it is, so that each
+edit may be made twice. Only block style is edited; a list on one line that
+holds something is refused with its place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base.documents import Document, Key
+
+MARKER = "+kubebuilder:scaffold:"
+
+_COMMENT = re.compile(r"\s*#")
+
+
+def with_item(
+    data: bytes,
+    path: str,
+    keys: tuple[Key, ...],
+    item: Any,
+    *,
+    marker: str = "",
+    first: bool = False,
+) -> bytes:
+    """`data` with `item` in the list under `keys`: above the marker, else last, or `first`.
+
+    An item that is there, also as a mapping with more keys, is not added again; one that is
+    there as a comment is made valid. Raises `InputError` where there is no block list.
+    """
+    text = _Text(data, path)
+    found = text.document.get(*keys)
+    if isinstance(found, list) and any(_holds(one, item) for one in found):
+        return data
+    if not isinstance(found, list | None):
+        raise _refusal(f"`{documents.field_path(keys)}` is no list", text.document.at(*keys))
+    if isinstance(item, str) and text.uncommented(item):
+        return text.data()
+    if found:
+        text.add_to_list(keys, found, item, marker=marker, first=first)
+    elif text.has_key(keys):
+        text.fill_list(keys, item, marker=marker)
+    else:
+        text.insert_key(keys, [item])
+    return text.data()
+
+
+def with_value(data: bytes, path: str, keys: tuple[Key, ...], value: Any) -> bytes:
+    """`data` with `value` under `keys`; the mapping above is made when it is not there.
+
+    A new key goes to its place by alphabet. Raises `InputError` where there is no mapping.
+    """
+    text = _Text(data, path)
+    if text.document.get(*keys, default=_MISSING) == value:
+        return data
+    for depth in range(1, len(keys)):
+        above = text.document.get(*keys[:depth], default=_MISSING)
+        if above is _MISSING or above is None or above == {}:
+            nested = value
+            for key in reversed(keys[depth:]):
+                nested = {key: nested}
+            return with_value(data, path, keys[:depth], nested)
+        if not isinstance(above, Mapping | list):
+            where = documents.field_path(keys[:depth])
+            raise _refusal(f"`{where}` is no mapping", text.document.at(*keys[:depth]))
+    if text.has_key(keys):
+        text.replace_value(keys, value)
+    else:
+        text.insert_key(keys, value)
+    return text.data()
+
+
+def without_key(data: bytes, path: str, keys: tuple[Key, ...]) -> bytes:
+    """`data` without the key `keys`, which is not the only one of its mapping."""
+    text = _Text(data, path)
+    if text.has_key(keys):
+        text.remove(keys)
+    return text.data()
+
+
+_MISSING = object()
+
+
+def _holds(found: Any, wanted: Any) -> bool:
+    """Whether one entry says what is wanted, and maybe more."""
+    if isinstance(wanted, Mapping):
+        return isinstance(found, Mapping) and all(
+            key in found and _holds(found[key], value) for key, value in wanted.items()
+        )
+    if isinstance(wanted, str) and isinstance(found, str):
+        return found.rstrip("/").removeprefix("./") == wanted.rstrip("/").removeprefix("./")
+    return bool(found == wanted)
+
+
+def _refusal(message: str, at: Location, hint: str = "write it in block style") -> InputError:
+    found = Diagnostic(
+        rule="PRJ010",
+        name="unfit-for-editing",
+        severity=Severity.ERROR,
+        message=message,
+        at=at,
+        hint=hint,
+    )
+    return InputError(f"{at}: {message}", hint, (found,))
+
+
+class _Text:
+    """The lines of one file, and the document that they hold."""
+
+    def __init__(self, data: bytes, path: str) -> None:
+        self.document: Document = documents.load_yaml(data, path)
+        text = data.decode("utf-8")
+        self._lines = text.split("\n")
+        if self._lines and self._lines[-1] == "":
+            self._lines.pop()
+        if not isinstance(self.document.value, Mapping | None):
+            raise _refusal("the file holds no keys", self.document.at(), "")
+
+    def data(self) -> bytes:
+        return ("\n".join(self._lines) + "\n").encode()
+
+    def has_key(self, keys: tuple[Key, ...]) -> bool:
+        above = self.document.get(*keys[:-1])
+        return isinstance(above, Mapping) and keys[-1] in above
+
+    def uncommented(self, item: str) -> bool:
+        """Make `#- item` valid, if it stands so somewhere."""
+        pattern = re.compile(rf"(\s*)#\s?- {re.escape(item)}\s*")
+        for index, line in enumerate(self._lines):
+            match = pattern.fullmatch(line)
+            if match:
+                self._lines[index] = f"{match[1]}- {item}"
+                return True
+        return False
+
+    def add_to_list(
+        self, keys: tuple[Key, ...], found: list[Any], item: Any, *, marker: str, first: bool
+    ) -> None:
+        start, dash = self._dash(keys, 0)
+        if dash < 0:
+            where = documents.field_path(keys)
+            raise _refusal(f"`{where}` stands on one line", self.document.at(*keys))
+        lines = _item_lines(item, " " * dash)
+        marked = self._marker(marker)
+        if first:
+            place = self._above_comments(start)
+        elif marked is not None:
+            place = marked
+        else:
+            place = self._end_of_item(self._dash(keys, len(found) - 1)[0], dash)
+        self._lines[place:place] = lines
+
+    def fill_list(self, keys: tuple[Key, ...], item: Any, *, marker: str) -> None:
+        """Give the empty list under `keys` its first entry."""
+        index, column = self._place(keys)
+        line = self._lines[index]
+        head, _, rest = line[column:].partition(":")
+        comment = rest[rest.index(" #") :] if " #" in rest else ""
+        self._lines[index] = f"{line[:column]}{head}:{comment}"
+        place = index + 1
+        marked = self._marker(marker)
+        if marked is not None and marked >= place:
+            place = marked
+        indent = " " * column
+        self._lines[place:place] = _item_lines(item, indent)
+
+    def replace_value(self, keys: tuple[Key, ...], value: Any) -> None:
+        index, column = self._place(keys)
+        end = self._end_of_key(index, column)
+        lines = _key_lines(str(keys[-1]), value, " " * column)
+        # The line may hold the dash of a list before the key.
+        lines[0] = self._lines[index][:column] + lines[0][column:]
+        self._lines[index:end] = lines
+
+    def remove(self, keys: tuple[Key, ...]) -> None:
+        index, column = self._place(keys)
+        del self._lines[index : self._end_of_key(index, column)]
+
+    def insert_key(self, keys: tuple[Key, ...], value: Any) -> None:
+        """Put a new key into the mapping that `keys` ends in."""
+        *above, name = keys
+        siblings = self.document.get(*above)
+        if not siblings:
+            self._lines += _key_lines(str(name), value, "")
+            return
+        after = [key for key in siblings if str(key) > str(name)]
+        ordered = list(siblings)
+        if ordered != sorted(ordered, key=str) or not after:
+            last = (*above, ordered[-1])
+            index, column = self._place(last)
+            if self._is_flow(index, column, last):
+                raise _refusal(
+                    f"`{documents.field_path(tuple(above))}` stands on one line",
+                    self.document.at(*above),
+                )
+            place = self._end_of_key(index, column)
+            self._lines[place:place] = _key_lines(str(name), value, " " * column)
+            return
+        index, column = self._place((*above, after[0]))
+        if self._is_flow(index, column, (*above, after[0])):
+            raise _refusal(
+                f"`{documents.field_path(tuple(above))}` stands on one line",
+                self.document.at(*above),
+            )
+        lines = _key_lines(str(name), value, " " * column)
+        head = self._lines[index][:column]
+        if head.strip():  # the dash of a list's entry: the new key takes it
+            lines[0] = head + lines[0][column:]
+            self._lines[index] = " " * column + self._lines[index][column:]
+            self._lines[index:index] = lines
+            return
+        place = self._above_comments(index)
+        self._lines[place:place] = lines
+
+    def _place(self, keys: tuple[Key, ...]) -> tuple[int, int]:
+        """Line and column from 0 of a key."""
+        at = self.document.at_key(*keys)
+        return (at.line or 1) - 1, (at.column or 1) - 1
+
+    def _is_flow(self, index: int, column: int, keys: tuple[Key, ...]) -> bool:
+        before = self._lines[index][:column].strip()
+        return bool(before.strip("- ")) or not keys
+
+    def _dash(self, keys: tuple[Key, ...], index: int) -> tuple[int, int]:
+        """Line of an entry and the column of its dash; -1 when there is none."""
+        at = self.document.at(*keys, index)
+        line, column = (at.line or 1) - 1, (at.column or 1) - 1
+        before = self._lines[line][:column]
+        return line, before.rindex("-") if before.strip() == "-" else -1
+
+    def _marker(self, name: str) -> int | None:
+        if not name:
+            return None
+        for index, line in enumerate(self._lines):
+            if line.strip().lstrip("# ") == MARKER + name:
+                return index
+        return None
+
+    def _above_comments(self, index: int) -> int:
+        while index > 0 and _COMMENT.match(self._lines[index - 1]) and index - 1 > 0:
+            index -= 1
+        return index
+
+    def _end_of_item(self, index: int, dash: int) -> int:
+        return self._end(index, lambda line: _indent(line) > dash)
+
+    def _end_of_key(self, index: int, column: int) -> int:
+        def belongs(line: str) -> bool:
+            indent = _indent(line)
+            is_item = line[indent : indent + 2] in ("- ", "-")
+            return indent > column or (indent == column and is_item)
+
+        return self._end(index, belongs)
+
+    def _end(self, index: int, belongs: Any) -> int:
+        """The line after the block that begins at `index`, without what stands before the next."""
+        end = last = index + 1
+        while end < len(self._lines):
+            line = self._lines[end]
+            end += 1
+            if not line.strip():
+                continue
+            if belongs(line):
+                last = end
+            elif not _COMMENT.match(line):
+                break
+        return last
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))
+
+
+def _item_lines(item: Any, indent: str) -> list[str]:
+    first, *others = documents.dump(item).decode().splitlines()
+    return [f"{indent}- {first}", *(f"{indent}  {line}" if line else "" for line in others)]
+
+
+def _key_lines(name: str, value: Any, indent: str) -> list[str]:
+    dumped = documents.dump({name: value}).decode().splitlines()
+    return [indent + line if line else "" for line in dumped]

@@ -1,0 +1,144 @@
+"""YAML is edited beside what people wrote, and nothing of theirs is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.project import yaml_edits
+
+
+def item(text: str, keys: tuple[str | int, ...], value: Any, **how: Any) -> str:
+    once = yaml_edits.with_item(text.encode(), "k.yaml", keys, value, **how)
+    assert yaml_edits.with_item(once, "k.yaml", keys, value, **how) == once
+    return once.decode()
+
+
+def value(text: str, keys: tuple[str | int, ...], wanted: Any) -> str:
+    once = yaml_edits.with_value(text.encode(), "k.yaml", keys, wanted)
+    assert yaml_edits.with_value(once, "k.yaml", keys, wanted) == once
+    assert documents.load(once, "k.yaml").get(*keys) == wanted
+    return once.decode()
+
+
+LISTS = {
+    "after the last": (
+        "resources:\n- a # why\n\n# about patches\npatches: []\n",
+        "resources:\n- a # why\n- b\n\n# about patches\npatches: []\n",
+    ),
+    "indented": (
+        "resources:\n  - a\n  - c:\n      d\n",
+        "resources:\n  - a\n  - c:\n      d\n  - b\n",
+    ),
+    "into an empty one": ("resources: []\nx: 1\n", "resources:\n- b\nx: 1\n"),
+    "into a null": ("resources: # all\nx: 1\n", "resources: # all\n- b\nx: 1\n"),
+    "into a new one": ("patches:\n- a\n", "patches:\n- a\nresources:\n- b\n"),
+    "into a comment": ("# nothing yet\n", "# nothing yet\nresources:\n- b\n"),
+    "above the marker": (
+        "resources:\n- a\n# mine\n# +kubebuilder:scaffold:r\n",
+        "resources:\n- a\n# mine\n- b\n# +kubebuilder:scaffold:r\n",
+    ),
+    "above the marker of an empty one": (
+        "resources: []\n# +kubebuilder:scaffold:r\nx: 1\n",
+        "resources:\n- b\n# +kubebuilder:scaffold:r\nx: 1\n",
+    ),
+    "no comment any more": ("resources:\n- a\n#- b\n- c\n", "resources:\n- a\n- b\n- c\n"),
+    "there already": ("resources:\n- ./b\n", "resources:\n- ./b\n"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), LISTS.values(), ids=LISTS)
+def test_an_item_goes_into_a_list(before: str, after: str) -> None:
+    assert item(before, ("resources",), "b", marker="r") == after
+
+
+def test_an_item_can_be_the_first() -> None:
+    text = "resources:\n# about a\n- a\n"
+    assert item(text, ("resources",), "b", first=True) == "resources:\n- b\n# about a\n- a\n"
+
+
+def test_a_mapping_that_says_more_is_there_already() -> None:
+    text = "patches:\n- path: p.yaml\n  target:\n    kind: Deployment\n"
+    assert item(text, ("patches",), {"path": "p.yaml"}) == text
+
+
+def test_a_mapping_is_written_as_a_block() -> None:
+    wanted = {"path": "p.yaml", "target": {"kind": "Deployment"}}
+    text = item("patches:\n- path: q.yaml # mine\n", ("patches",), wanted)
+    assert text == (
+        "patches:\n- path: q.yaml # mine\n- path: p.yaml\n  target:\n    kind: Deployment\n"
+    )
+
+
+def test_a_block_text_that_looks_like_a_comment_belongs_to_its_item() -> None:
+    text = "patches:\n- patch: |-\n    a\n    # b\n"
+    assert item(text, ("patches",), {"path": "p"}).endswith("    # b\n- path: p\n")
+
+
+def test_a_list_on_one_line_is_refused_with_its_place() -> None:
+    with pytest.raises(InputError, match="stands on one line") as caught:
+        item("resources: [a]\n", ("resources",), "b")
+    assert str(caught.value.diagnostics[0].at) == "k.yaml:1:12"
+
+
+def test_what_is_no_list_is_refused() -> None:
+    with pytest.raises(InputError, match="is no list"):
+        item("resources: a\n", ("resources",), "b")
+
+
+PROJECT = """\
+# mine
+domain: example.com
+resources:
+- api:
+    crdVersion: v1
+  # the kind
+  kind: A
+  version: v1
+version: "3"
+"""
+
+VALUES = {
+    "a new key, by alphabet": (("multigroup",), True, "domain: example.com\nmultigroup: true\n"),
+    "another text": (("domain",), "x.org", "# mine\ndomain: x.org\nresources:\n"),
+    "below a list's entry": (
+        ("resources", 0, "webhooks"),
+        {"defaulting": True},
+        "  version: v1\n  webhooks:\n    defaulting: true\nversion:",
+    ),
+    "first in a list's entry": (
+        ("resources", 0, "a"),
+        1,
+        "- a: 1\n  api:\n    crdVersion: v1\n  # the kind\n",
+    ),
+    "before a comment of the next key": (
+        ("resources", 0, "controller"),
+        True,
+        "    crdVersion: v1\n  controller: true\n  # the kind\n  kind: A\n",
+    ),
+    "below what is not there": (("plugins", "x/v1"), {}, "plugins:\n  x/v1: {}\nresources:\n"),
+    "instead of a block": (("resources", 0, "api"), {"b": 1}, "- api:\n    b: 1\n  # the kind\n"),
+}
+
+
+@pytest.mark.parametrize(("keys", "wanted", "part"), VALUES.values(), ids=VALUES)
+def test_a_value_is_set(keys: tuple[str | int, ...], wanted: Any, part: str) -> None:
+    assert part in value(PROJECT, keys, wanted)
+
+
+def test_a_mapping_on_one_line_is_refused() -> None:
+    with pytest.raises(InputError, match="stands on one line"):
+        value("resources:\n- {kind: A}\n", ("resources", 0, "webhooks"), {})
+
+
+def test_a_value_below_a_text_is_refused() -> None:
+    with pytest.raises(InputError, match="`a` is no mapping"):
+        value("a: b\n", ("a", "c"), 1)
+
+
+def test_a_key_is_taken_away() -> None:
+    text = yaml_edits.without_key(b"a: 1\nb:\n  c: 2\n# about d\nd: 3\n", "k.yaml", ("b",))
+    assert text == b"a: 1\n# about d\nd: 3\n"
