@@ -64,11 +64,16 @@ class KindScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSettings:
-    """What a cache keeps. Without namespaces it keeps all of them."""
+    """What a cache keeps. Without namespaces it keeps all of them.
+
+    `watch_seconds`: how long a watch is asked for, between the two numbers by chance, so
+    that many processes do not begin theirs anew at once.
+    """
 
     namespaces: Mapping[str, Scope] = field(default_factory=dict)
     scope: Scope = Scope()
     kinds: Mapping[GVK, KindScope] = field(default_factory=dict)
+    watch_seconds: tuple[int, int] = (300, 600)
 
     def parts(self, gvk: GVK, *, namespaced: bool) -> dict[str, Scope]:
         """The collections to watch for a kind: namespace (empty: all) → scope."""
@@ -213,6 +218,7 @@ class Informer:
                 transform=scope.transform,
                 metadata_only=self.metadata_only,
                 chance=self._chance,
+                watch_seconds=self._settings.watch_seconds,
             )
         async with asyncio.TaskGroup() as group:
             for reflector in self._reflectors.values():

@@ -48,6 +48,9 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
             flag, type=_truth, nargs="?", const=True, default=default, metavar="BOOL", help=words
         )
 
+    def seconds(flag: str, default: float, words: str) -> None:
+        parser.add_argument(flag, type=float, default=default, metavar="SECONDS", help=words)
+
     parser.add_argument("--kubeconfig", type=Path, help="instead of the pod's service account")
     text("--health-probe-bind-address", ":8081", "HOST:PORT", "where probes answer; 0: nowhere")
     text("--metrics-bind-address", "0", "HOST:PORT", "where metrics are served; 0: nowhere")
@@ -60,6 +63,9 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     text("--webhook-cert-key", "tls.key", "FILE", "accepted, without effect")
     switch("--leader-elect", "let one of several replicas work")
     text("--leader-election-namespace", "", "NAME", "where the lease lies; the pod's own")
+    seconds("--leader-elect-lease-duration", 15.0, "how long a silent leader is respected")
+    seconds("--leader-elect-renew-deadline", 10.0, "how long a leader tries to stay it")
+    seconds("--leader-elect-retry-period", 2.0, "pause between tries")
     switch("--enable-http2", "accepted, without effect: HTTP/1.1 is spoken")
     parser.add_argument("--max-concurrent-reconciles", type=int, default=2, metavar="N")
     parser.add_argument(
@@ -114,7 +120,13 @@ def elector(
     in_pod = config.namespace if kubeconfig.SERVICE_ACCOUNT.is_dir() else ""
     return ThreadedElector(
         lambda: HttpCluster(config, user_agent=NAME),
-        ElectionSettings(name=LOCK, namespace=given.leader_election_namespace or in_pod),
+        ElectionSettings(
+            name=LOCK,
+            namespace=given.leader_election_namespace or in_pod,
+            lease_duration=given.leader_elect_lease_duration,
+            renew_deadline=given.leader_elect_renew_deadline,
+            retry_period=given.leader_elect_retry_period,
+        ),
         on_change=lambda leads: status.set(float(leads)),
     )
 
