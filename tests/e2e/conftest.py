@@ -1,0 +1,91 @@
+"""The real cluster that these tests share: one node whose pods run, with OLM v0.
+
+It is the program `tests/cluster`, which ends with its input: whatever becomes of us,
+nothing of it stays.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealCluster:
+    """How to reach it. `outside` is this machine's address for its pods."""
+
+    kubeconfig: Path
+    registry: str
+    node: str
+    outside: str
+    folder: Path
+    programs: dict[str, Path] = field(repr=False)
+    words: list[str] = field(repr=False)
+
+    def kubectl(self, *words: str, text: str = "", check: bool = True) -> str:
+        """What kubectl prints; it must succeed unless `check` is off."""
+        done = subprocess.run(
+            [*self.words, *words], input=text, capture_output=True, text=True, check=False
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return done.stdout
+
+    def get(self, *words: str) -> Any:
+        """What `kubectl get -o json` answers; None when there is no such object."""
+        text = self.kubectl("get", *words, "-o", "json", "--ignore-not-found")
+        return json.loads(text) if text.strip() else None
+
+    def stop(self, name: str, signal: str = "TERM") -> None:
+        """End one of its processes, such as `kube-apiserver` or `registry`."""
+        self._ask("stop", name, signal)
+
+    def start(self, name: str) -> None:
+        self._ask("start", name)
+
+    def _ask(self, *words: str) -> None:
+        environment = {"OLMKIT_CLUSTER": str(self.folder)}
+        subprocess.run([sys.executable, str(PROGRAM), *words], check=True, env=environment)
+
+
+@pytest.fixture(scope="session")
+def cluster(missing: Callable[[str], NoReturn]) -> Iterator[RealCluster]:
+    """A cluster of one node; skipped with the reason where none can run, but never in CI."""
+    found = subprocess.run(
+        [sys.executable, str(PROGRAM), "check"], capture_output=True, text=True, check=False
+    )
+    if found.returncode:
+        missing(f"no cluster can run here: {found.stdout.strip()}")
+    process = subprocess.Popen(
+        [sys.executable, str(PROGRAM), "run"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        line = process.stdout.readline()
+        if not line:
+            missing(f"the cluster did not come up: {process.stderr.read().decode()[-2000:]}")
+        facts = json.loads(line)
+        yield RealCluster(
+            kubeconfig=Path(facts["kubeconfig"]),
+            registry=facts["registry"],
+            node=facts["node"],
+            outside=facts["outside"],
+            folder=Path(facts["folder"]),
+            programs={name: Path(path) for name, path in facts["programs"].items()},
+            words=facts["kubectl"],
+        )
+        process.stdin.close()
+        process.wait(timeout=60)

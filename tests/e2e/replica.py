@@ -1,0 +1,29 @@
+"""One replica of the Memcached operator, as tests start it: `python replica.py FLAGS...`.
+
+What a pod would give it comes from the environment: `REPLICA` is the host name,
+which the holder of a lease begins with; `WATCH_SECONDS` is how long watches last.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import sys
+
+from memcached_operator import __main__ as process
+from memcached_operator import wiring
+
+
+def main() -> int:
+    name = os.environ["REPLICA"]
+    socket.gethostname = lambda: name
+    seconds = os.environ.get("WATCH_SECONDS")
+    if seconds:
+        length = (int(seconds), int(seconds))
+        wiring.CACHE = dataclasses.replace(wiring.CACHE, watch_seconds=length)
+    return process.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

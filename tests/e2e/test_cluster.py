@@ -1,0 +1,48 @@
+"""The environment itself: pods run, names resolve, Services answer, and it can be left alone."""
+
+from __future__ import annotations
+
+import time
+import urllib.request
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_pod_answers_through_its_service_and_finds_others_by_name(cluster: Any) -> None:
+    image = f"{cluster.registry}/busybox:1"
+    page = "mkdir /tmp/www && echo hello >/tmp/www/index.html && exec httpd -f -p 8080 -h /tmp/www"
+    cluster.kubectl("run", "web", f"--image={image}", "--port=8080", "--expose",
+                    "--command", "--", "sh", "-c", page)  # fmt: skip
+    try:
+        cluster.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+        address = cluster.get("service", "web")["spec"]["clusterIP"]
+        assert _read(f"http://{address}:8080/") == "hello\n"
+        by_name = "http://web.default.svc:8080/"
+        assert cluster.kubectl("exec", "web", "--", "wget", "-qO-", by_name) == "hello\n"
+    finally:
+        cluster.kubectl("delete", "pod,service", "web", "--now")
+
+
+def test_the_api_server_can_be_ended_and_started(cluster: Any) -> None:
+    cluster.stop("kube-apiserver", "KILL")
+    assert cluster.kubectl("get", "nodes", check=False) == ""
+    cluster.start("kube-apiserver")
+    end = time.monotonic() + 60
+    while "Ready" not in cluster.kubectl("get", "nodes", check=False):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def _read(url: str) -> str:
+    end = time.monotonic() + 30
+    while True:
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                return str(answer.read().decode())
+        except OSError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)

@@ -1,0 +1,223 @@
+"""Two replicas of the operator, whose leader is killed again and again.
+
+What the API server wrote into its audit log is the evidence: each process is a
+user of its own there, so that it can be said who wrote what, and who held the
+lease then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import os
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from olmkit.kube.api import PatchType
+
+if TYPE_CHECKING:
+    from conftest import Operated, Replica
+
+    from olmkit.edges.cluster import HttpCluster
+
+pytestmark = pytest.mark.e2e
+
+KILLS = int(os.environ.get("OLMKIT_KILLS", "50"))
+MEMCACHED = ("cache.example.com/v1alpha1", "Memcached")
+LEASE = ("coordination.k8s.io/v1", "Lease")
+LOCK = "86f835c3.example.com"
+FLAGS = (
+    "--leader-elect",
+    "--leader-election-namespace=default",
+    "--leader-elect-lease-duration=3",
+    "--leader-elect-renew-deadline=2",
+    "--leader-elect-retry-period=0.5",
+)
+POOL = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One request that changed something, or wanted to: who, what, when it came and was done."""
+
+    user: str
+    what: str
+    came: str
+    done: str
+    holder: str | None  # of the lease, when this wrote it
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """How long a replica led: from its acquiring to the acquiring of the next."""
+
+    user: str
+    acquired: str
+    until: str | None
+
+
+def writes(audit_log: Path) -> list[Write]:
+    """What the replicas wrote, in the order in which it was done."""
+    found = []
+    for line in audit_log.read_text().splitlines():
+        event = json.loads(line)
+        user = (event.get("impersonatedUser") or {}).get("username", "")
+        if not user.startswith("replica-"):
+            continue
+        reference = event.get("objectRef") or {}
+        ok = (event.get("responseStatus") or {}).get("code", 0) < 300
+        spec = (event.get("responseObject") or {}).get("spec") or {}
+        is_lease = reference.get("resource") == "leases"
+        if is_lease and not ok:
+            continue  # a try that somebody else was quicker with
+        found.append(
+            Write(
+                user,
+                f"{event['verb']} {reference.get('resource')}/{reference.get('name')}",
+                event["requestReceivedTimestamp"],
+                event["stageTimestamp"],
+                str(spec.get("holderIdentity") or "") if is_lease else None,
+            )
+        )
+    return sorted(found, key=lambda write: write.done)
+
+
+def terms(found: Sequence[Write]) -> list[Term]:
+    """Who led when, by the writes of the lease."""
+    changes = []
+    for write in found:
+        if write.holder is not None and (not changes or changes[-1].holder != write.holder):
+            changes.append(write)
+    ends = [*(write.done for write in changes[1:]), None]
+    return [Term(write.user, write.came, end) for write, end in zip(changes, ends, strict=True)]
+
+
+def out_of_term(found: Sequence[Write], led: Sequence[Term]) -> list[Write]:
+    """The writes whose writer did not hold the lease all the while."""
+    return [
+        write
+        for write in found
+        if write.holder is None
+        and not any(
+            term.user == write.user
+            and term.acquired <= write.came
+            and (term.until is None or write.done <= term.until)
+            for term in led
+        )
+    ]
+
+
+def _memcached(name: str, size: int) -> dict[str, Any]:
+    return {
+        "apiVersion": MEMCACHED[0],
+        "kind": MEMCACHED[1],
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {"size": size, "containerPort": 11211},
+    }
+
+
+async def _load(
+    cluster: HttpCluster, wanted: dict[str, int], source: random.Random, stop: asyncio.Event
+) -> None:
+    """Change one of a pool of Memcacheds after the other until stopped."""
+    resource = await cluster.resource(*MEMCACHED)
+    while not stop.is_set():
+        number = len(wanted) if len(wanted) < POOL else source.randrange(POOL)
+        name, size = f"m{number}", source.randint(1, 5)
+        if name in wanted:
+            await cluster.patch(
+                resource,
+                name,
+                {"spec": {"size": size}},
+                type=PatchType.MERGE,
+                namespace="default",
+            )
+        else:
+            await cluster.create(resource, _memcached(name, size))
+        wanted[name] = size
+        await asyncio.sleep(0.05)
+
+
+async def _sizes(cluster: HttpCluster) -> dict[str, int]:
+    """What the Deployments say."""
+    resource = await cluster.resource("apps/v1", "Deployment")
+    page = await cluster.list_page(resource, namespace="default")
+    found = [json.loads(item) for item in page.items]
+    return {one["metadata"]["name"]: one["spec"]["replicas"] for one in found}
+
+
+def test_killed_leaders_are_followed_and_never_two_work(
+    operated: Operated, until: Callable[..., Awaitable[Any]]
+) -> None:
+    source = random.Random(7)
+    killed = []
+
+    async def story() -> None:
+        async with operated.cluster() as cluster:
+            lease = await cluster.resource(*LEASE)
+            running: list[Replica] = [operated.start(*FLAGS) for _ in range(2)]
+
+            async def leader() -> Replica | None:
+                page = await cluster.list_page(lease, namespace="default")
+                for item in page.items:
+                    found = json.loads(item)
+                    if found["metadata"]["name"] != LOCK:
+                        continue
+                    holder = str(found["spec"].get("holderIdentity") or "").partition("_")[0]
+                    for replica in running:
+                        if replica.user == holder and replica.is_running:
+                            return replica
+                for replica in running:  # one that lost its lease to a slow machine has ended
+                    if not replica.is_running:
+                        running.remove(replica)
+                        running.append(operated.start(*FLAGS))
+                        break
+                return None
+
+            wanted: dict[str, int] = {}
+            stop = asyncio.Event()
+            load = asyncio.create_task(_load(cluster, wanted, source, stop))
+            for _ in range(KILLS):
+                found = await until(leader, 120)
+                await asyncio.sleep(source.random() * 0.6)
+                assert not load.done(), load
+                await asyncio.to_thread(found.kill)
+                killed.append(found.user)
+                running.remove(found)
+                running.append(operated.start(*FLAGS))
+            stop.set()
+            await load
+
+            async def settled() -> bool:
+                return await _sizes(cluster) == wanted
+
+            await until(leader, 120)
+            await until(settled, 120)
+            assert len(wanted) > KILLS // 2
+
+    asyncio.run(story())
+    found = writes(operated.audit_log)
+    led = terms(found)
+    assert len(killed) == KILLS
+    assert len(led) >= KILLS + 1, "each kill was followed by another leader"
+    assert all(one.user != two.user for one, two in itertools.pairwise(led))
+    assert out_of_term(found, led) == []
+    work = sum(write.holder is None for write in found)
+    assert work > KILLS, "leaders worked while they were killed"
+    print(f"{KILLS} kills, {len(led)} terms, {work} writes, none out of its term")  # noqa: T201
+
+
+def test_the_evidence_would_show_a_second_leader() -> None:
+    def write(user: str, second: int, holder: str | None = None) -> Write:
+        return Write(user, "patch x/y", f"{second:02}.0", f"{second:02}.5", holder)
+
+    found = [write("a", 1, "a_1"), write("a", 2), write("b", 4, "b_1"), write("a", 5)]
+    led = terms(found)
+    assert led == [Term("a", "01.0", "04.5"), Term("b", "04.0", None)]
+    assert out_of_term(found, led) == [found[3]]
