@@ -77,6 +77,25 @@ def skopeo() -> Callable[..., bytes]:
 
 
 @pytest.fixture(scope="session")
+def base_layout(root: Path) -> str:
+    """An image with Python made from Debian's packages, as `oci:FOLDER:TAG`; kept in a cache."""
+    made = subprocess.run(
+        ["/bin/sh", str(root / "scripts/base-image")], capture_output=True, text=True, check=False
+    )
+    if made.returncode:
+        missing(f"the base image cannot be made: {made.stderr.strip()[-300:]}")
+    return made.stdout.strip()
+
+
+@pytest.fixture(scope="session")
+def base_image(base_layout: str, registry: RegistryServer, skopeo: Callable[..., bytes]) -> str:
+    """The base image in the registry on loopback."""
+    name = f"{registry.host}/base/python:3.11"
+    skopeo("copy", "-q", "--dest-tls-verify=false", base_layout, f"docker://{name}")
+    return name
+
+
+@pytest.fixture(scope="session")
 def control_plane_programs() -> Programs:
     """kube-apiserver and etcd: `KUBEBUILDER_ASSETS`, else what we build once into a cache."""
     if os.environ.get("KUBEBUILDER_ASSETS"):
