@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.runtime.metrics import Registry
 
 _LOG = logging.getLogger(__name__)
 
@@ -68,10 +69,26 @@ class Reloader:
 
     name = "certificate reloader"
 
-    def __init__(self, tls: ssl.SSLContext, certificate: Path, key: Path) -> None:
+    def __init__(
+        self,
+        tls: ssl.SSLContext,
+        certificate: Path,
+        key: Path,
+        *,
+        registry: Registry | None = None,
+    ) -> None:
         self._tls = tls
         self._files = (certificate, key)
-        self._seen = self._digest()
+        pair = self._pair()
+        self._seen = b"" if pair is None else _digest(pair)
+        registry = registry or Registry()
+        self._read = registry.counter(
+            "certwatcher_read_certificate_total", "Total number of certificate reads"
+        ).child()
+        self._unread = registry.counter(
+            "certwatcher_read_certificate_errors_total",
+            "Total number of certificate read errors",
+        ).child()
 
     async def run(self) -> None:
         """Look every ten seconds until cancelled."""
@@ -80,24 +97,34 @@ class Reloader:
             self.check()
 
     def check(self) -> bool:
-        """Whether something new was loaded."""
-        digest = self._digest()
-        if digest is None or digest == self._seen:
+        """Whether something new was loaded; a pair that was refused is not tried again."""
+        pair = self._pair()
+        if pair is None or _digest(pair) == self._seen:
             return False
+        self._seen = _digest(pair)
+        self._read.inc()
         try:
-            _fresh().load_cert_chain(*self._files)  # a broken pair must not reach the real one
-            self._tls.load_cert_chain(*self._files)
+            # The bytes that were looked at, since the files may change in between; a broken
+            # pair must not reach the real context, which would take half of it.
+            with _as_files(*pair) as files:
+                _fresh().load_cert_chain(*files)
+                self._tls.load_cert_chain(*files)
         except (OSError, ssl.SSLError) as error:
+            self._unread.inc()
             _LOG.error("certificate not loaded", extra={"error": str(error)})
             return False
-        self._seen = digest
+        _LOG.info("certificate renewed", extra={"file": str(self._files[0])})
         return True
 
-    def _digest(self) -> bytes | None:
+    def _pair(self) -> tuple[bytes, bytes] | None:
         try:
-            return hashlib.sha256(b"\0".join(file.read_bytes() for file in self._files)).digest()
+            return self._files[0].read_bytes(), self._files[1].read_bytes()
         except OSError:
             return None
+
+
+def _digest(pair: tuple[bytes, bytes]) -> bytes:
+    return hashlib.sha256(b"\0".join(pair)).digest()
 
 
 def self_signed(

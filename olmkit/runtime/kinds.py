@@ -104,8 +104,22 @@ class CustomResource(Model):
 
     def to_manifest(self) -> Manifest:
         """Plain data of what was set; what only has a default is left out."""
+        _note_changes(self)
         dumped: Manifest = self.model_dump(by_alias=True, exclude_unset=True, mode="json")
         group, version = self.gvk.group, self.gvk.version
         dumped["apiVersion"] = f"{group}/{version}" if group else version
         dumped["kind"] = self.gvk.kind
         return dumped
+
+
+def _note_changes(model: BaseModel) -> None:
+    """Count as set what was changed inside a default, such as a field of a part not given."""
+    for name, declared in type(model).model_fields.items():
+        value = getattr(model, name)
+        if isinstance(value, BaseModel):
+            _note_changes(value)
+            changed = bool(value.model_fields_set)
+        else:
+            changed = value != declared.get_default(call_default_factory=True)
+        if changed:
+            model.model_fields_set.add(name)

@@ -42,6 +42,7 @@ class HttpServer:
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.name = name
+        self.host = address[0]
         self.port = 0
         self._application = application
         self._address = address

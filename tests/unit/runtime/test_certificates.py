@@ -11,6 +11,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.runtime import certificates
+from olmkit.runtime.metrics import Registry
 
 
 def shake_hands(server: ssl.SSLContext, ca: bytes) -> str:
@@ -60,13 +61,17 @@ def test_files_that_are_no_pair_are_refused(tmp_path: Path) -> None:
 def test_renewed_files_are_used_and_broken_ones_are_not(tmp_path: Path) -> None:
     certificate, key, _ = write(tmp_path)
     tls = certificates.context(certificate, key)
-    reloader = certificates.Reloader(tls, certificate, key)
+    registry = Registry()
+    reloader = certificates.Reloader(tls, certificate, key, registry=registry)
     assert not reloader.check()
     _, _, renewed = write(tmp_path)
     assert reloader.check()
     shake_hands(tls, renewed)
     key.write_text("half written")
     assert not reloader.check()
+    assert not reloader.check()
+    assert "certwatcher_read_certificate_total 2\n" in registry.render()
+    assert "certwatcher_read_certificate_errors_total 1\n" in registry.render()
     shake_hands(tls, renewed)
     key.unlink()
     assert not reloader.check()

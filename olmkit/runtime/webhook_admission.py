@@ -1,0 +1,369 @@
+"""Admission: what the API server asks before it stores an object, and what it is told.
+
+A *defaulter* changes the object, a *validator* refuses it or warns; both get
+typed objects when a kind is given, and plain data otherwise. Behind them is the
+raw form, a handler from request to verdict. Everything here is values and calls;
+`webhook` puts it on the wire. Source: `admission.k8s.io/v1`.
+
+Whoever wants to refuse raises `Denied`. Any other error is a fault of the
+webhook: it refuses too, with code 500, and is logged with its traceback.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import dataclasses
+import http
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol, Self, TypeVar
+
+import msgspec
+
+from olmkit.kube import changes, objects, patches
+from olmkit.kube.api import Cause, ClusterError
+from olmkit.kube.objects import GVK, Manifest
+
+_LOG = logging.getLogger(__name__)
+
+_UNDERSTOOD = (("admission.k8s.io", "v1"), ("admission.k8s.io", "v1beta1"))
+_REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    409: "Conflict",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    504: "Timeout",
+}
+
+
+class Operation(StrEnum):
+    """What is being done to the object."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
+
+class BadReview(Exception):  # noqa: N818 - a fact about what was sent
+    """What was sent is no review that can be answered; `status` is the HTTP status that says so."""
+
+    def __init__(self, message: str, status: int = 400) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Denied(Exception):  # noqa: N818 - an answer, not a fault
+    """The object is refused; `message` is what people read in their terminal.
+
+    `causes` name fields, as the API server's own validation does. Warnings are shown too.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: int = 403,
+        causes: Sequence[Cause] = (),
+        warnings: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.causes = tuple(causes)
+        self.warnings = tuple(warnings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionRequest:
+    """What the API server asks. `object` is None on DELETE, `old` on CREATE and CONNECT.
+
+    `gvk` and `plural` are those of the object as it is sent, which a rule with
+    `matchPolicy: Equivalent` may have converted. `name` is empty for a create with
+    `generateName`. `raw` is the whole request.
+    """
+
+    uid: str
+    operation: str
+    gvk: GVK
+    plural: str = ""
+    subresource: str = ""
+    name: str = ""
+    namespace: str = ""
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    dry_run: bool = False
+    object: Manifest | None = None
+    old: Manifest | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The answer of one handler; `patch` holds JSON patch operations of a mutating one.
+
+    Without a code, allowed is 200 and refused is 403.
+    """
+
+    allowed: bool = True
+    message: str = ""
+    code: int = 0
+    causes: tuple[Cause, ...] = ()
+    warnings: tuple[str, ...] = ()
+    patch: tuple[Mapping[str, Any], ...] = ()
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+Handler = Callable[[AdmissionRequest], Awaitable[Verdict]]
+"""Judges one request. A mutating one sees what those before it made of the object."""
+
+
+class TypedKind(Protocol):
+    """What a handler needs of a typed kind; `olmkit.runtime.kinds.CustomResource` has it."""
+
+    @classmethod
+    def from_manifest(cls, manifest: Manifest) -> Self:
+        """The typed object; raises `ValueError` for data of another shape."""
+
+    def to_manifest(self) -> Manifest:
+        """Plain data of what was set."""
+
+
+K = TypeVar("K", bound=TypedKind)
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Defaulter(Protocol[T_contra]):
+    """Fills in what an object leaves open."""
+
+    async def default(self, obj: T_contra, request: AdmissionRequest, /) -> None:
+        """Change `obj` in place. It may be asked twice about the same object."""
+
+
+class Validator(Protocol[T_contra]):
+    """Refuses objects by raising `Denied`, or lets them pass with warnings."""
+
+    async def validate_create(
+        self, new: T_contra, request: AdmissionRequest, /
+    ) -> Sequence[str] | None:
+        """Judge a new object."""
+
+    async def validate_update(
+        self, old: T_contra, new: T_contra, request: AdmissionRequest, /
+    ) -> Sequence[str] | None:
+        """Judge a change."""
+
+    async def validate_delete(
+        self, old: T_contra, request: AdmissionRequest, /
+    ) -> Sequence[str] | None:
+        """Judge a deletion."""
+
+
+def defaulting(defaulter: Defaulter[K], kind: type[K]) -> Handler:
+    """A handler for a typed kind: what the defaulter changed becomes the patch.
+
+    The change is taken between two dumps of the typed object, so that fields which the
+    type writes in another way, or does not know, stay as they were sent.
+    """
+
+    async def handle(request: AdmissionRequest) -> Verdict:
+        if request.object is None:
+            return Verdict()
+        obj = _decoded(kind, request.object)
+        before = obj.to_manifest()
+        await defaulter.default(obj, request)
+        change = changes.merge_patch(before, obj.to_manifest())
+        return _changed(request.object, patches.merge_patch(request.object, change))
+
+    return handle
+
+
+def defaulting_plain(defaulter: Defaulter[Manifest]) -> Handler:
+    """A handler whose defaulter changes plain data."""
+
+    async def handle(request: AdmissionRequest) -> Verdict:
+        if request.object is None:
+            return Verdict()
+        made = copy.deepcopy(request.object)
+        await defaulter.default(made, request)
+        return _changed(request.object, made)
+
+    return handle
+
+
+def validating(validator: Validator[K], kind: type[K]) -> Handler:
+    """A handler for a typed kind."""
+    return _validating(validator, lambda manifest: _decoded(kind, manifest))
+
+
+def validating_plain(validator: Validator[Manifest]) -> Handler:
+    """A handler whose validator gets plain data."""
+    return _validating(validator, lambda manifest: manifest)
+
+
+def path_for(word: str, gvk: GVK) -> str:
+    """Where the API server asks by convention; `word` is `mutate` or `validate`."""
+    return f"/{word}-{gvk.group.replace('.', '-')}-{gvk.version}-{gvk.kind.lower()}"
+
+
+async def answer(review: Any, handlers: Sequence[Handler], failed: Callable[[], None]) -> Manifest:
+    """The review that answers `review`: handlers in order, the first refusal is the answer.
+
+    `failed` is told of each handler that raised something unforeseen. Raises `BadReview`.
+    """
+    request = _parse(review)
+    verdict = await _judge(request, handlers, failed)
+    response: dict[str, Any] = {
+        "uid": request.uid,
+        "allowed": verdict.allowed,
+        "status": _status(verdict),
+    }
+    if verdict.patch:
+        document = msgspec.json.encode(list(verdict.patch))
+        response["patch"] = base64.b64encode(document).decode()
+        response["patchType"] = "JSONPatch"
+    if verdict.warnings:
+        response["warnings"] = list(verdict.warnings)
+    if verdict.annotations:
+        response["auditAnnotations"] = dict(verdict.annotations)
+    return {
+        "apiVersion": review["apiVersion"],
+        "kind": "AdmissionReview",
+        "response": response,
+    }
+
+
+async def _judge(
+    request: AdmissionRequest, handlers: Sequence[Handler], failed: Callable[[], None]
+) -> Verdict:
+    """One verdict of all handlers; each sees what the one before made of the object."""
+    if request.operation not in Operation.__members__:
+        words = f"the operation `{request.operation}` is unknown"
+        return Verdict(allowed=False, code=400, message=words)
+    now = request
+    verdict = Verdict()
+    warnings: list[str] = []
+    annotations: dict[str, str] = {}
+    for handler in handlers:
+        try:
+            verdict = await handler(now)
+            if verdict.allowed and verdict.patch:
+                made = patches.json_patch(now.object, list(verdict.patch))
+                now = dataclasses.replace(now, object=made)
+        except Denied as error:
+            verdict = Verdict(
+                allowed=False,
+                message=str(error),
+                code=error.code,
+                causes=error.causes,
+                warnings=error.warnings,
+            )
+        except ClusterError as error:
+            causes = tuple(error.causes)
+            verdict = Verdict(
+                allowed=False, message=str(error), code=error.code or 500, causes=causes
+            )
+        except Exception as error:
+            failed()
+            _LOG.exception("webhook failed", extra={"uid": now.uid, "kind": str(now.gvk)})
+            verdict = Verdict(allowed=False, code=500, message=f"the webhook failed: {error!r}")
+        warnings += verdict.warnings
+        annotations.update(verdict.annotations)
+        if not verdict.allowed:
+            break
+    # One patch for what all of them made of it: the API server applies it to what it sent.
+    patch = changes.json_patch(request.object, now.object) if verdict.allowed else ()
+    return dataclasses.replace(
+        verdict, patch=tuple(patch), warnings=tuple(warnings), annotations=annotations
+    )
+
+
+def _parse(review: Any) -> AdmissionRequest:
+    """The request of a review; raises `BadReview`."""
+    group, _, version = objects.text(objects.mapping(review).get("apiVersion")).rpartition("/")
+    if objects.kind(review) != "AdmissionReview" or (group, version) not in _UNDERSTOOD:
+        raise BadReview("the body is no AdmissionReview of admission.k8s.io/v1")
+    request = objects.mapping(review.get("request"))
+    uid, operation = request.get("uid"), request.get("operation")
+    if not isinstance(uid, str) or not uid:
+        raise BadReview("the AdmissionReview has no `request.uid`")
+    if not isinstance(operation, str):
+        raise BadReview("the AdmissionReview has no `request.operation`")
+    kind = objects.mapping(request.get("kind"))
+    user = objects.mapping(request.get("userInfo"))
+    return AdmissionRequest(
+        uid=uid,
+        operation=operation,
+        gvk=GVK(
+            group=objects.text(kind.get("group")),
+            version=objects.text(kind.get("version")),
+            kind=objects.text(kind.get("kind")),
+        ),
+        plural=objects.text(objects.mapping(request.get("resource")).get("resource")),
+        subresource=objects.text(request.get("subResource")),
+        name=objects.text(request.get("name")),
+        namespace=objects.text(request.get("namespace")),
+        user=objects.text(user.get("username")),
+        groups=tuple(map(objects.text, objects.sequence(user.get("groups")))),
+        dry_run=request.get("dryRun") is True,
+        object=_object(request, "object"),
+        old=_object(request, "oldObject"),
+        raw=request,
+    )
+
+
+def _object(request: Mapping[str, Any], field_name: str) -> Manifest | None:
+    found = request.get(field_name)
+    if found is not None and not isinstance(found, dict):
+        raise BadReview(f"`request.{field_name}` of the AdmissionReview is no object")
+    return found
+
+
+def _status(verdict: Verdict) -> dict[str, Any]:
+    if verdict.allowed:
+        message = {"message": verdict.message} if verdict.message else {}
+        return {"code": verdict.code or 200, **message}
+    code = verdict.code or 403
+    status: dict[str, Any] = {
+        "status": "Failure",
+        "code": code,
+        "reason": _REASONS.get(code, ""),
+        "message": verdict.message or http.HTTPStatus(code).phrase,
+    }
+    if verdict.causes:
+        causes = [dataclasses.asdict(cause) for cause in verdict.causes]
+        status["details"] = {"causes": causes}
+    return status
+
+
+def _decoded(kind: type[K], manifest: Manifest) -> K:
+    try:
+        return kind.from_manifest(manifest)
+    except ValueError as error:
+        raise Denied(f"the object cannot be read: {error}", code=400) from error
+
+
+def _changed(old: Manifest, new: Manifest) -> Verdict:
+    return Verdict(patch=tuple(changes.json_patch(old, new)))
+
+
+def _validating(validator: Validator[T], read: Callable[[Manifest], T]) -> Handler:
+    async def handle(request: AdmissionRequest) -> Verdict:
+        new, old = request.object, request.old
+        said: Sequence[str] | None = None
+        if request.operation == Operation.CREATE and new is not None:
+            said = await validator.validate_create(read(new), request)
+        elif request.operation == Operation.UPDATE and new is not None and old is not None:
+            said = await validator.validate_update(read(old), read(new), request)
+        elif request.operation == Operation.DELETE and old is not None:
+            said = await validator.validate_delete(read(old), request)
+        return Verdict(warnings=tuple(said or ()))
+
+    return handle
