@@ -6,7 +6,7 @@ STAMP := $(VENV)/.olmkit-ready
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 
-.PHONY: help demo test check fix golden shipped e2e lock docs bench clean
+.PHONY: help demo test check fix golden shipped e2e cluster cluster-down lock docs bench clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -39,9 +39,17 @@ shipped: $(STAMP) ## rebuild operator/config, bundle/ and catalog/ with our own 
 docs: $(STAMP) ## rewrite the generated pages of docs/reference
 	$(BIN)/python scripts/reference_docs.py
 
-e2e: $(STAMP) ## against real servers: registry, Docker engine, API server (built once, some minutes)
+e2e: $(STAMP) ## against real servers: registry, Docker engine, a cluster with OLM (built once, 20 minutes)
 	@sh scripts/system-packages --e2e
+	@sh scripts/build-programs >/dev/null || [ -z "$(CI)" ]
 	$(PYTEST) -q --e2e tests/e2e
+
+cluster: $(STAMP) ## a real cluster with OLM, left running for hand work; says how to reach it
+	@sh scripts/system-packages --e2e
+	@$(BIN)/python tests/cluster up
+
+cluster-down: ## end that cluster
+	@$(BIN)/python tests/cluster down
 
 bench: $(STAMP) ## figures beside the reference tools (OPM and OPERATOR_SDK name their programs)
 	@for file in benchmarks/*.py; do case $$file in */_*) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done

@@ -1,0 +1,187 @@
+"""The few images that the cluster itself needs, made of programs and pushed over HTTP.
+
+An image here is one layer of files, links and empty folders. They are made once and kept
+as a ready folder of the registry in the cache, named by what they are made of.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import tarfile
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+BUSYBOX = Path("/bin/busybox")
+_APPLETS = ("sh", "cat", "cp", "echo", "env", "false", "httpd", "id", "ls", "nc", "nslookup")
+_APPLETS = (*_APPLETS, "printf", "sleep", "true", "wget")
+_TYPE = "application/vnd.oci.image."
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImagePlan:
+    """`files`: path in the image → program here; `links`: path → target; `folders`: empty ones."""
+
+    name: str
+    files: Mapping[str, Path]
+    links: Mapping[str, str] = field(default_factory=dict)
+    folders: Sequence[str] = ("tmp",)
+    texts: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+def plans(programs: Mapping[str, Path], registry: str) -> list[ImagePlan]:
+    """The images that are made of these programs."""
+    made = [
+        ImagePlan(
+            name="pause",
+            files={"bin/busybox": BUSYBOX},
+            config={"Entrypoint": ["/bin/busybox", "sleep", "2147483647"]},
+        ),
+        ImagePlan(
+            name="busybox",
+            files={"bin/busybox": BUSYBOX},
+            links={f"bin/{name}": "busybox" for name in _APPLETS},
+            folders=("tmp", "etc", "root"),
+            config={"Cmd": ["/bin/sh"]},
+        ),
+    ]
+    if "opm" in programs:
+        opm = programs["opm"]
+        made.append(
+            ImagePlan(
+                name="opm",
+                files={
+                    "bin/opm": opm / "opm",
+                    "bin/grpc_health_probe": opm / "grpc_health_probe",
+                },
+                config={"Entrypoint": ["/bin/opm"], "User": "1001"},
+            )
+        )
+    if "olm" in programs:
+        olm = programs["olm"]
+        made.append(
+            ImagePlan(
+                name="olm",
+                files={
+                    "bin/busybox": BUSYBOX,
+                    "bin/cpb": olm / "cpb",
+                    "bin/copy-content": olm / "copy-content",
+                },
+                links={"bin/cp": "busybox"},
+                config={"User": "1001"},
+            )
+        )
+    if "catalogd" in programs:
+        made.append(
+            ImagePlan(
+                name="catalogd",
+                files={"catalogd": programs["catalogd"] / "catalogd"},
+                texts={
+                    "etc/containers/registries.conf": (
+                        f'[[registry]]\nlocation = "{registry}"\ninsecure = true\n'
+                    ),
+                    "etc/containers/policy.json": (
+                        '{"default": [{"type": "insecureAcceptAnything"}]}'
+                    ),
+                },
+                config={"Entrypoint": ["/catalogd"], "User": "65532", "WorkingDir": "/"},
+            )
+        )
+    return made
+
+
+def seed_name(planned: Sequence[ImagePlan]) -> str:
+    """The name of the kept registry folder: it changes with what the images are made of."""
+    parts = [
+        (plan.name, sorted((path, str(file)) for path, file in plan.files.items()), plan.config)
+        for plan in planned
+    ]
+    texts = [sorted(plan.texts.items()) for plan in planned]
+    return "registry-" + hashlib.sha256(json.dumps([parts, texts]).encode()).hexdigest()[:12]
+
+
+def push(plan: ImagePlan, registry: str) -> None:
+    """Make the image and push it as `registry/NAME:1`."""
+    archive = _archive(plan)
+    layer = gzip.compress(archive, compresslevel=1, mtime=0)
+    config = json.dumps(
+        {
+            "architecture": "amd64",
+            "os": "linux",
+            "config": {"Env": ["PATH=/bin:/usr/bin"], **plan.config},
+            "rootfs": {"type": "layers", "diff_ids": [_digest(archive)]},
+        }
+    ).encode()
+    manifest = {
+        "schemaVersion": 2,
+        "mediaType": _TYPE + "manifest.v1+json",
+        "config": _descriptor(config, _TYPE + "config.v1+json"),
+        "layers": [_descriptor(layer, _TYPE + "layer.v1.tar+gzip")],
+    }
+    for blob in (layer, config):
+        _push_blob(f"http://{registry}/v2/{plan.name}", blob)
+    _request(
+        "PUT",
+        f"http://{registry}/v2/{plan.name}/manifests/1",
+        json.dumps(manifest).encode(),
+        _TYPE + "manifest.v1+json",
+    )
+
+
+def _archive(plan: ImagePlan) -> bytes:
+    target = io.BytesIO()
+    with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        folders = {
+            str(parent)
+            for path in [*plan.files, *plan.links, *plan.texts]
+            for parent in Path(path).parents
+        } - {"."}
+        for path in sorted(folders | set(plan.folders)):
+            entry = tarfile.TarInfo(path)
+            entry.type = tarfile.DIRTYPE
+            entry.mode = 0o1777 if path in plan.folders else 0o755
+            archive.addfile(entry)
+        for path, file in plan.files.items():
+            _add(archive, path, file.read_bytes(), 0o755)
+        for path, text in plan.texts.items():
+            _add(archive, path, text.encode(), 0o644)
+        for path, to in plan.links.items():
+            entry = tarfile.TarInfo(path)
+            entry.type, entry.linkname = tarfile.SYMTYPE, to
+            archive.addfile(entry)
+    return target.getvalue()
+
+
+def _add(archive: tarfile.TarFile, path: str, data: bytes, mode: int) -> None:
+    entry = tarfile.TarInfo(path)
+    entry.size, entry.mode = len(data), mode
+    archive.addfile(entry, io.BytesIO(data))
+
+
+def _push_blob(repository: str, data: bytes) -> None:
+    location = _request("POST", f"{repository}/blobs/uploads/", b"")
+    joint = "&" if "?" in location else "?"
+    _request("PUT", f"{location}{joint}digest={_digest(data)}", data, "application/octet-stream")
+
+
+def _request(method: str, url: str, data: bytes, content_type: str = "") -> str:
+    headers = {"Content-Type": content_type} if content_type else {}
+    request = urllib.request.Request(url, data=data, method=method, headers=headers)  # noqa: S310
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(request, timeout=120) as answer:
+        return str(answer.headers.get("Location", ""))
+
+
+def _descriptor(data: bytes, media_type: str) -> dict[str, Any]:
+    return {"mediaType": media_type, "digest": _digest(data), "size": len(data)}
+
+
+def _digest(data: bytes) -> str:
+    return f"sha256:{hashlib.sha256(data).hexdigest()}"
