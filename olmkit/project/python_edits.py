@@ -1,0 +1,167 @@
+"""Python that people wrote, with an import or a statement put beside what they wrote.
+
+The syntax tree says where; the text is changed by lines, so that comments and
+form stay. What is there already is not added again. The marker comments of the
+scaffold are preferred, and may be taken away by the author.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.project.yaml_edits import MARKER
+
+
+def with_import(data: bytes, path: str, module: str, name: str) -> bytes:
+    """`data` with `from module import name`, among the imports of the same package."""
+    tree, lines = _parse(data, path)
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 0]
+    if any(
+        node.module == module and any(alias.name == name for alias in node.names)
+        for node in imports
+    ):
+        return data
+    statement = f"from {module} import {name}"
+    same = [node for node in imports if node.module == module]
+    if same and _is_extensible(same[-1], lines):
+        node = same[-1]
+        names = sorted({*(alias.name for alias in node.names), name}, key=_import_order)
+        lines[node.lineno - 1] = f"from {module} import {', '.join(names)}"
+        return _joined(lines)
+    package = module.partition(".")[0]
+    family = [node for node in imports if (node.module or "").partition(".")[0] == package]
+    after = [node for node in family if (node.module or "", "") > (module, "")]
+    if after:
+        lines.insert(after[0].lineno - 1, statement)
+    elif family:
+        lines.insert(_end(family[-1]), statement)
+    else:
+        place = _end_of_imports(tree)
+        lines[place:place] = ["", statement]
+    return _joined(lines)
+
+
+def with_statement(
+    data: bytes, path: str, function: str, statement: str, *, marker: str = "", sign: str
+) -> bytes:
+    """`data` with a statement at the end of a function, or above the marker in it.
+
+    `sign` is a text that the function holds when the statement is there already. Raises
+    `InputError` when there is no such function; its hint says what to add by hand.
+    """
+    tree, lines = _parse(data, path)
+    found = next(
+        (
+            node
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == function
+        ),
+        None,
+    )
+    if found is None:
+        message = f"`{path}` has no function `{function}`"
+        hint = f"make one, or call this where it fits:\n{statement}"
+        raise _refusal(message, Location(path=path), hint)
+    start, end = found.lineno - 1, _end(found)
+    if sign in "\n".join(lines[start:end]):
+        return data
+    following = [node.lineno - 1 for node in tree.body if node.lineno > found.lineno]
+    place, is_marked = _marker(lines[: min(following, default=len(lines))], start, marker)
+    if not is_marked:
+        place = end
+    indent = " " * (found.body[0].col_offset)
+    lines[place:place] = [indent + line if line else "" for line in statement.splitlines()]
+    last = found.body[-1]
+    if not is_marked and len(found.body) == 1 and isinstance(last, ast.Pass):
+        del lines[last.lineno - 1]
+    return _joined(lines)
+
+
+def with_class_marker(data: bytes, path: str, name: str, marker: str) -> bytes:
+    """`data` with a marker comment on top of those of the class `name`.
+
+    Raises `InputError` when there is no such class.
+    """
+    tree, lines = _parse(data, path)
+    found = next(
+        (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name), None
+    )
+    if found is None:
+        message = f"`{path}` has no class `{name}`"
+        raise _refusal(message, Location(path=path), f"write `# {marker}` above the class")
+    start = min([found.lineno, *(one.lineno for one in found.decorator_list)]) - 1
+    while start > 0 and lines[start - 1].startswith("#"):
+        start -= 1
+        if lines[start].lstrip("# ").rstrip() == marker:
+            return data
+    lines.insert(start, f"# {marker}")
+    return _joined(lines)
+
+
+def _marker(lines: Sequence[str], start: int, marker: str) -> tuple[int, bool]:
+    if marker:
+        for index in range(start, len(lines)):
+            if lines[index].strip().lstrip("# ") == MARKER + marker:
+                return index, True
+    return 0, False
+
+
+def _parse(data: bytes, path: str) -> tuple[ast.Module, list[str]]:
+    try:
+        text = data.decode("utf-8")
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        column = getattr(error, "offset", None)
+        words = getattr(error, "msg", None) or str(error)
+        at = Location(path=path, line=line, column=column)
+        raise _refusal(f"the file is no Python: {words}", at, "") from None
+    return tree, text.split("\n")
+
+
+def _is_extensible(node: ast.ImportFrom, lines: Sequence[str]) -> bool:
+    line = lines[node.lineno - 1]
+    is_plain = all(alias.asname is None for alias in node.names)
+    return is_plain and node.end_lineno == node.lineno and "#" not in line and len(line) < 80
+
+
+def _import_order(name: str) -> tuple[int, str]:
+    """Constants, classes, functions, each by alphabet: as formatters sort them."""
+    if name.isupper() and len(name) > 1:
+        return 0, name
+    return (1 if name[:1].isupper() else 2), name
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
+
+
+def _end_of_imports(tree: ast.Module) -> int:
+    """The line after the last import of the head, or after the module's words."""
+    place = 0
+    for index, node in enumerate(tree.body):
+        is_words = (
+            index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
+        if not is_words and not isinstance(node, ast.Import | ast.ImportFrom):
+            break
+        place = _end(node)
+    return place
+
+
+def _joined(lines: Sequence[str]) -> bytes:
+    return "\n".join(lines).encode()
+
+
+def _refusal(message: str, at: Location, hint: str) -> InputError:
+    found = Diagnostic(
+        rule="PRJ011",
+        name="unfit-source",
+        severity=Severity.ERROR,
+        message=message,
+        at=at,
+        hint=hint,
+    )
+    return InputError(f"{at}: {message}", hint, (found,))

@@ -1,0 +1,135 @@
+"""Python is edited beside what people wrote."""
+
+from __future__ import annotations
+
+import pytest
+
+from olmkit.base.diagnostics import InputError
+from olmkit.project import python_edits
+
+HEAD = '''\
+"""Words."""
+
+from __future__ import annotations
+
+import os  # mine
+from collections.abc import Mapping
+
+from olmkit.runtime.cache import CacheSettings
+from olmkit.runtime.manager import Manager
+
+X = 1
+'''
+
+
+def imported(text: str, module: str, name: str) -> str:
+    once = python_edits.with_import(text.encode(), "w.py", module, name)
+    assert python_edits.with_import(once, "w.py", module, name) == once
+    return once.decode()
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "part"),
+    [
+        (
+            "olmkit.runtime.builder",
+            "B",
+            "abc import Mapping\n\nfrom olmkit.runtime.builder import B\n",
+        ),
+        (
+            "olmkit.runtime.z",
+            "Z",
+            "manager import Manager\nfrom olmkit.runtime.z import Z\n\nX = 1",
+        ),
+        ("olmkit.runtime.manager", "Group", "manager import Group, Manager\n"),
+        ("olmkit.runtime.manager", "ALL", "manager import ALL, Manager\n"),
+        ("my.api", "Kind", "manager import Manager\n\nfrom my.api import Kind\n\nX = 1"),
+        (
+            "olmkit.runtime.manager",
+            "Manager",
+            "cache import CacheSettings\nfrom olmkit.runtime.manager",
+        ),
+    ],
+)
+def test_an_import_goes_to_its_like(module: str, name: str, part: str) -> None:
+    text = imported(HEAD, module, name)
+    assert part in text
+    assert "import os  # mine" in text
+
+
+def test_an_import_goes_below_the_words_of_a_module_without_any() -> None:
+    assert imported('"""Words."""\n', "a", "b") == '"""Words."""\n\nfrom a import b\n'
+
+
+def test_an_import_over_several_lines_is_left_alone() -> None:
+    text = "from a import (\n    b,  # mine\n)\n"
+    assert imported(text, "a", "c") == text + "from a import c\n"
+
+
+FUNCTION = """\
+def add(manager: int) -> None:
+    first(manager)  # mine
+    # +kubebuilder:scaffold:builder
+    last(manager)
+
+
+def other() -> None:
+    pass
+"""
+
+
+def added(text: str, function: str, statement: str, sign: str) -> str:
+    def edit(data: bytes) -> bytes:
+        return python_edits.with_statement(
+            data, "w.py", function, statement, marker="builder", sign=sign
+        )
+
+    once = edit(text.encode())
+    assert edit(once) == once
+    return once.decode()
+
+
+def test_a_statement_goes_above_the_marker() -> None:
+    text = added(FUNCTION, "add", "second(\n    manager\n)", "second(")
+    assert "# mine\n    second(\n        manager\n    )\n    # +kubebuilder" in text
+
+
+def test_a_statement_goes_to_the_end_when_the_marker_is_gone() -> None:
+    text = added(FUNCTION.replace("    # +kubebuilder:scaffold:builder\n", ""), "add", "x()", "x(")
+    assert "    last(manager)\n    x()\n\n\ndef other" in text
+
+
+def test_a_pass_gives_way() -> None:
+    text = added("def add() -> None:\n    pass\n", "add", "x()", "x(")
+    assert text == "def add() -> None:\n    x()\n"
+
+
+def test_without_the_function_the_statement_is_told() -> None:
+    with pytest.raises(InputError, match="no function `add`") as caught:
+        added("x = 1\n", "add", "second()", "second(")
+    assert "second()" in caught.value.hint
+
+
+def test_a_syntax_error_has_its_place() -> None:
+    with pytest.raises(InputError) as caught:
+        added("x = = 1\n", "add", "second()", "second(")
+    assert str(caught.value.diagnostics[0].at) == "w.py:1:5"
+
+
+def test_the_marker_of_another_function_does_not_count() -> None:
+    text = added(
+        "def add() -> None:\n    a()\n\n\n" + FUNCTION.replace("add", "b"), "add", "x()", "x("
+    )
+    assert text.startswith("def add() -> None:\n    a()\n    x()\n")
+
+
+def test_a_class_gets_a_marker_once() -> None:
+    text = b"# about\n\n# +one\n@thing\nclass A:\n    x: int\n"
+    once = python_edits.with_class_marker(text, "a.py", "A", "+two")
+    assert once == b"# about\n\n# +two\n# +one\n@thing\nclass A:\n    x: int\n"
+    assert python_edits.with_class_marker(once, "a.py", "A", "+two") == once
+
+
+def test_a_marker_needs_its_class() -> None:
+    with pytest.raises(InputError, match="no class `B`"):
+        python_edits.with_class_marker(b"x = 1\n", "a.py", "B", "+two")
