@@ -1,0 +1,185 @@
+"""The Memcached operator as processes beside a real API server."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.edges import kubeconfig
+from olmkit.edges.cluster import HttpCluster
+from olmkit.kube.api import AlreadyExists, ClusterError, NoSuchKind
+from olmkit.kube.objects import Manifest
+from olmkit.testing.control_plane import ControlPlane, Programs
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+IMAGE = "memcached:1.6"
+
+_AUDIT_POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted]
+rules:
+- level: RequestResponse
+  verbs: [create, update, patch]
+  resources: [{group: coordination.k8s.io, resources: [leases]}]
+- level: Metadata
+  verbs: [create, update, patch, delete]
+- level: None
+"""
+
+
+@dataclass(eq=False)
+class Replica:
+    """One process of the operator; `user` is who it is for the API server."""
+
+    user: str
+    log: Path
+    process: subprocess.Popen[bytes]
+
+    def kill(self) -> None:
+        """End it without a word, as a node that fails does."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    @property
+    def is_running(self) -> bool:
+        return self.process.poll() is None
+
+    @property
+    def rss(self) -> float:
+        """Its resident memory in MiB."""
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        raise ProcessLookupError(self.process.pid)
+
+    def words(self) -> str:
+        return self.log.read_text(errors="replace")
+
+
+@dataclass(eq=False)
+class Operated:
+    """A real API server that knows Memcacheds, and the replicas that a test starts."""
+
+    plane: ControlPlane
+    replicas: list[Replica] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    @property
+    def audit_log(self) -> Path:
+        return self.plane.folder / "audit.log"
+
+    def start(
+        self, *flags: str, config: Path | None = None, environment: dict[str, str] | None = None
+    ) -> Replica:
+        """Start one more replica, under a user of its own or with the given kubeconfig."""
+        user = f"replica-{next(self._numbers)}"
+        path = config or self.plane.write_kubeconfig(
+            self.plane.folder / f"{user}.kubeconfig", user=user
+        )
+        log = self.plane.folder / f"{user}.log"
+        words = [f"--kubeconfig={path}", "--health-probe-bind-address=0", *flags]
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-W", "error", str(HERE / "replica.py"), *words],
+                stdout=out,
+                stderr=out,
+                stdin=subprocess.DEVNULL,
+                env=os.environ
+                | {"REPLICA": user, "MEMCACHED_IMAGE": IMAGE, "PYTHONUNBUFFERED": "1"}
+                | (environment or {}),
+            )
+        replica = Replica(user, log, process)
+        self.replicas.append(replica)
+        return replica
+
+    def stop(self) -> None:
+        for replica in self.replicas:
+            if replica.is_running:
+                replica.kill()
+
+    def cluster(self) -> AbstractAsyncContextManager[HttpCluster]:
+        """A connection of the administrator's."""
+        return HttpCluster(kubeconfig.load(paths=[self.plane.kubeconfig]))
+
+    def install(self, paths: Sequence[Path]) -> None:
+        """Create what the manifests in files say; what is there already stays as it is."""
+
+        async def work() -> None:
+            async with self.cluster() as cluster:
+                for path in paths:
+                    for document in documents.load_all(path.read_bytes(), str(path)):
+                        await self.create(cluster, document.value)
+
+        asyncio.run(work())
+
+    async def create(self, cluster: HttpCluster, manifest: Manifest) -> None:
+        """Create an object; one that is there already stays as it is."""
+        resource = await cluster.resource(manifest["apiVersion"], manifest["kind"])
+        try:
+            await cluster.create(resource, manifest)
+        except AlreadyExists:
+            return
+
+
+@pytest.fixture
+def operated(
+    tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
+) -> Iterator[Operated]:
+    """An API server that knows Memcacheds and keeps an audit log; replicas end with the test."""
+    folder = tmp_path_factory.mktemp("operated")
+    policy = folder / "audit.yaml"
+    policy.write_text(_AUDIT_POLICY)
+    flags = (f"--audit-policy-file={policy}", f"--audit-log-path={folder / 'audit.log'}")
+    with ControlPlane(folder=folder, programs=control_plane_programs, flags=flags) as plane:
+        found = Operated(plane)
+        try:
+            found.install(sorted((ROOT / "operator/config/crd/bases").glob("*.yaml")))
+            asyncio.run(_served(found))
+            yield found
+        finally:
+            found.stop()
+
+
+async def _served(operated: Operated) -> None:
+    async with asyncio.timeout(60):
+        while True:
+            async with operated.cluster() as cluster:  # a fresh one: misses are remembered
+                try:
+                    found = await cluster.resource("cache.example.com/v1alpha1", "Memcached")
+                    await cluster.list_page(found)
+                except (NoSuchKind, ClusterError):
+                    await asyncio.sleep(0.2)
+                else:
+                    return
+
+
+@pytest.fixture(scope="session")
+def until() -> Callable[..., Awaitable[Any]]:
+    """Waits until an async function gives something true, and gives it; temporary errors pass."""
+
+    async def wait(ask: Callable[[], Awaitable[Any]], seconds: float = 60) -> Any:
+        async with asyncio.timeout(seconds):
+            while True:
+                try:
+                    if found := await ask():
+                        return found
+                except ClusterError as error:
+                    if not error.temporary:
+                        raise
+                await asyncio.sleep(0.1)
+
+    return wait
