@@ -33,6 +33,7 @@ from olmkit.kube.api import (
     Propagation,
     Resource,
     Unauthorized,
+    Unreachable,
     WatchEvent,
     error_from_status,
 )
@@ -438,7 +439,7 @@ class HttpCluster:
                 temporary = True
             case _:
                 reason, temporary = str(error) or type(error).__name__, True
-        return ClusterError(
+        return Unreachable(
             f"cannot reach the API server at `{self._host}`: {reason}", temporary=temporary
         )
 

@@ -62,6 +62,10 @@ class ClusterError(RemoteError):
     retry_after: float | None = None
 
 
+class Unreachable(ClusterError):
+    """No answer came: refused, cut off, or not in time."""
+
+
 class NotFound(ClusterError):
     """No such object; or no such kind, then `reason` is empty."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -19,7 +20,7 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.api import Cluster, NoSuchKind, Resource
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK
-from olmkit.runtime.predicate import CreateEvent, Event
+from olmkit.runtime.predicate import CreateEvent, Event, UpdateEvent
 from olmkit.runtime.reconcile import Request
 from olmkit.runtime.reflector import BREATH, Reflector, Transform
 from olmkit.runtime.snapshot import Snapshot
@@ -31,6 +32,9 @@ ALL_NAMESPACES = ""
 """As a key among namespaces: everything else."""
 
 Deliver = Callable[[Event], None]
+
+Index = tuple[str, str] | Mapping[str, str]
+"""Indexed fields and the values that they must have: one, or several of which all must."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,16 +60,22 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindScope:
-    """The scope of one kind; `namespaces` None takes the cache's default."""
+    """The scope of one kind; None takes the cache's own setting."""
 
     scope: Scope = Scope()
     namespaces: Mapping[str, Scope] | None = None
+    resync: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheSettings:
     """What a cache keeps. Without namespaces it keeps all of them.
 
+    `resync`: seconds, give or take a tenth, after which every object is delivered again
+    as an update that changes nothing; it heals mistakes of reconcilers and asks the server
+    nothing. 0 is never.
+    `start_on_read` False makes reading a kind that nobody watches an error, instead of
+    watching it from then on.
     `watch_seconds`: how long a watch is asked for, between the two numbers by chance, so
     that many processes do not begin theirs anew at once.
     """
@@ -74,6 +84,22 @@ class CacheSettings:
     scope: Scope = Scope()
     kinds: Mapping[GVK, KindScope] = field(default_factory=dict)
     watch_seconds: tuple[int, int] = (300, 600)
+    resync: float = 0.0
+    start_on_read: bool = True
+
+    def watching(self, namespaces: Iterable[str]) -> CacheSettings:
+        """The same settings for these namespaces; none means all of them.
+
+        `settings.watching(parse_namespaces(os.environ.get("WATCH_NAMESPACE")))` watches
+        what OLM's install mode says.
+        """
+        chosen = {name: self.namespaces.get(name, Scope()) for name in namespaces}
+        return replace(self, namespaces=chosen)
+
+    def resync_of(self, gvk: GVK) -> float:
+        """Seconds between two resyncs of a kind; 0 is never."""
+        own = self.kinds.get(gvk, KindScope()).resync
+        return self.resync if own is None else own
 
     def parts(self, gvk: GVK, *, namespaced: bool) -> dict[str, Scope]:
         """The collections to watch for a kind: namespace (empty: all) → scope."""
@@ -94,7 +120,24 @@ class CacheSettings:
             }
         if not chosen:
             chosen = {ALL_NAMESPACES: scope}
-        return _exclude_named(chosen)
+        return _exclude_named(_narrowed(chosen))
+
+
+_TERM_END = re.compile(r"(?<!\\),")
+_NAMESPACE = re.compile(r"metadata\.namespace==?(?P<name>[^=].*)")
+
+
+def _narrowed(parts: dict[str, Scope]) -> dict[str, Scope]:
+    """A field selector that names a namespace asks there, for which a Role is enough."""
+    scope = parts.get(ALL_NAMESPACES)
+    if scope is None or len(parts) > 1 or not scope.field_selector:
+        return parts
+    terms = _TERM_END.split(scope.field_selector)
+    for term in terms:
+        if found := _NAMESPACE.fullmatch(term):
+            rest = ",".join(other for other in terms if other != term)
+            return {found["name"]: replace(scope, field_selector=rest)}
+    return parts
 
 
 def _exclude_named(parts: dict[str, Scope]) -> dict[str, Scope]:
@@ -140,6 +183,14 @@ class _Part:
         event = self.store.remove(snapshot)
         if event is not None:
             self._deliver(event)
+
+    async def resync(self) -> None:
+        """Deliver what is there again, as updates that change nothing."""
+        for number, snapshot in enumerate(self.store, 1):
+            if self.store.get(snapshot.key) is snapshot:
+                self._deliver(UpdateEvent(snapshot, snapshot))
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
 
 
 class Informer:
@@ -226,6 +277,8 @@ class Informer:
             for reflector in self._reflectors.values():
                 await reflector.synced.wait()
             self._synced.set()
+            if self._settings.resync_of(self.gvk) > 0:
+                group.create_task(self._resync(self._settings.resync_of(self.gvk)))
 
     def get(self, key: Request) -> Snapshot | None:
         return self._part(key.namespace).store.get(key)
@@ -235,24 +288,41 @@ class Informer:
         *,
         namespace: str = "",
         labels: LabelSelector | None = None,
-        index: tuple[str, str] | None = None,
+        index: Index | None = None,
+        limit: int = 0,
     ) -> list[Snapshot]:
-        """The objects of a namespace, or of all; by label selector and by one index."""
+        """The objects of a namespace, or of all; by label selector and by indexed fields.
+
+        `limit` cuts off an arbitrary part; 0 is no limit.
+        """
+        fields = dict(index if isinstance(index, Mapping) else (index,)) if index else {}
         parts = [self._part(namespace)] if namespace else list(self._parts.values())
         found: list[Snapshot] = []
         for part in parts:
-            if index is None:
+            if not fields:
                 found += part.store.in_namespace(namespace)
-            elif index[0] in part.store.indexed_fields:
-                found += part.store.by_index(*index, namespace=namespace)
-            else:
+                continue
+            for field_ in fields.keys() - part.store.indexed_fields:
                 raise ConfigurationError(
-                    f"`{self.gvk.kind}` has no index `{index[0]}`",
+                    f"`{self.gvk.kind}` has no index `{field_}`",
                     hint="declare it with `add_index` before the cache starts",
                 )
+            found += part.store.by_indexes(fields, namespace)
         if labels is not None:
             found = [one for one in found if labels.matches(one.metadata.labels or {})]
-        return found
+        return found[:limit] if limit else found
+
+    def hides(self, key: Request) -> bool:
+        """Whether an object may be there, and the scope of the cache keeps it out of sight."""
+        namespaced = self.resource is None or self.resource.namespaced
+        part = self._parts.get(key.namespace) or self._parts.get(ALL_NAMESPACES)
+        if part is None:
+            return True
+        if part.store.get(key) is not None:
+            return False
+        scopes = self._settings.parts(self.gvk, namespaced=namespaced)
+        scope = scopes.get(key.namespace) or scopes.get(ALL_NAMESPACES, Scope())
+        return bool(scope.label_selector or scope.field_selector)
 
     def version_of(self, namespace: str) -> str:
         """The resource version which the copy of a namespace is known to have reached."""
@@ -269,6 +339,14 @@ class Informer:
                 hint=f"watched are {watched}; add it to the cache's settings",
             )
         return part
+
+    async def _resync(self, period: float) -> None:
+        chance = self._chance or random.Random()  # noqa: S311 - jitter
+        period = max(1.0, period * (0.9 + 0.2 * chance.random()))
+        while True:
+            await asyncio.sleep(period)
+            for part in self._parts.values():
+                await part.resync()
 
     def _deliver(self, event: Event) -> None:
         for deliver in self._handlers:
@@ -362,15 +440,21 @@ class Cache:
         Waits as long as it takes; the caller bounds that. Raises `ConfigurationError`
         when the cache does not run, since then it would wait for ever.
         """
+        if not self._settings.start_on_read and (gvk, metadata_only) not in self._informers:
+            raise ConfigurationError(
+                f"nothing watches `{gvk.kind}`, so it cannot be read from the cache",
+                hint="let a controller watch it, or read it through the client's `direct`",
+            )
         informer = self.informer(gvk, metadata_only=metadata_only)
         if not informer.synced:
             if self._group is None:
                 raise ConfigurationError("the cache does not run: read after the manager started")
+            _LOG.info("reading waits for the first list", extra={"kind": str(gvk)})
             await informer.wait_for_sync()
         return informer
 
-    async def get(self, gvk: GVK, key: Request) -> Snapshot | None:
-        return (await self.synced_informer(gvk)).get(key)
+    async def get(self, gvk: GVK, key: Request, *, metadata_only: bool = False) -> Snapshot | None:
+        return (await self.synced_informer(gvk, metadata_only=metadata_only)).get(key)
 
     async def list(
         self,
@@ -378,10 +462,24 @@ class Cache:
         *,
         namespace: str = "",
         labels: LabelSelector | None = None,
-        index: tuple[str, str] | None = None,
+        index: Index | None = None,
+        limit: int = 0,
+        metadata_only: bool = False,
     ) -> Sequence[Snapshot]:
-        informer = await self.synced_informer(gvk)
-        return informer.list(namespace=namespace, labels=labels, index=index)
+        informer = await self.synced_informer(gvk, metadata_only=metadata_only)
+        return informer.list(namespace=namespace, labels=labels, index=index, limit=limit)
+
+    def hides(self, gvk: GVK, key: Request) -> bool:
+        """Whether an object that is not found may be there, outside of what is watched."""
+        informer = self._informers.get((gvk, False))
+        return informer is not None and informer.synced and informer.hides(key)
+
+    def is_namespaced(self, group: str, kind: str) -> bool | None:
+        """Whether objects of a watched kind lie in namespaces; None when it is not known yet."""
+        for (gvk, _), informer in self._informers.items():
+            if (gvk.group, gvk.kind) == (group, kind) and informer.resource is not None:
+                return informer.resource.namespaced
+        return None
 
     async def remove(self, gvk: GVK, *, metadata_only: bool = False) -> None:
         """Stop watching a kind."""

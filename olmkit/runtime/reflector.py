@@ -9,7 +9,7 @@ not asked for again. A watch that hangs without closing is ended by the client.
 | closed by the server | watch again from the last version, at once |
 | closed within a second without an event | back off, list again |
 | 410 Gone | back off, list again, at least as new as what was seen |
-| 429, or connection refused | back off, watch again; no list |
+| 429, or the server cannot be reached | back off, watch again; no list |
 | anything else | back off, list again |
 """
 
@@ -33,6 +33,7 @@ from olmkit.kube.api import (
     Resource,
     TooLargeResourceVersion,
     TooManyRequests,
+    Unreachable,
     WatchEvent,
 )
 from olmkit.runtime.snapshot import Snapshot
@@ -237,19 +238,25 @@ class Reflector:
         except TooManyRequests as error:
             self._failed("the server is overloaded", error)
             return _Then.WATCH_LATER
-        except ClusterError as error:
+        except Unreachable as error:
             self._failed("the watch broke", error)
-            return _Then.WATCH_LATER if error.code == 0 and error.temporary else _Then.LIST
+            return _Then.WATCH_LATER
+        except ClusterError as error:
+            self._failed("the watch was refused", error)
+            return _Then.LIST
         except msgspec.MsgspecError as error:
             self._failed("an event cannot be read", error)
             return _Then.LIST
         if not seen and loop.time() - begun < _QUICK:
             self._failed("the watch was closed at once", None)
             return _Then.LIST
+        self._reached()  # it was begun, and nothing went wrong until its end
         return _Then.WATCH
 
     def _take(self, event: WatchEvent, resource: Resource) -> None:
-        snapshot = self._snapshot(event.object, resource)
+        # A bookmark is no object: only its version means something.
+        is_object = event.type is not EventType.BOOKMARK
+        snapshot = self._snapshot(event.object, resource) if is_object else Snapshot(event.object)
         match event.type:
             case EventType.BOOKMARK:
                 pass
@@ -264,9 +271,15 @@ class Reflector:
     def _snapshot(self, raw: bytes, resource: Resource) -> Snapshot:
         if self._metadata_only:
             raw = _relabelled(raw, resource)
-        if self._transform is not None:
-            raw = self._transform(raw)
-        return Snapshot(raw)
+        if self._transform is None:
+            return Snapshot(raw)
+        try:
+            return Snapshot(self._transform(raw))
+        except Exception:
+            # A mistake in it must not hide the object, nor all others with it.
+            found = Snapshot(raw)
+            _LOG.exception("transform failed", extra=self._facts(object=str(found.key)))
+            return found
 
     def _reached(self) -> None:
         self.last_contact = asyncio.get_running_loop().time()

@@ -8,11 +8,14 @@ last state is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from olmkit.runtime.predicate import CreateEvent, DeleteEvent, Event, UpdateEvent
 from olmkit.runtime.reconcile import Request
 from olmkit.runtime.snapshot import Snapshot
+
+_LOG = logging.getLogger(__name__)
 
 Indexer = Callable[[Snapshot], Iterable[str]]
 """Values of one indexed field of an object; pure and quick."""
@@ -49,8 +52,16 @@ class Store:
 
     def by_index(self, field: str, value: str, namespace: str = "") -> list[Snapshot]:
         """The objects whose indexed field has `value`; `KeyError` when it is not indexed."""
-        keys = self._indexes[field].get((namespace or _ALL, value), ())
-        return [self._items[key] for key in keys]
+        return self.by_indexes({field: value}, namespace)
+
+    def by_indexes(self, fields: Mapping[str, str], namespace: str = "") -> list[Snapshot]:
+        """The objects of which every one of these indexed fields has its value."""
+        found = [
+            self._indexes[field].get((namespace or _ALL, value), {})
+            for field, value in fields.items()
+        ]
+        first, *others = sorted(found, key=len)
+        return [self._items[key] for key in first if all(key in other for other in others)]
 
     @property
     def indexed_fields(self) -> frozenset[str]:
@@ -85,9 +96,9 @@ class Store:
     def _index(self, key: Request, snapshot: Snapshot) -> None:
         if key.namespace:
             self._by_namespace.setdefault(key.namespace, {})[key] = None
-        for field, indexer in self._indexers.items():
+        for field in self._indexers:
             index = self._indexes[field]
-            for value in set(indexer(snapshot)):
+            for value in self._values(field, snapshot):
                 for namespace in {_ALL, key.namespace or _ALL}:
                     index.setdefault((namespace, value), {})[key] = None
 
@@ -97,12 +108,20 @@ class Store:
             members.pop(key, None)
             if not members:
                 del self._by_namespace[key.namespace]
-        for field, indexer in self._indexers.items():
+        for field in self._indexers:
             index = self._indexes[field]
-            for value in set(indexer(snapshot)):
+            for value in self._values(field, snapshot):
                 for namespace in {_ALL, key.namespace or _ALL}:
                     entries = index.get((namespace, value))
                     if entries is not None:
                         entries.pop(key, None)
                         if not entries:
                             del index[(namespace, value)]
+
+    def _values(self, field: str, snapshot: Snapshot) -> set[str]:
+        try:
+            return set(self._indexers[field](snapshot))
+        except Exception:
+            # A mistake in it hides the object from this index, and from nothing else.
+            _LOG.exception("index failed", extra={"index": field, "object": str(snapshot.key)})
+            return set()

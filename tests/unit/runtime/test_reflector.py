@@ -20,6 +20,7 @@ from olmkit.kube.api import (
     Resource,
     TooLargeResourceVersion,
     TooManyRequests,
+    Unreachable,
     WatchEvent,
 )
 from olmkit.kube.objects import GVK
@@ -147,7 +148,8 @@ def test_events_and_bookmarks_move_the_version() -> None:
         (Gone("gone", code=410), "list 11 None"),
         (ClusterError("boom", code=500, temporary=True), "list 11 None"),
         (TooManyRequests("slow down", code=429, temporary=True), "watch 11"),
-        (ClusterError("refused", code=0, temporary=True), "watch 11"),
+        (Unreachable("refused", temporary=True), "watch 11"),
+        (ClusterError("no event", temporary=True), "list 11 None"),
     ],
 )
 def test_how_a_watch_ends_decides_what_comes_next(end: Exception, next_: str) -> None:
