@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, assert_never
 
 from olmkit.apis.markers import Marker
 from olmkit.base.diagnostics import Location
@@ -176,3 +176,41 @@ class Sources:
 
     def get(self, name: Named) -> Declaration | None:
         return self.declarations.get(name)
+
+    def used(self) -> frozenset[Named]:
+        """The kinds of all packages and every declaration that their fields lead to."""
+        found: set[Named] = set()
+        left = [
+            declaration.name
+            for declaration in self.declarations.values()
+            if isinstance(declaration, Struct) and declaration.is_kind
+        ]
+        while left:
+            name = left.pop()
+            declaration = self.declarations.get(name)
+            if name in found or declaration is None:
+                continue
+            found.add(name)
+            match declaration:
+                case Struct():
+                    left += declaration.bases
+                    for one in declaration.fields:
+                        left += _named(one.type)
+                case NamedType():
+                    left += _named(declaration.type)
+                case _:
+                    assert_never(declaration)
+        return frozenset(found)
+
+
+def _named(expression: TypeExpression) -> Iterator[Named]:
+    """The declared types inside a type."""
+    match expression:
+        case Named():
+            yield expression
+        case ListType(item=inner) | MapType(value=inner) | Constrained(base=inner):
+            yield from _named(inner)
+        case Scalar() | WellKnown() | Choice() | Untyped():
+            return
+        case _:
+            assert_never(expression)

@@ -34,7 +34,7 @@ from olmkit.apis.python_facts import Facts
 from olmkit.apis.python_names import Module, Names
 from olmkit.apis.python_types import TypeReader
 from olmkit.base import names as base_names
-from olmkit.base.diagnostics import Location
+from olmkit.base.diagnostics import Diagnostic, Location
 
 _OURS = ("olmkit", "olmkit.runtime", "olmkit.runtime.kinds")
 _RESOURCE_BASES = frozenset(f"{module}.CustomResource" for module in _OURS)
@@ -61,6 +61,8 @@ _ENUM_BASES = {
 _HARMLESS_BASES = frozenset(
     {"builtins.object", "abc.ABC", "typing.Protocol", "typing_extensions.Protocol"}
 )
+# Type has no form in a CRD, type is unknown.
+_ABOUT_TYPES = frozenset({"API006", "API007"})
 _KIND_FIELDS = {"api_version", "kind", "metadata"}
 
 
@@ -76,6 +78,8 @@ class ModuleReader:
     package_comments: list[Comment] = field(default_factory=list)
     package_markers: list[Marker] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
+    doubts: dict[Named, list[Diagnostic]] = field(default_factory=dict)
+    """What is wrong with the types of a declaration; it matters where a kind uses it."""
 
     def read(self) -> None:
         self.starts = sorted(
@@ -169,12 +173,24 @@ class ModuleReader:
         if doc is None:
             doc = docs.clean(claim.doc())
         name = Named(self.module.name, node.name)
+        told = len(self.findings.items)
+        self._declare(node, name, kind, doc, tuple(found))
+        self._set_aside(name, told)
+        self._warn_dangling(node)
+
+    def _set_aside(self, name: Named, told: int) -> None:
+        """Keep what was found about types since `told` findings for later."""
+        since = self.findings.items[told:]
+        self.doubts[name] = [one for one in since if one.rule in _ABOUT_TYPES]
+        self.findings.items[told:] = [one for one in since if one.rule not in _ABOUT_TYPES]
+
+    def _declare(
+        self, node: ast.ClassDef, name: Named, kind: str, doc: str, found: tuple[Marker, ...]
+    ) -> None:
         at = self.module.at(node)
         if kind == "enum":
             self.declarations.append(
-                NamedType(
-                    name=name, at=at, type=self._enumeration(node), doc=doc, markers=tuple(found)
-                )
+                NamedType(name=name, at=at, type=self._enumeration(node), doc=doc, markers=found)
             )
             return
         fields = tuple(self._fields(node))
@@ -183,13 +199,12 @@ class ModuleReader:
                 name=name,
                 at=at,
                 doc=doc,
-                markers=tuple(found),
+                markers=found,
                 fields=fields,
                 bases=tuple(self._bases(node)),
                 is_kind=self._is_kind(node, fields),
             )
         )
-        self._warn_dangling(node)
 
     def _class_kind(self, node: ast.ClassDef) -> str:
         """`model`, `enum`, or an empty text for a class of another sort."""

@@ -54,7 +54,14 @@ def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
             findings.add(
                 "API001", "the source is nested too deep", Location(path=reader.module.path)
             )
-    return _assemble(readers)
+    sources = _assemble(readers)
+    used = sources.used()
+    for reader in readers:
+        for name, doubts in reader.doubts.items():
+            # Models beside a reconciler are no API, and may hold what they like.
+            if name in used or sources.package_of[name].group is not None:
+                findings.items += [one for one in doubts if one not in findings.items]
+    return sources
 
 
 def module_name(path: str) -> str:

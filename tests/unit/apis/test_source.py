@@ -254,6 +254,39 @@ def test_base_class_that_hides_fields_is_a_finding(projects: Any, base: str, cod
     assert made.codes == [code]
 
 
+BESIDE = """
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from elsewhere import Client
+
+
+@dataclass
+class Settings:
+    now: Callable[[], str]
+    client: Client
+    pair: tuple[int, str]
+"""
+
+
+def test_dataclass_beside_a_reconciler_is_no_api_and_may_hold_anything(projects: Any) -> None:
+    assert projects.make({"controllers/thing.py": BESIDE}).codes == []
+
+
+def test_dataclass_that_a_kind_uses_is_looked_at_wherever_it_stands(projects: Any) -> None:
+    api = """
+    # +groupName=example.com
+    from controllers.thing import Settings
+    from olmkit.runtime.kinds import CustomResource
+
+
+    class Thing(CustomResource):
+        spec: list[Settings]
+    """
+    made = projects.make({"controllers/thing.py": BESIDE, "api/v1.py": api})
+    assert set(made.codes) == {"API006", "API007"}
+
+
 def test_classes_that_derive_from_each_other_end_the_search(projects: Any) -> None:
     made = projects.module("class A(B):\n    x: int\n\n\nclass B(A):\n    y: int\n")
     assert made.crds == {}
