@@ -163,15 +163,22 @@ class ControlPlane:
         for name in list(reversed(self._processes)):
             self._stop(name, signal.SIGKILL)
 
-    def write_kubeconfig(self, path: Path, *, token: str | None = None, user: str = "") -> Path:
+    def write_kubeconfig(
+        self,
+        path: Path,
+        *,
+        token: str | None = None,
+        user: str = "",
+        groups: Sequence[str] = ("system:masters",),
+    ) -> Path:
         """Write a kubeconfig of a token, by default the administrator's, and return its path.
 
-        With `user`, the requests are made as that user, in the group `system:masters`; the
-        audit log tells them apart.
+        With `user`, the requests are made as that user in `groups`: the audit log tells them
+        apart, and without groups they may only what roles allow.
         """
         who: dict[str, Any] = {"token": self.token if token is None else token}
         if user:
-            who |= {"as": user, "as-groups": ["system:masters"]}
+            who |= {"as": user, "as-groups": list(groups)}
         cluster = {"server": self.url, "certificate-authority": str(self.ca_file)}
         config = {
             "apiVersion": "v1",
