@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from olmkit.kube.objects import GVK
@@ -9,8 +10,10 @@ from olmkit.runtime.controller import Controller, ControllerSettings
 from olmkit.runtime.handler import EnqueueObject, EnqueueOwner, Handler
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.predicate import Predicate
-from olmkit.runtime.reconcile import Reconciler
+from olmkit.runtime.reconcile import BlockingReconciler, Reconciler
 from olmkit.runtime.source import KindSource, Source
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+")  # it becomes the value of a label of metrics
 
 
 @dataclass(slots=True)
@@ -22,7 +25,7 @@ class ControllerBuilder:
     """
 
     _primary: GVK | None = None
-    _primary_namespaced: bool = True
+    _primary_namespaced: bool | None = None
     _primary_predicates: tuple[Predicate, ...] = ()
     _owned: list[tuple[GVK, tuple[Predicate, ...], bool]] = field(default_factory=list)
     _watched: list[tuple[GVK, Handler, tuple[Predicate, ...], bool]] = field(default_factory=list)
@@ -32,9 +35,9 @@ class ControllerBuilder:
     _settings: ControllerSettings | None = None
 
     def watches_for(
-        self, gvk: GVK, *predicates: Predicate, namespaced: bool = True
+        self, gvk: GVK, *predicates: Predicate, namespaced: bool | None = None
     ) -> ControllerBuilder:
-        """The primary kind, exactly one."""
+        """The primary kind, exactly one; the cluster is asked whether it has namespaces."""
         if self._primary is not None:
             raise ValueError("a controller has one primary kind")
         self._primary, self._primary_namespaced = gvk, namespaced
@@ -72,7 +75,9 @@ class ControllerBuilder:
         self._settings = settings
         return self
 
-    def build(self, reconciler: Reconciler, *, registry: Registry | None = None) -> Controller:
+    def build(
+        self, reconciler: Reconciler | BlockingReconciler, *, registry: Registry | None = None
+    ) -> Controller:
         """The controller; `ValueError` when what it watches makes no sense."""
         primary = self._primary
         if primary is None and not self._name:
@@ -99,6 +104,8 @@ class ControllerBuilder:
         if not sources:
             raise ValueError("a controller needs something to watch")
         name = self._name or (primary.kind.lower() if primary else "")
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"`{name}` has other characters than letters, digits, `_` and `-`")
         return Controller(
             name, reconciler, sources, registry=registry, settings=self._settings, gvk=primary
         )

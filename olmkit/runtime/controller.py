@@ -11,19 +11,28 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
+import inspect
 import logging
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from olmkit.base.diagnostics import OlmkitError
+from olmkit.base.diagnostics import OlmkitError, RemoteError
 from olmkit.kube.objects import GVK
 from olmkit.runtime.cache import Cache
 from olmkit.runtime.handler import Queue
 from olmkit.runtime.metrics import ControllerMetrics, Registry, WorkQueueMetrics
-from olmkit.runtime.reconcile import Reconciler, Request, Result, TerminalError
-from olmkit.runtime.source import Source
+from olmkit.runtime.reconcile import (
+    BlockingReconciler,
+    Reconciler,
+    Request,
+    Result,
+    TerminalError,
+)
+from olmkit.runtime.source import Ending, Source, Troubled
 from olmkit.runtime.workqueue import RateLimiter, WorkQueue
 
 _LOG = logging.getLogger(__name__)
@@ -34,14 +43,23 @@ reconcile_facts: contextvars.ContextVar[dict[str, str]] = contextvars.ContextVar
 
 @dataclass(slots=True, kw_only=True)
 class ControllerSettings:
-    """How a controller works; times in seconds."""
+    """How a controller works; times in seconds.
 
-    max_concurrent_reconciles: int = 1
+    `max_concurrent_reconciles` None takes the manager's setting. `enable_warmup` fills
+    the caches while another replica leads, so that taking over is quick.
+    """
+
+    max_concurrent_reconciles: int | None = None
     cache_sync_timeout: float = 120.0
     reconciliation_timeout: float | None = None
     recover: bool = True
     need_leader_election: bool = True
+    enable_warmup: bool = False
     limiter: RateLimiter | None = None
+
+
+class NotSynced(RemoteError):  # noqa: N818 - a fact, not a fault
+    """What a controller watches could not be listed in time."""
 
 
 # What Go would panic on: mistakes in the program, not conditions of the world.
@@ -62,7 +80,7 @@ class Controller:
     def __init__(
         self,
         name: str,
-        reconciler: Reconciler,
+        reconciler: Reconciler | BlockingReconciler,
         sources: Sequence[Source],
         *,
         registry: Registry | None = None,
@@ -74,31 +92,53 @@ class Controller:
         self.need_leader_election = self.settings.need_leader_election
         self._reconciler = reconciler
         self._sources = list(sources)
-        self._gvk = gvk
+        self.gvk = gvk
+        self.workers = self.settings.max_concurrent_reconciles or 1
         registry = registry or Registry()
         self.metrics = ControllerMetrics(registry, name)
-        self.metrics.max_concurrent.set(self.settings.max_concurrent_reconciles)
         self._queue_metrics = WorkQueueMetrics(registry, name)
         self.queue: Queue = WorkQueue(limiter=self.settings.limiter, metrics=self._queue_metrics)
         self._started = False
         self._stopping = asyncio.Event()
+        self._cache: Cache | None = None
+        self._threads: ThreadPoolExecutor | None = None
 
     async def run(self, cache: Cache) -> None:
         """Start the sources, wait until they are synced, work until `stop`.
 
-        Raises `TimeoutError` when a source does not sync in time, which names it.
+        Raises `NotSynced` when a source does not sync in time, which says which and why.
         """
         if self._started:
             raise RuntimeError(f"controller {self.name} was started before")
         self._started = True
-        for source in self._sources:
-            await source.start(cache, self.queue)
-        if not await self._synced():
-            return
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self.settings.max_concurrent_reconciles):
-                group.create_task(self._work())
-            group.create_task(self._measure())
+        self.metrics.max_concurrent.set(self.workers)
+        try:
+            if not await self.warm_up(cache):
+                return
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self.workers):
+                    group.create_task(self._work())
+                group.create_task(self._measure())
+        finally:
+            for source in self._sources:
+                if isinstance(source, Ending):
+                    source.end()
+            if self._threads is not None:
+                self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def warm_up(self, cache: Cache) -> bool:
+        """Start the sources, once, and wait until they are synced; False when stopped first."""
+        if self._cache is None:
+            self._cache = cache
+            for source in self._sources:
+                await source.start(cache, self.queue)
+        return await self._synced()
+
+    async def watch(self, source: Source) -> None:
+        """Feed the queue from one more source; at once, when the controller runs."""
+        self._sources.append(source)
+        if self._cache is not None:
+            await source.start(self._cache, self.queue)
 
     def stop(self) -> None:
         """Take no new keys; running reconciles go on. `run` returns when they are done."""
@@ -121,9 +161,11 @@ class Controller:
                 if stopping.done():
                     return False
                 if not task.done():
-                    raise TimeoutError(
+                    trouble = source.trouble if isinstance(source, Troubled) else ""
+                    raise NotSynced(
                         f"controller {self.name}: the watch on {source} did not sync within "
-                        f"{self.settings.cache_sync_timeout:g} s"
+                        f"{self.settings.cache_sync_timeout:g} s" + (trouble and f": {trouble}"),
+                        hint="the kind must be installed, and RBAC must allow to list and watch it",
                     )
                 await task
             return True
@@ -161,8 +203,8 @@ class Controller:
             "object": str(request),
             "reconcile_id": str(uuid.uuid4()),
         }
-        if self._gvk is not None:
-            facts |= {"group": self._gvk.group, "kind": self._gvk.kind}
+        if self.gvk is not None:
+            facts |= {"group": self.gvk.group, "kind": self.gvk.kind}
         token = reconcile_facts.set(facts)
         loop = asyncio.get_running_loop()
         begun = loop.time()
@@ -173,6 +215,8 @@ class Controller:
             if task is not None and task.cancelling():
                 raise  # the manager's stop is no outcome
             self._failed(request, priority, RuntimeError("the reconcile was cancelled"), facts)
+        except MemoryError:
+            raise  # nothing that follows could be relied upon
         except Exception as error:
             self._failed(request, priority, error, facts)
         else:
@@ -186,11 +230,38 @@ class Controller:
         timer = asyncio.timeout(deadline)
         try:
             async with timer:
-                return await self._reconciler.reconcile(request) or Result()
+                found = await self._call(request)
         except TimeoutError as error:
             if timer.expired():
-                self.metrics.timeouts.inc()
                 raise TimeoutError(f"the reconcile took longer than {deadline:g} s") from error
+            raise
+        finally:
+            if timer.expired():
+                self.metrics.timeouts.inc()
+        if found is None:
+            return Result()
+        if not isinstance(found, Result):
+            raise TypeError(f"a reconciler gives a `Result` or None, not {found!r:.100}")
+        return found
+
+    async def _call(self, request: Request) -> object:
+        if inspect.iscoroutinefunction(self._reconciler.reconcile):
+            return await self._reconciler.reconcile(request)
+        found = await self._in_thread(request)
+        return await found if inspect.isawaitable(found) else found
+
+    async def _in_thread(self, request: Request) -> object:
+        """A reconcile that blocks. Its thread is waited for: no key is with two workers."""
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(self.workers, f"controller {self.name}")
+        running = asyncio.get_running_loop().run_in_executor(
+            self._threads, contextvars.copy_context().run, self._reconciler.reconcile, request
+        )
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            with contextlib.suppress(Exception):
+                await asyncio.shield(running)  # unless this is cancelled as well
             raise
 
     def _succeeded(self, request: Request, priority: int, result: Result) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from olmkit.runtime.predicate import CreateEvent, DeleteEvent, Event, GenericEvent, UpdateEvent
 from olmkit.runtime.reconcile import Request
 from olmkit.runtime.snapshot import Snapshot
 from olmkit.runtime.workqueue import LOW_PRIORITY, WorkQueue
+
+if TYPE_CHECKING:
+    from olmkit.runtime.cache import Cache
 
 _LOG = logging.getLogger(__name__)
 
@@ -45,7 +48,9 @@ class EnqueueOwner:
     """The owners of the event's object, of one group and kind.
 
     The API version is ignored, so that a changed version still matches; UIDs are not
-    compared: a new owner under an old name is woken, which is harmless.
+    compared: a new owner under an old name is woken, which is harmless. Whether the
+    owner's kind has namespaces is asked from the cache when `namespaced` is None; the
+    event is dropped while that is not known, since the owners are not either.
     """
 
     def __init__(
@@ -53,17 +58,27 @@ class EnqueueOwner:
         *,
         group: str,
         kind: str,
-        namespaced: bool = True,
+        namespaced: bool | None = True,
         controller_only: bool = True,
         priority: int | None = None,
     ) -> None:
         self._group = group
         self._kind = kind
         self._namespaced = namespaced
+        self._cache: Cache | None = None
         self._controller_only = controller_only
         self._priority = priority
 
+    def bind(self, cache: Cache) -> None:
+        """Where to ask whether the owner's kind has namespaces."""
+        self._cache = cache
+
     def handle(self, event: Event, queue: Queue) -> None:
+        if self._namespaced is None and self._cache is not None:
+            self._namespaced = self._cache.is_namespaced(self._group, self._kind)
+        if self._namespaced is None:
+            _LOG.error("the scope of the owner's kind is not known", extra={"kind": self._kind})
+            return
         priority = _priority(event, self._priority)
         for request in _unique(
             request for snapshot in _both(event) for request in self._owners(snapshot)
@@ -94,14 +109,14 @@ class EnqueueMapped:
 
     def handle(self, event: Event, queue: Queue) -> None:
         priority = _priority(event, self._priority)
+        requests: dict[Request, None] = {}
         for snapshot in _both(event):
             try:
-                requests = _unique(self._function(snapshot))
+                requests |= dict.fromkeys(self._function(snapshot))
             except Exception:
                 _LOG.exception("mapping function failed", extra={"object": str(snapshot.key)})
-                continue
-            for request in requests:
-                queue.add(request, priority=priority)
+        for request in requests:
+            queue.add(request, priority=priority)
 
 
 class Funcs:

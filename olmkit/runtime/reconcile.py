@@ -45,3 +45,10 @@ class Reconciler(Protocol):
 
     async def reconcile(self, request: Request) -> Result | None:
         """Look at the present state and change what differs from the wanted one."""
+
+
+class BlockingReconciler(Protocol):
+    """The same as a plain function, which runs in a thread of its own and may block."""
+
+    def reconcile(self, request: Request) -> Result | None:
+        """Look at the present state and change what differs from the wanted one."""

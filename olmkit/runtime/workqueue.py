@@ -18,6 +18,8 @@ from typing import Generic, Protocol, TypeVar
 LOW_PRIORITY = -100
 """For what stems from an initial list or a resync: a real change is served first."""
 
+_MANY = 256  # stale places that are not worth rebuilding a heap
+
 K = TypeVar("K", bound=Hashable)
 
 
@@ -96,6 +98,43 @@ class SlowestLimiter:
         return max(limiter.num_requeues(key) for limiter in self._limiters)
 
 
+class FastSlowLimiter:
+    """A short delay for the first few failures of a key, then a long one."""
+
+    def __init__(self, fast: float, slow: float, max_fast: int) -> None:
+        self._fast = fast
+        self._slow = slow
+        self._max_fast = max_fast
+        self._failures: dict[Hashable, int] = {}
+
+    def when(self, key: Hashable) -> float:
+        self._failures[key] = failures = self._failures.get(key, 0) + 1
+        return self._fast if failures <= self._max_fast else self._slow
+
+    def forget(self, key: Hashable) -> None:
+        self._failures.pop(key, None)
+
+    def num_requeues(self, key: Hashable) -> int:
+        return self._failures.get(key, 0)
+
+
+class CappedLimiter:
+    """Another limiter's delays, at most `maximum` seconds."""
+
+    def __init__(self, limiter: RateLimiter, maximum: float) -> None:
+        self._limiter = limiter
+        self._maximum = maximum
+
+    def when(self, key: Hashable) -> float:
+        return min(self._limiter.when(key), self._maximum)
+
+    def forget(self, key: Hashable) -> None:
+        self._limiter.forget(key)
+
+    def num_requeues(self, key: Hashable) -> int:
+        return self._limiter.num_requeues(key)
+
+
 class QueueMetrics(Protocol):
     """What a queue reports; `runtime.metrics` turns it into the standard series."""
 
@@ -164,6 +203,7 @@ class WorkQueue(Generic[K]):
         self._timer_due = 0.0
         self._counter = 0
         self._depth = 0
+        self._stale = 0  # places in heaps whose entry was dropped, at most
         self._closed = False
 
     def __len__(self) -> int:
@@ -310,6 +350,17 @@ class WorkQueue(Generic[K]):
         if entry.due is None:
             self._count(entry, -1)
             self._held_back.pop(entry.key, None)
+        self._stale += 1
+        if self._stale > _MANY and self._stale * 2 > len(self._ready) + len(self._delayed):
+            self._tidy()
+
+    def _tidy(self) -> None:
+        """Rebuild the heaps without stale places: those of long delays would stay for hours."""
+        self._stale = 0
+        self._ready = [place for place in self._ready if not place[2].dropped]
+        self._delayed = [place for place in self._delayed if not place[2].dropped]
+        heapq.heapify(self._ready)
+        heapq.heapify(self._delayed)
 
     def _count(self, entry: _Entry[K], change: int) -> None:
         self._depth += change
