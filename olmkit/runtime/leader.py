@@ -28,10 +28,12 @@ from typing import Any
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.api import Cluster, ClusterError, NotFound
 from olmkit.kube.objects import Manifest
+from olmkit.runtime.events import NORMAL, EventRecorder
 
 _LOG = logging.getLogger(__name__)
 _JITTER = 1.2
 _HEARTBEAT = 0.5
+_LAST_WORDS = 2.0  # for events that are still to be written when the elector ends
 
 Connect = Callable[[], AbstractAsyncContextManager[Cluster]]
 """Opens a connection of the elector's own, on the elector's loop."""
@@ -96,6 +98,16 @@ class LeaseLock:
         """Who held the lease at the last look."""
         return str(self._seen.get("holderIdentity") or "")
 
+    @property
+    def lease(self) -> Manifest | None:
+        """The lease as it was read or written last."""
+        return self._lease
+
+    @property
+    def is_anothers(self) -> bool:
+        """Whether somebody else held it at the last look, and for long enough to hold it yet."""
+        return self.holder not in ("", self._settings.identity) and self._is_valid()
+
     async def try_once(self) -> bool:
         """Whether this process holds the lease now; a `ClusterError` counts as no."""
         try:
@@ -130,7 +142,7 @@ class LeaseLock:
             return True
         if not await self._look():
             return await self._create()
-        if self.holder and self.holder != self._settings.identity and self._is_valid():
+        if self.is_anothers:
             return False
         return await self._write(self._record())
 
@@ -215,7 +227,8 @@ class ThreadedElector:
 
     `on_lost` runs in that thread when leadership is lost and the main loop did not react
     within a second; by default it ends the process, since a loop that is stuck cannot be
-    told to stop.
+    told to stop. `on_change` and `on_leader`, which is told who leads whenever that
+    changes, run in the elector's thread.
     """
 
     def __init__(
@@ -224,12 +237,15 @@ class ThreadedElector:
         settings: ElectionSettings,
         *,
         on_change: Callable[[bool], None] | None = None,
+        on_leader: Callable[[str], None] | None = None,
         on_stuck: Callable[[], None] | None = None,
         chance: random.Random | None = None,
     ) -> None:
         self._connect = connect
         self._settings = settings
         self._on_change = on_change or (lambda _: None)
+        self._on_leader = on_leader or (lambda _: None)
+        self._leader = ""
         self._on_stuck = on_stuck or _end_process
         self._chance = chance or random.Random()  # noqa: S311 - jitter
         self._thread: threading.Thread | None = None
@@ -280,29 +296,52 @@ class ThreadedElector:
                 runner.run(self._elect())
         except Exception as error:
             _LOG.exception("leader election failed")
-            for future in (self._acquired, self._lost):
-                if not future.done():
-                    future.set_exception(error)
+            if not self._acquired.done():
+                self._acquired.set_exception(error)
+            elif not self._acquired.cancelled() and not self._lost.done():
+                self._lose()  # nobody renews the lease any more
 
     async def _elect(self) -> None:
         self._work = asyncio.current_task()
         async with self._connect() as cluster:
             lock = LeaseLock(cluster, self._settings)
+            recorder = EventRecorder(
+                cluster, "leader-election", instance=self._settings.identity, chance=self._chance
+            )
+            telling = asyncio.create_task(recorder.run())
             try:
                 await self._acquire(lock)
+                self._tell(recorder, lock, "became leader")
                 await self._renew(lock)
+                self._tell(recorder, lock, "stopped leading")
                 self._lose()
             except asyncio.CancelledError:
                 if self._settings.release_on_cancel and self.is_leader:
+                    self._tell(recorder, lock, "stopped leading")
                     await asyncio.wait_for(lock.release(), self._settings.renew_deadline)
                 self._on_change(False)
+            finally:
+                recorder.stop()
+                await asyncio.wait([telling], timeout=_LAST_WORDS)
+                telling.cancel()
+
+    def _tell(self, recorder: EventRecorder, lock: LeaseLock, what: str) -> None:
+        """An event on the Lease, for people who look for who led and when."""
+        if lock.lease is not None:
+            note = f"{self._settings.identity} {what}"
+            recorder.event(lock.lease, NORMAL, "LeaderElection", "Elect", note)
+
+    def _notice(self, lock: LeaseLock) -> None:
+        """Say who leads, when that is somebody new."""
+        if lock.holder and lock.holder != self._leader:
+            self._leader = lock.holder
+            if lock.holder != self._settings.identity:
+                _LOG.info("another replica leads", extra={"holder": lock.holder})
+            self._on_leader(lock.holder)
 
     async def _acquire(self, lock: LeaseLock) -> None:
-        last = None
-        while not await self._try(lock):
-            if lock.holder != last:
-                last = lock.holder
-                _LOG.info("another replica leads", extra={"holder": last})
+        limit = max(1.0, self._settings.renew_deadline / 2)
+        while not await self._try(lock, limit):  # noqa: ASYNC110 - the lease lies on the server
             await asyncio.sleep(self._settings.retry_period * (1 + _JITTER * self._chance.random()))
         _LOG.info("this replica leads", extra={"identity": self._settings.identity})
         self._on_change(True)
@@ -311,26 +350,35 @@ class ThreadedElector:
 
     async def _renew(self, lock: LeaseLock) -> None:
         """Renew until the deadline passes without success, or the main loop is stuck."""
+        deadline = self._settings.renew_deadline
         renewed = time.monotonic()
         while True:
-            await asyncio.sleep(self._settings.retry_period)
+            left = renewed + deadline - time.monotonic()
+            await asyncio.sleep(max(0.0, min(self._settings.retry_period, left)))
             now = time.monotonic()
-            if now - self._beat > self._settings.renew_deadline:
+            if now - self._beat > deadline:
                 _LOG.error("the event loop is stuck: giving up leadership")
                 return
-            if await self._try(lock):
+            # A try that hangs must not carry this process over the deadline.
+            left = renewed + deadline - now
+            if left > 0 and await self._try(lock, min(max(1.0, deadline / 2), left)):
                 renewed = now
-            elif time.monotonic() - renewed > self._settings.renew_deadline:
+            elif lock.is_anothers:
+                _LOG.error("another replica took the lease")
+                return
+            elif time.monotonic() - renewed >= deadline:
                 _LOG.error("the lease was not renewed in time")
                 return
 
-    async def _try(self, lock: LeaseLock) -> bool:
-        limit = max(1.0, self._settings.renew_deadline / 2)
+    async def _try(self, lock: LeaseLock, limit: float) -> bool:
         try:
             async with asyncio.timeout(limit):
                 return await lock.try_once()
         except TimeoutError:
+            _LOG.warning("the API server did not answer for the lease")
             return False
+        finally:
+            self._notice(lock)
 
     def _lose(self) -> None:
         self._on_change(False)

@@ -12,15 +12,17 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import Protocol, runtime_checkable
 
+from olmkit.base.diagnostics import OlmkitError, RemoteError
 from olmkit.kube.api import Cluster
 from olmkit.kube.objects import GVK
 from olmkit.runtime.cache import Cache, CacheSettings
 from olmkit.runtime.client import Client
 from olmkit.runtime.controller import Controller
+from olmkit.runtime.lag import LoopLag
 from olmkit.runtime.metrics import Registry
 
 _LOG = logging.getLogger(__name__)
@@ -34,7 +36,8 @@ class Group(IntEnum):
     WEBHOOKS = 2  # before caches: their lists may need a conversion
     CACHES = 3
     OTHERS = 4  # on every replica
-    LEADER = 5  # on the leader alone
+    WARMUP = 5  # what fills caches for controllers that wait for leadership
+    LEADER = 6  # on the leader alone
 
 
 @runtime_checkable
@@ -74,11 +77,11 @@ class Elector(Protocol):
         """Give leadership back, if held, and end."""
 
 
-class LeadershipLost(Exception):  # noqa: N818 - a fact, not a fault
+class LeadershipLost(RemoteError):  # noqa: N818 - a fact, not a fault
     """Another replica may lead now: the process must end at once, with a code that is not 0."""
 
 
-class ShutdownTimeout(Exception):  # noqa: N818 - a fact, not a fault
+class ShutdownTimeout(OlmkitError):  # noqa: N818 - a fact, not a fault
     """Something did not end within the graceful time."""
 
 
@@ -87,6 +90,8 @@ class Manager:
 
     `graceful_shutdown_timeout` in seconds holds for all of the stop: 0 does not wait,
     a negative one waits for ever. The pod's grace period should be longer.
+    `max_concurrent_reconciles` and, by `Kind.group`, `concurrency` hold for controllers
+    that do not say their own number.
     """
 
     def __init__(
@@ -99,6 +104,8 @@ class Manager:
         elector: Elector | None = None,
         graceful_shutdown_timeout: float = 30.0,
         uncached: frozenset[GVK] = frozenset(),
+        max_concurrent_reconciles: int = 1,
+        concurrency: Mapping[str, int] | None = None,
     ) -> None:
         self.cluster = cluster
         self.name = name
@@ -112,7 +119,11 @@ class Manager:
         self._stop = asyncio.Event()
         self._stopped = False
         self._error: BaseException | None = None
-        self._names: set[str] = set()
+        self._controllers: dict[str, Controller] = {}
+        self._workers = max_concurrent_reconciles
+        self._workers_of = dict(concurrency or {})
+        self.lag = LoopLag(self._active)
+        self._groups[Group.SERVERS].add(self.lag)
         self._groups[Group.CACHES].add(_CacheRunnable(self.cache))
 
     def add(
@@ -128,9 +139,15 @@ class Manager:
 
     def add_controller(self, controller: Controller) -> None:
         """Run a controller; its name must be unique, since its metrics carry it."""
-        if controller.name in self._names:
+        if controller.name in self._controllers:
             raise ValueError(f"there is a controller {controller.name} already")
-        self._names.add(controller.name)
+        self._controllers[controller.name] = controller
+        if controller.settings.max_concurrent_reconciles is None:
+            gvk = controller.gvk
+            kind = f"{gvk.kind}.{gvk.group}".rstrip(".") if gvk else ""
+            controller.workers = self._workers_of.get(kind, self._workers)
+        if controller.need_leader_election and controller.settings.enable_warmup:
+            self.add(_WarmUp(controller, self.cache), Group.WARMUP)
         group = Group.LEADER if controller.need_leader_election else Group.OTHERS
         self.add(_ControllerRunnable(controller, self.cache), group)
 
@@ -142,7 +159,7 @@ class Manager:
         """Start everything, work until `stop`, end everything; raises what ended it early."""
         leading: asyncio.Task[None] | None = None
         try:
-            for group in (Group.SERVERS, Group.WEBHOOKS, Group.CACHES, Group.OTHERS):
+            for group in sorted(set(Group) - {Group.LEADER}):
                 await self._start(group)
             leading = asyncio.create_task(self._lead())
             self.ready = True
@@ -174,19 +191,27 @@ class Manager:
             await asyncio.wait([starting, stopping])
 
     async def _lead(self) -> None:
-        if self._elector is not None:
-            await self._elector.acquire()
         try:
+            if self._elector is not None:
+                await self._elector.acquire()
             async with asyncio.TaskGroup() as tasks:
                 if self._elector is not None:
                     tasks.create_task(self._watch_leadership(self._elector))
                 await self._groups[Group.LEADER].start()
         except* Exception as errors:
-            self._fail(errors.exceptions[0])
+            self._fail(_first(errors))
 
     async def _watch_leadership(self, elector: Elector) -> None:
         await elector.wait_until_lost()
         raise LeadershipLost(f"{self.name} does not lead any more")
+
+    def _active(self) -> list[str]:
+        """The reconciles that run just now."""
+        return [
+            f"{controller.name} {key}"
+            for controller in self._controllers.values()
+            for key in controller.queue.working()
+        ]
 
     def _fail(self, error: BaseException) -> None:
         if self._error is None:
@@ -200,6 +225,7 @@ class Manager:
         deadline = None if grace < 0 else loop.time() + grace
         late: list[str] = []
         for group in (
+            Group.WARMUP,
             Group.OTHERS,
             Group.LEADER,
             Group.CACHES,
@@ -294,6 +320,18 @@ class _CacheRunnable:
     async def wait_until_ready(self) -> None:
         """Informers that are known by now; those of controllers sync when they start."""
         await self._cache.wait_for_sync()
+
+
+class _WarmUp:
+    """Fills the caches of a controller that waits for leadership; its queue waits with it."""
+
+    def __init__(self, controller: Controller, cache: Cache) -> None:
+        self.name = f"warm-up of controller {controller.name}"
+        self._controller = controller
+        self._cache = cache
+
+    async def run(self) -> None:
+        await self._controller.warm_up(self._cache)
 
 
 class _ControllerRunnable:

@@ -53,6 +53,17 @@ def informers_synced(cache: Cache) -> Check:
     return check
 
 
+def loop_keeps_up(manager: Manager, *, limit: float = 5.0) -> Check:
+    """The event loop was not blocked for more than `limit` seconds at the last look."""
+
+    async def check() -> None:
+        behind = manager.lag.behind()
+        if behind > limit:
+            raise CheckFailed(f"the event loop was blocked for {behind:.1f} s")
+
+    return check
+
+
 def watches_kept(cache: Cache, *, patience: float = 300.0) -> Check:
     """No watch has been failing for more than `patience` seconds.
 
