@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -220,16 +220,17 @@ class Reflector:
         loop = asyncio.get_running_loop()
         begun = loop.time()
         seen = False
+        stream = self._cluster.watch(
+            resource,
+            namespace=self._namespace,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+            resource_version=self._version or "",
+            timeout_seconds=self._chance.randint(*self._watch_seconds),
+            metadata_only=self._metadata_only,
+        )
         try:
-            async for event in self._cluster.watch(
-                resource,
-                namespace=self._namespace,
-                label_selector=self._label_selector,
-                field_selector=self._field_selector,
-                resource_version=self._version or "",
-                timeout_seconds=self._chance.randint(*self._watch_seconds),
-                metadata_only=self._metadata_only,
-            ):
+            async for event in stream:
                 seen = True
                 self._take(event, resource)
         except Gone as error:
@@ -247,6 +248,9 @@ class Reflector:
         except msgspec.MsgspecError as error:
             self._failed("an event cannot be read", error)
             return _Then.LIST
+        finally:
+            if isinstance(stream, AsyncGenerator):
+                await stream.aclose()  # its connection ends now, not when it is collected
         if not seen and loop.time() - begun < _QUICK:
             self._failed("the watch was closed at once", None)
             return _Then.LIST

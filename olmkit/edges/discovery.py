@@ -1,0 +1,112 @@
+"""Which kinds an API server has, and where it keeps them.
+
+Asked in the aggregated form, which is one request for all groups, or from
+servers before 1.26 one version of a group at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from olmkit.kube.api import NoSuchKind, NotFound, Resource
+from olmkit.kube.objects import GVK
+
+Ask = Callable[[str, str], Awaitable[Mapping[str, Any]]]
+"""GET of a path, with the media types that are accepted."""
+
+_MISS_MEMORY = 5.0  # seconds for which the same unknown kind is not asked for again
+# Servers of 1.26 to 1.29 know the beta form, older ones neither.
+_AGGREGATED = ",".join(
+    (
+        "application/json;v=v2;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList",
+        "application/json;v=v2beta1;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList",
+        "application/json",
+    )
+)
+
+
+class Discovery:
+    """Which kinds the server has; asked once, and again after a miss."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._get = ask
+        self._known: dict[GVK, Resource] = {}
+        self._missed: dict[GVK, float] = {}
+        self._lock = asyncio.Lock()
+
+    async def find(self, gvk: GVK) -> Resource:
+        found = self._known.get(gvk)
+        if found is not None:
+            return found
+        async with self._lock:
+            now = asyncio.get_running_loop().time()
+            found = self._known.get(gvk)
+            if found is None and now - self._missed.get(gvk, -_MISS_MEMORY) >= _MISS_MEMORY:
+                await self._ask(gvk)
+                found = self._known.get(gvk)
+                self._missed[gvk] = now
+        if found is None:
+            raise NoSuchKind(
+                f"the cluster does not know the kind `{gvk.kind}` of "
+                f"`{gvk.group + '/' if gvk.group else ''}{gvk.version}`",
+                hint="install its CustomResourceDefinition first",
+                code=404,
+            )
+        return found
+
+    async def _ask(self, gvk: GVK) -> None:
+        root = "/apis" if gvk.group else "/api"
+        try:
+            answer = await self._get(root, _AGGREGATED)
+        except NotFound:
+            answer = {}
+        if answer.get("kind") == "APIGroupDiscoveryList":
+            self._take_aggregated(answer)
+            return
+        version = f"{gvk.group}/{gvk.version}" if gvk.group else gvk.version
+        try:
+            answer = await self._get(f"{root}/{version}", "application/json")
+        except NotFound:
+            return
+        self._take_list(gvk, answer)
+
+    def _take_aggregated(self, answer: Mapping[str, Any]) -> None:
+        for group in answer.get("items") or ():
+            group_name = (group.get("metadata") or {}).get("name") or ""
+            for version in group.get("versions") or ():
+                for resource in version.get("resources") or ():
+                    kind = (resource.get("responseKind") or {}).get("kind")
+                    if not kind:
+                        continue
+                    gvk = GVK(group=group_name, version=version["version"], kind=kind)
+                    self._known[gvk] = Resource(
+                        gvk=gvk,
+                        plural=resource["resource"],
+                        namespaced=resource.get("scope") == "Namespaced",
+                        subresources=frozenset(
+                            str(sub.get("subresource"))
+                            for sub in resource.get("subresources") or ()
+                        ),
+                        verbs=frozenset(resource.get("verbs") or ()),
+                    )
+
+    def _take_list(self, gvk: GVK, answer: Mapping[str, Any]) -> None:
+        entries = [entry for entry in answer.get("resources") or () if isinstance(entry, dict)]
+        for entry in entries:
+            plural = str(entry.get("name"))
+            if "/" in plural:
+                continue
+            found = GVK(group=gvk.group, version=gvk.version, kind=str(entry.get("kind")))
+            self._known[found] = Resource(
+                gvk=found,
+                plural=plural,
+                namespaced=bool(entry.get("namespaced")),
+                subresources=frozenset(
+                    str(other["name"]).partition("/")[2]
+                    for other in entries
+                    if str(other.get("name")).startswith(plural + "/")
+                ),
+                verbs=frozenset(entry.get("verbs") or ()),
+            )
