@@ -1,0 +1,41 @@
+"""Inside a Python controller: how many tasks its loop has, and how long it was held up.
+
+SIGUSR1 makes it print a line of JSON. The pause is CPU time of the loop's thread
+between two ticks of a millisecond, so that other work on the machine does not count;
+it is taken only with BENCH_PAUSES set, since ticking costs CPU time itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import time
+
+_running: set[asyncio.Task[None]] = set()
+
+
+class _Pauses:
+    longest = 0.0
+
+
+async def start() -> None:
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, _tell)
+    if os.environ.get("BENCH_PAUSES"):
+        _running.add(asyncio.create_task(_tick()))
+
+
+async def _tick() -> None:
+    before = time.thread_time()
+    while True:
+        await asyncio.sleep(0.001)
+        now = time.thread_time()
+        _Pauses.longest = max(_Pauses.longest, now - before)
+        before = now
+
+
+def _tell() -> None:
+    tasks = len(asyncio.all_tasks()) - len(_running)
+    print(json.dumps({"tasks": tasks, "pause": _Pauses.longest}), flush=True)
+    _Pauses.longest = 0.0
