@@ -36,6 +36,7 @@ GROUPS: Mapping[str, str] = {
     "catalog": "Make, check, look at and serve catalogs.",
     "image": "Look at images and copy them.",
     "catalog list": "List what a catalog holds.",
+    "create": "Add a kind or a webhook to a project.",
 }
 
 COMMANDS: Mapping[str, Entry] = {
@@ -94,6 +95,14 @@ COMMANDS: Mapping[str, Entry] = {
     "completion": Entry(
         "olmkit.cli.completion:completion", "Print the completion script of a shell."
     ),
+    "create api": Entry(
+        "olmkit.cli.create_api:create", "Add a kind: its types, sample, roles and reconciler."
+    ),
+    "edit": Entry(
+        "olmkit.cli.edit:edit",
+        "Change what a project is: its groups, its scope, the operator's image.",
+    ),
+    "init": Entry("olmkit.cli.init:init", "Begin the project of an operator in Python."),
     "generate": Entry(
         "olmkit.cli.project:generate",
         "Write CRDs, roles, webhooks and the base CSV from types and markers.",

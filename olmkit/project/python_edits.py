@@ -8,13 +8,16 @@ scaffold are preferred, and may be taken away by the author.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.project.yaml_edits import MARKER
 
+_MAX_LINE = 100
 
-def with_import(data: bytes, path: str, module: str, name: str) -> bytes:
+
+def with_import(data: bytes, path: str, module: str, name: str, *, alias: str = "") -> bytes:
     """`data` with `from module import name`, among the imports of the same package."""
     tree, lines = _parse(data, path)
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 0]
@@ -23,23 +26,25 @@ def with_import(data: bytes, path: str, module: str, name: str) -> bytes:
         for node in imports
     ):
         return data
-    statement = f"from {module} import {name}"
+    said = f"{name} as {alias}" if alias else name
+    statement = _import(module, [said])
     same = [node for node in imports if node.module == module]
-    if same and _is_extensible(same[-1], lines):
+    if same and not alias and _is_extensible(same[-1], lines):
         node = same[-1]
-        names = sorted({*(alias.name for alias in node.names), name}, key=_import_order)
-        lines[node.lineno - 1] = f"from {module} import {', '.join(names)}"
+        names = sorted({*(one.name for one in node.names), name}, key=_import_order)
+        lines[node.lineno - 1 : node.lineno] = _import(module, names)
         return _joined(lines)
     package = module.partition(".")[0]
     family = [node for node in imports if (node.module or "").partition(".")[0] == package]
     after = [node for node in family if (node.module or "", "") > (module, "")]
     if after:
-        lines.insert(after[0].lineno - 1, statement)
+        place = after[0].lineno - 1
     elif family:
-        lines.insert(_end(family[-1]), statement)
+        place = _end(family[-1])
     else:
         place = _end_of_imports(tree)
-        lines[place:place] = ["", statement]
+        statement = ["", *statement]
+    lines[place:place] = statement
     return _joined(lines)
 
 
@@ -65,7 +70,7 @@ def with_statement(
         hint = f"make one, or call this where it fits:\n{statement}"
         raise _refusal(message, Location(path=path), hint)
     start, end = found.lineno - 1, _end(found)
-    if sign in "\n".join(lines[start:end]):
+    if re.search(rf"\b{re.escape(sign)}", "\n".join(lines[start:end])):
         return data
     following = [node.lineno - 1 for node in tree.body if node.lineno > found.lineno]
     place, is_marked = _marker(lines[: min(following, default=len(lines))], start, marker)
@@ -121,10 +126,18 @@ def _parse(data: bytes, path: str) -> tuple[ast.Module, list[str]]:
     return tree, text.split("\n")
 
 
+def _import(module: str, names: Sequence[str]) -> list[str]:
+    """The lines of an import, as formatters break them."""
+    line = f"from {module} import {', '.join(names)}"
+    if len(line) <= _MAX_LINE:
+        return [line]
+    return [f"from {module} import (", *(f"    {name}," for name in names), ")"]
+
+
 def _is_extensible(node: ast.ImportFrom, lines: Sequence[str]) -> bool:
     line = lines[node.lineno - 1]
     is_plain = all(alias.asname is None for alias in node.names)
-    return is_plain and node.end_lineno == node.lineno and "#" not in line and len(line) < 80
+    return is_plain and node.end_lineno == node.lineno and "#" not in line
 
 
 def _import_order(name: str) -> tuple[int, str]:

@@ -9,7 +9,7 @@ holds something is refused with its place.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from olmkit.base import documents
@@ -83,6 +83,19 @@ def without_key(data: bytes, path: str, keys: tuple[Key, ...]) -> bytes:
     if text.has_key(keys):
         text.remove(keys)
     return text.data()
+
+
+def in_document(data: bytes, path: str, kind: str, change: Callable[[bytes], bytes]) -> bytes:
+    """`data` with the document of one kind changed; the others are not looked at.
+
+    Raises `InputError` when the file has none of that kind.
+    """
+    parts = re.split(rb"^(?=---(?:\s|$))", data, flags=re.MULTILINE)
+    for index, part in enumerate(parts):
+        if part.strip() and documents.load_yaml(part, path).get("kind") == kind:
+            parts[index] = change(part)
+            return b"".join(parts)
+    raise _refusal(f"the file holds no {kind}", Location(path=path), "")
 
 
 _MISSING = object()

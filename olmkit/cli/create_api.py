@@ -1,0 +1,80 @@
+"""`olmkit create api`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.cli import scaffolding
+from olmkit.cli.app import App, command
+from olmkit.jobs import project
+from olmkit.project.scaffold_api import ApiRequest, DeployImage
+
+
+@command(
+    name="api",
+    project=True,
+    example="""
+    olmkit create api --group cache --version v1alpha1 --kind Memcached
+    olmkit create api --group cache --version v1alpha1 --kind Memcached \\
+    --image docker.io/library/memcached:1.6 --image-container-port 11211
+    """,
+)
+@click.option("--group", default="", help="Group, without the project's domain.")
+@click.option("--version", required=True, help="Version, such as v1alpha1.")
+@click.option("--kind", required=True, help="Kind, in camel case.")
+@click.option("--plural", default="", help="Plural; else as Kubernetes makes it.")
+@click.option(
+    "--namespaced/--cluster-scoped", default=True, help="Scope of the kind.", show_default=True
+)
+@click.option("--resource/--no-resource", default=True, help="Make the types.", show_default=True)
+@click.option(
+    "--controller/--no-controller", default=True, help="Make the reconciler.", show_default=True
+)
+@click.option("--image", default="", help="Image of the pods: a reconciler that works is made.")
+@click.option("--image-container-command", default="", help="Its command, words by commas.")
+@click.option("--image-container-port", type=int, default=0, help="Port that it listens on.")
+@click.option("--run-as-user", type=int, default=None, help="User of the pods, not root.")
+@click.option("--force", is_flag=True, help="Write files anew that are there already.")
+@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+def create(
+    app: App,
+    *,
+    group: str,
+    version: str,
+    kind: str,
+    plural: str,
+    namespaced: bool,
+    resource: bool,
+    controller: bool,
+    image: str,
+    image_container_command: str,
+    image_container_port: int,
+    run_as_user: int | None,
+    force: bool,
+    dry_run: bool,
+) -> None:
+    """Add a kind: its types, sample, roles and reconciler."""
+    deploy = None
+    if image:
+        deploy = DeployImage(
+            image=image,
+            command=tuple(word for word in image_container_command.split(",") if word),
+            port=image_container_port,
+            user=run_as_user,
+        )
+    elif image_container_command or image_container_port or run_as_user is not None:
+        raise ConfigurationError("command, port and user belong to an image: `--image …`")
+    request = ApiRequest(
+        group=group,
+        version=version,
+        kind=kind,
+        plural=plural,
+        namespaced=namespaced,
+        resource=resource,
+        controller=controller,
+        force=force,
+        deploy=deploy,
+    )
+    result = project.create_api(app.project, request, dry_run=dry_run)
+    scaffolding.emit(app, result, dry_run=dry_run)

@@ -1,0 +1,142 @@
+"""Projects: begin one, add an API or a webhook to one, change what it is.
+
+Reads the parts of a project that a scaffold may touch, lets the middle say what
+is wanted, and writes the difference. What markers say is generated afterwards,
+so that a project is complete after each command; sources with errors stop it
+before anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import olmkit.project
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic
+from olmkit.base.tree import Change, Changes, File, Tree, diff
+from olmkit.edges import disk
+from olmkit.jobs import scaffold as generating
+from olmkit.project import config, scaffold, scaffold_api
+from olmkit.project.config import Project
+from olmkit.project.scaffold import Draft, EditRequest, InitRequest
+from olmkit.project.scaffold_api import ApiRequest
+
+# A scaffold edits text files of people; what is larger is none of these.
+_MAX_FILE = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaffoldResult:
+    """What was written, or would be: scaffolded, and generated after it."""
+
+    changes: Changes
+    generated: Changes = field(default_factory=Changes)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def init(folder: Path, request: InitRequest, *, dry_run: bool = False) -> ScaffoldResult:
+    """Begin a project in a folder, which is made when it is not there.
+
+    Raises `ConfigurationError` when a project or other files of its own lie there.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigurationError(f"`{folder}` is not a folder")
+    templates = _templates()
+    strangers = _visible(folder)
+    present = _read(folder, [*strangers, *_TOP_FILES])
+    if strangers and not set(strangers) <= _HARMLESS:
+        raise ConfigurationError(
+            f"`{folder}` is not empty: it holds `{strangers[0]}`",
+            hint="begin in a new folder: `olmkit init FOLDER --domain …`",
+        )
+    return _finish(folder, scaffold.init(request, present, templates), dry_run=dry_run)
+
+
+def create_api(folder: Path, request: ApiRequest, *, dry_run: bool = False) -> ScaffoldResult:
+    """Add a kind to a project, and generate what its markers say.
+
+    Raises `ConfigurationError` for names that cannot be or are taken, `InputError` where a
+    file of the project cannot be edited or its sources have errors; then nothing is written.
+    """
+    project, present = _open(folder)
+    draft = scaffold_api.create_api(request, project, present, _templates())
+    return _finish(folder, draft, project, dry_run=dry_run, generate=True)
+
+
+def edit(folder: Path, request: EditRequest, *, dry_run: bool = False) -> ScaffoldResult:
+    """Change what a project is: several groups, its scope, the operator's image."""
+    project, present = _open(folder)
+    draft = scaffold.edit(request, project, present, _templates())
+    return _finish(folder, draft, project, dry_run=dry_run)
+
+
+_HARMLESS = frozenset({"LICENSE", "LICENSE.txt", "README.md"})
+_TOP_FILES = (config.PROJECT_FILE, config.PYPROJECT_FILE, "Makefile", ".gitignore")
+
+
+def _open(folder: Path) -> tuple[Project, Tree]:
+    project = generating.load_project(folder)
+    if project.language not in ("python", ""):
+        raise ConfigurationError(
+            f"the project is written in {project.language.capitalize()}, and Python is scaffolded",
+            hint="scaffold with the tools of that language; generating, bundles and catalogs "
+            "work on here",
+        )
+    package = scaffold.package_of(project).partition(".")[0]
+    names = (*_TOP_FILES, "config", "tests", package, f"src/{package}")
+    return project, _read(folder, names)
+
+
+def _finish(
+    folder: Path,
+    draft: Draft,
+    project: Project | None = None,
+    *,
+    dry_run: bool,
+    generate: bool = False,
+) -> ScaffoldResult:
+    changes = diff(draft.tree(), draft.present)
+    findings = (*(project.findings if project else ()), *draft.notes)
+    generates = generate and not dry_run
+    if generate and project is not None and project.own_apis():
+        generating.generate(folder, dry_run=True)  # its errors stop the command before it writes
+    if not dry_run:
+        disk.apply(folder, changes)
+    generated = Changes()
+    if generates:
+        result = generating.generate(folder)
+        generated = result.changes
+        findings = (*draft.notes, *result.diagnostics)
+    return ScaffoldResult(changes=changes, generated=generated, diagnostics=findings)
+
+
+def _templates() -> Tree:
+    return disk.read_tree(Path(olmkit.project.__path__[0]) / "templates")
+
+
+def _visible(folder: Path) -> list[str]:
+    """What lies in a folder, without what starts with a dot."""
+    if not folder.is_dir():
+        return []
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def _read(folder: Path, names: Iterable[str]) -> Tree:
+    files: dict[str, File] = {}
+    for name in names:
+        place = folder / name
+        for path in disk.files_of(place) if place.is_dir() else [place] * place.is_file():
+            if path.suffix == ".pyc":
+                continue
+            data = disk.read_file(path, limit=_MAX_FILE)
+            files[path.relative_to(folder).as_posix()] = File(data, path.stat().st_mode & 0o777)
+    return Tree(files)
+
+
+def all_changes(result: ScaffoldResult) -> Changes:
+    """Scaffolded and generated files together, by path; a file in both counts once."""
+    found: dict[str, Change] = {change.path: change for change in result.changes}
+    for change in result.generated:
+        found.setdefault(change.path, change)
+    return Changes(tuple(found[path] for path in sorted(found)))

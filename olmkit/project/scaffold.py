@@ -1,0 +1,379 @@
+"""Which files `init` and `edit` make or change: values in, a tree of files out.
+
+What is wanted is worked out from what lies there, and compared by whoever
+writes. Files of people are edited beside what they wrote (`yaml_edits`,
+`python_edits`), so everything here can be done twice. What `create api` adds
+stands in `scaffold_api`, webhooks in `scaffold_webhook`.
+"""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from olmkit.base import documents, names
+from olmkit.base.diagnostics import (
+    ConfigurationError,
+    Diagnostic,
+    InputError,
+    Location,
+    Severity,
+)
+from olmkit.base.tree import File, Tree
+from olmkit.oci.reference import Reference
+from olmkit.project import template_files, yaml_edits
+from olmkit.project.config import PROJECT_FILE, PYPROJECT_FILE, Api, Project
+
+LAYOUT = "python.olmkit/v1"
+CRD_FOLDER = "config/crd"
+RBAC_FOLDER = "config/rbac"
+DEFAULT_OVERLAY = "config/default/kustomization.yaml"
+MANIFESTS_OVERLAY = "config/manifests/kustomization.yaml"
+MANAGER_FILE = "config/manager/manager.yaml"
+MANAGER_OVERLAY = "config/manager/kustomization.yaml"
+
+# `init` makes these; one that is there already belongs to somebody.
+_ONLY_ONCE = (PROJECT_FILE, PYPROJECT_FILE, "Makefile", DEFAULT_OVERLAY)
+# Names that a package cannot have beside what it imports.
+_TAKEN = frozenset({"olmkit", "pydantic", "annotated_types", "pytest", "tests", "config"})
+_FNV_PRIME, _FNV_START = 16777619, 2166136261
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitRequest:
+    """A new project. `image` is the operator's own, with a tag; empty: made of the names."""
+
+    domain: str
+    name: str
+    image: str = ""
+    multigroup: bool = False
+    namespaced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditRequest:
+    """What shall be different about a project; None leaves it as it is."""
+
+    multigroup: bool | None = None
+    namespaced: bool | None = None
+    image: str = ""
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a scaffold wants, over what is there: files by path, and notes for people."""
+
+    present: Tree
+    wanted: dict[str, File | bytes] = field(default_factory=dict)
+    notes: list[Diagnostic] = field(default_factory=list)
+    force: bool = False
+
+    def get(self, path: str) -> bytes | None:
+        """The content of a file as it shall be, or as it is."""
+        content = self.wanted.get(path) or self.present.get(path)
+        return content.data if isinstance(content, File) else content
+
+    def make(self, path: str, data: bytes) -> None:
+        """A file that is the author's from then on: one that is there is kept, unless forced."""
+        if self.force or self.get(path) is None:
+            self.put(path, data)
+
+    def put(self, path: str, data: bytes) -> None:
+        """A file with this content, whatever is there."""
+        self.wanted[path] = data
+
+    def add_item(
+        self, path: str, keys: tuple[str | int, ...], item: object, *, marker: str = ""
+    ) -> None:
+        """An entry in a list of a YAML file; said to people where the file is not there."""
+        data = self.get(path)
+        if data is None:
+            self.note(f"`{path}` is not there, so `{item}` could not be added to it", path)
+            return
+        self.put(path, yaml_edits.with_item(data, path, keys, item, marker=marker))
+
+    def note(self, message: str, path: str, hint: str = "") -> None:
+        self.notes.append(
+            Diagnostic(
+                rule="PRJ012",
+                name="unfinished-scaffold",
+                severity=Severity.WARNING,
+                message=message,
+                at=Location(path=path),
+                hint=hint,
+            )
+        )
+
+    def tree(self) -> Tree:
+        return Tree(self.wanted)
+
+
+def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
+    """The files of a new project.
+
+    Raises `ConfigurationError` for names that cannot be, and when a project lies there.
+    """
+    _check_names(request)
+    for path in _ONLY_ONCE:
+        if path in present:
+            raise ConfigurationError(
+                f"`{path}` is there already",
+                hint="begin in an empty folder; `olmkit create api` adds to a project",
+            )
+    draft = Draft(present)
+    values = _init_values(request)
+    for path, content in template_files.folder(templates, "init", values).items():
+        draft.make(path, content.data)
+        if path in present:
+            draft.note(f"`{path}` was there and is kept", path)
+    if request.multigroup:
+        _set_flag(draft, "multigroup", on=True)
+    if request.namespaced:
+        _set_flag(draft, "namespaced", on=True)
+        _watch_own_namespace(draft)
+    return draft
+
+
+def edit(request: EditRequest, project: Project, present: Tree, templates: Tree) -> Draft:
+    """A project with other properties; raises `ConfigurationError` for a wrong image."""
+    draft = Draft(present)
+    if request.multigroup is not None:
+        _set_flag(draft, "multigroup", on=request.multigroup)
+        if request.multigroup and not project.is_multigroup and project.own_apis():
+            draft.note("files of present APIs stay where they are", PROJECT_FILE)
+    if request.namespaced is not None:
+        _set_flag(draft, "namespaced", on=request.namespaced)
+        if request.namespaced != is_namespaced(project):
+            _rescope(draft, project, templates, namespaced=request.namespaced)
+    if request.image:
+        set_image(draft, request.image)
+    return draft
+
+
+def package_of(project: Project) -> str:
+    """The Python package of a project: where its sources are, else by its name."""
+    if project.settings.sources:
+        return project.settings.sources[0].rstrip("/").removeprefix("src/").replace("/", ".")
+    for api in project.own_apis():
+        if api.path:
+            return api.path.partition(".")[0]
+    return module_name(project.repo or project.name)
+
+
+def package_folder(project: Project, present: Tree) -> str:
+    """The folder of the project's package, seen from the project."""
+    package = package_of(project).replace(".", "/")
+    in_source = any(path.startswith(f"src/{package}/") for path in present)
+    return f"src/{package}" if in_source else package
+
+
+def is_namespaced(project: Project) -> bool:
+    return project.document.get("namespaced") is True
+
+
+def module_name(text: str) -> str:
+    """A text as the name of a module: `memcached-operator` → `memcached_operator`."""
+    name = text.lower().replace("-", "_").replace(".", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def project_values(project: Project) -> dict[str, str]:
+    """The values that every template may use."""
+    return _common(project.name, project.domain, package_of(project), is_namespaced(project))
+
+
+def lock_name(repo: str, domain: str) -> str:
+    """The name of the lease that the replicas of an operator share: FNV-1a of 32 bits."""
+    value = _FNV_START
+    for byte in repo.encode():
+        value = ((value ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
+    return ".".join(part for part in (f"{value:08x}", domain) if part)
+
+
+def set_image(draft: Draft, image: str) -> None:
+    """Set the operator's image in the overlay of the manager, as `kustomize edit` does."""
+    name, tag, digest = _image_parts(image)
+    data = draft.get(MANAGER_OVERLAY)
+    if data is None:
+        raise InputError(
+            f"`{MANAGER_OVERLAY}` is not there, so the image cannot be set",
+            hint="set it where your manifests name it",
+        )
+    entry: dict[str, str] = {"name": "controller", "newName": name}
+    entry |= {"digest": digest} if digest else {"newTag": tag}
+
+    document = documents.load_yaml(data, MANAGER_OVERLAY)
+    images = document.get("images")
+    found = images if isinstance(images, list) else []
+    for index, one in enumerate(found):
+        if isinstance(one, Mapping) and one.get("name") == "controller":
+            for key in ("digest", "newName", "newTag"):
+                if key in entry:
+                    keys = ("images", index, key)
+                    data = yaml_edits.with_value(data, MANAGER_OVERLAY, keys, entry[key])
+                else:
+                    data = yaml_edits.without_key(data, MANAGER_OVERLAY, ("images", index, key))
+            draft.put(MANAGER_OVERLAY, data)
+            return
+    draft.add_item(MANAGER_OVERLAY, ("images",), entry)
+
+
+def role_files(api: Api, *, multigroup: bool) -> dict[str, str]:
+    """The roles for people who work with one kind: template → file."""
+    prefix = module_prefix(api, multigroup=multigroup, separator="_")
+    return {
+        f"{name}_role.yaml": f"{RBAC_FOLDER}/{prefix}{api.kind.lower()}_{name}_role.yaml"
+        for name in ("admin", "editor", "viewer")
+    }
+
+
+def module_prefix(api: Api, *, multigroup: bool, separator: str) -> str:
+    return f"{api.group}{separator}" if multigroup and api.group else ""
+
+
+def api_values(project: Project, api: Api) -> dict[str, str]:
+    """The values of templates that speak of one kind."""
+    prefix = module_prefix(api, multigroup=project.is_multigroup, separator="-")
+    group = api.qualified_group
+    return project_values(project) | {
+        "group": api.group,
+        "qualified_group": group,
+        "version": api.version,
+        "kind": api.kind,
+        "kind_lower": api.kind.lower(),
+        "kind_title": names.display_name(api.kind),
+        "plural": plural_of(api),
+        "role_prefix": prefix + api.kind.lower(),
+        "api_version": f"{group}/{api.version}" if group else api.version,
+    }
+
+
+def plural_of(api: Api) -> str:
+    return api.plural or names.plural_of_kind(api.kind)
+
+
+def _common(name: str, domain: str, package: str, namespaced: bool) -> dict[str, str]:
+    return {
+        "project": name,
+        "package": package,
+        "domain": domain,
+        "title": names.display_name(name),
+        "cluster": "" if namespaced else "Cluster",
+        "lock": lock_name(name, domain),
+    }
+
+
+def _init_values(request: InitRequest) -> dict[str, str]:
+    image = request.image or f"{request.domain}/{request.name}:v0.0.1"
+    name, tag, digest = _image_parts(image)
+    if digest or not tag:
+        raise ConfigurationError(
+            f"`{image}` has no tag", hint="give the operator's image as `registry/name:tag`"
+        )
+    common = _common(request.name, request.domain, module_name(request.name), request.namespaced)
+    return common | {
+        "image_name": name,
+        "image_tag": tag,
+        "own_namespace": str(request.namespaced).lower(),
+        "all_namespaces": str(not request.namespaced).lower(),
+    }
+
+
+def _image_parts(image: str) -> tuple[str, str, str]:
+    try:
+        found = Reference.parse(image)
+    except InputError as error:
+        raise ConfigurationError(error.message, error.hint) from error
+    digest = str(found.digest) if found.digest else ""
+    name = image.partition("@")[0]
+    tag = ""
+    if ":" in name.rpartition("/")[2]:
+        name, _, tag = name.rpartition(":")
+    return name, tag if tag or digest else "latest", digest
+
+
+def _check_names(request: InitRequest) -> None:
+    if not names.is_label(request.name):
+        raise ConfigurationError(
+            f"`{request.name}` is no project name",
+            hint="use lower-case letters, digits and dashes, at most 63: `--project-name …`",
+        )
+    package = module_name(request.name)
+    is_taken = package in sys.stdlib_module_names or package in _TAKEN
+    if is_taken or not package.isidentifier():
+        raise ConfigurationError(
+            f"the package of project `{request.name}` would be `{package}`, which "
+            + ("another package is called" if is_taken else "Python cannot import"),
+            hint="choose another name, such as `--project-name my-operator`",
+        )
+    if not names.is_subdomain(request.domain) or request.domain.startswith("-"):
+        raise ConfigurationError(
+            f"`{request.domain}` is no domain",
+            hint="name the one that your API groups end in: `--domain example.com`",
+        )
+
+
+def _set_flag(draft: Draft, key: str, *, on: bool) -> None:
+    data = draft.get(PROJECT_FILE) or b""
+    if on:
+        draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, (key,), value=True))
+    else:
+        draft.put(PROJECT_FILE, yaml_edits.without_key(data, PROJECT_FILE, (key,)))
+
+
+def _watch_own_namespace(draft: Draft) -> None:
+    """Let the manager know its namespace, which is the one that it watches."""
+    variable = {
+        "name": "WATCH_NAMESPACE",
+        "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+    }
+    set_variable(draft, variable)
+
+
+def set_variable(draft: Draft, variable: Mapping[str, object]) -> None:
+    """An environment variable of the manager's first container, in the Deployment's file."""
+    data = draft.get(MANAGER_FILE)
+    if data is None:
+        draft.note(
+            f"`{MANAGER_FILE}` is not there", MANAGER_FILE, f"give the manager {dict(variable)}"
+        )
+        return
+    container = ("spec", "template", "spec", "containers", 0)
+
+    def change(part: bytes) -> bytes:
+
+        env = documents.load_yaml(part, MANAGER_FILE).get(*container, "env")
+        for index, one in enumerate(env if isinstance(env, list) else []):
+            if isinstance(one, Mapping) and one.get("name") == variable["name"]:
+                keys = (*container, "env", index)
+                for key, value in variable.items():
+                    part = yaml_edits.with_value(part, MANAGER_FILE, (*keys, key), value)
+                return part
+        return yaml_edits.with_item(part, MANAGER_FILE, (*container, "env"), variable)
+
+    draft.put(MANAGER_FILE, yaml_edits.in_document(data, MANAGER_FILE, "Deployment", change))
+
+
+def _rescope(draft: Draft, project: Project, templates: Tree, *, namespaced: bool) -> None:
+    """Roles of the other scope, and what is told that only the author can change."""
+    values = project_values(project) | {"cluster": "" if namespaced else "Cluster"}
+    for name in ("role.yaml", "role_binding.yaml"):
+        path = f"{RBAC_FOLDER}/{name}"
+        draft.put(path, template_files.file(templates, f"init/{path}", values))
+    for api in project.apis:
+        scope = api_values(project, api) | values
+        for template, path in role_files(api, multigroup=project.is_multigroup).items():
+            if draft.get(path) is not None:
+                draft.put(path, template_files.file(templates, f"api/{template}", scope))
+    namespace = f"namespace={project.name}-system"
+    if namespaced:
+        _watch_own_namespace(draft)
+        what = f"give the RBAC markers of reconcilers `{namespace}`, and run `olmkit generate`"
+    else:
+        what = (
+            f"take `{namespace}` out of the RBAC markers, WATCH_NAMESPACE out of "
+            f"`{MANAGER_FILE}`, and run `olmkit generate`"
+        )
+    draft.note("the scope of the project has changed", PROJECT_FILE, what)

@@ -1,0 +1,554 @@
+"""Which files `create api` makes or changes: types, reconciler, roles, sample, wiring.
+
+Source of names and places: version 3 of kubebuilder's project file and the
+layout of its go/v4 plugin; `api/`, `reconcilers/` and `wiring.py` are the
+Python side of `api/`, `internal/controller` and `cmd/main.go`.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base import documents, names
+from olmkit.base.diagnostics import ConfigurationError, Location
+from olmkit.base.tree import Tree
+from olmkit.project import python_edits, scaffold, template_files, yaml_edits
+from olmkit.project.config import PROJECT_FILE, Api, Project
+from olmkit.project.scaffold import Draft
+
+DEPLOY_IMAGE_PLUGIN = "deploy-image.python.olmkit/v1"
+WIRING_FUNCTION = "add_controllers"
+_MAX_STATEMENT = 96  # of a line inside the function
+# Names that the scaffolded modules import, and a kind of that name would hide.
+_TAKEN_KINDS = frozenset(
+    {"Annotated", "Any", "CacheSettings", "Callable", "ClassVar", "Client", "ClusterError"}
+    | {"Condition", "ControllerBuilder", "ControllerSettings", "CustomResource", "EventRecorder"}
+    | {"Field", "Ge", "Group", "Int32", "Le", "Manager", "Manifest", "Mapping", "Model"}
+    | {"NotFound", "Request", "Result", "None", "True", "False", "GVK"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeployImage:
+    """What the pods of a kind run; `port` 0 and `user` None leave it open."""
+
+    image: str
+    command: Sequence[str] = ()
+    port: int = 0
+    user: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRequest:
+    """A new kind, or another version of one; `plural` empty is the regular one."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str = ""
+    namespaced: bool = True
+    resource: bool = True
+    controller: bool = True
+    force: bool = False
+    deploy: DeployImage | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Where the parts of one kind lie, as modules and as files."""
+
+    folder: str
+    package: str
+    api: Api
+    multigroup: bool
+
+    @property
+    def group_folder(self) -> str:
+        return f"{scaffold.module_name(self.api.group)}/" if self._in_group else ""
+
+    @property
+    def _in_group(self) -> bool:
+        return self.multigroup and bool(self.api.group)
+
+    @property
+    def module(self) -> str:
+        return scaffold.module_name(self.api.kind)
+
+    @property
+    def version_folder(self) -> str:
+        version = scaffold.module_name(self.api.version)
+        return f"{self.folder}/api/{self.group_folder}{version}"
+
+    @property
+    def types_file(self) -> str:
+        return f"{self.version_folder}/{self.module}.py"
+
+    @property
+    def reconciler_file(self) -> str:
+        return f"{self.folder}/reconcilers/{self.group_folder}{self.module}.py"
+
+    def module_of(self, path: str) -> str:
+        """The dotted name of a file of the package."""
+        inner = path.removeprefix(self.folder).removesuffix(".py").strip("/")
+        return ".".join([self.package, *inner.split("/")])
+
+
+def create_api(request: ApiRequest, project: Project, present: Tree, templates: Tree) -> Draft:
+    """A project with one more kind.
+
+    Raises `ConfigurationError` for names that cannot be and for what is there already.
+    """
+    check_gvk(request.group, project.domain, request.version, request.kind)
+    if request.plural and not names.is_label_1035(request.plural):
+        raise ConfigurationError(f"`{request.plural}` is no plural of a kind")
+    if request.deploy is not None:
+        _check_deploy(request)
+    found = find(project, request.group, request.version, request.kind)
+    api = _wanted_api(request, project, found)
+    _check_place(request, project, found, api)
+    draft = Draft(present, force=request.force)
+    folder = scaffold.package_folder(project, present)
+    where = _Names(folder, scaffold.package_of(project), api, project.is_multigroup)
+    values = _values(request, project, where, templates)
+    if request.resource:
+        _add_types(draft, request, project, where, templates, values)
+        _add_manifests(draft, project, api, templates, values)
+    if request.controller:
+        _add_reconciler(draft, request, project, where, templates, values)
+    if request.deploy is not None:
+        variable = {"name": values["image_variable"], "value": request.deploy.image}
+        scaffold.set_variable(draft, variable)
+    _write_project(draft, request, project, api, found, where)
+    return draft
+
+
+def find(project: Project, group: str, version: str, kind: str) -> int | None:
+    """The number of an API among those of the project."""
+    for index, api in enumerate(project.apis):
+        if (api.group, api.version, api.kind) == (group, version, kind):
+            return index
+    return None
+
+
+def check_gvk(group: str, domain: str, version: str, kind: str) -> None:
+    """Raises `ConfigurationError` for what the API server would refuse."""
+    qualified = ".".join(part for part in (group, domain) if part)
+    for flag, text in (("--group", group), ("--version", version), ("--kind", kind)):
+        if text.startswith("-"):
+            raise ConfigurationError(f"`{flag}` took `{text}`, which looks like another flag")
+    if not names.is_subdomain(qualified):
+        raise ConfigurationError(
+            f"`{qualified}` is no API group", hint="use lower-case letters, digits, dots, dashes"
+        )
+    if not names.is_subdomain(version):
+        raise ConfigurationError(f"`{version}` is no API version", hint="such as `v1alpha1`")
+    if not kind[:1].isupper() or not names.is_label_1035(kind.lower()) or not kind.isidentifier():
+        raise ConfigurationError(
+            f"`{kind}` is no kind", hint="use letters and digits in camel case: `Memcached`"
+        )
+    if kind in _TAKEN_KINDS:
+        raise ConfigurationError(
+            f"the kind `{kind}` would hide the `{kind}` that the scaffold's modules import",
+            hint="choose another kind",
+        )
+
+
+def _wanted_api(request: ApiRequest, project: Project, found: int | None) -> Api:
+    plural = request.plural
+    if plural == names.plural_of_kind(request.kind):
+        plural = ""
+    if found is not None and not request.resource:
+        return project.apis[found]
+    return Api(
+        group=request.group,
+        domain=project.domain,
+        version=request.version,
+        kind=request.kind,
+        at=Location(path=PROJECT_FILE),
+        plural=plural,
+        has_types=True,
+        is_namespaced=request.namespaced,
+    )
+
+
+def _check_place(request: ApiRequest, project: Project, found: int | None, api: Api) -> None:
+    if not request.resource and not request.controller:
+        raise ConfigurationError("there is nothing to make without resource and controller")
+    known = project.apis[found] if found is not None else None
+    if not request.resource and (known is None or not known.has_types):
+        raise ConfigurationError(
+            f"the project has no types of `{request.kind}` in version `{request.version}`",
+            hint="make them too, without `--no-resource`; a kind of others is watched in "
+            "`wiring.py`, with its `GVK`",
+        )
+    if known is not None and not request.force:
+        what = "types" if request.resource and known.has_types else ""
+        what = what or ("a controller" if request.controller and known.has_controller else "")
+        if what:
+            raise ConfigurationError(
+                f"the project has {what} of `{api.kind}` in version `{api.version}` already",
+                hint="`--force` writes them anew, and takes what was changed in them",
+            )
+    groups = {one.group for one in project.apis}
+    if groups and api.group not in groups and not project.is_multigroup:
+        raise ConfigurationError(
+            f"the project has the group `{sorted(groups)[0]}`, and `{api.group}` is another one",
+            hint="`olmkit edit --multigroup` allows several",
+        )
+    for other in project.apis:
+        if other.qualified_group != api.qualified_group:
+            continue
+        same_plural = scaffold.plural_of(other) == scaffold.plural_of(api)
+        if same_plural and other.kind != api.kind:
+            crd = f"{scaffold.plural_of(api)}.{api.qualified_group}"
+            raise ConfigurationError(
+                f"the kind `{other.kind}` has the plural of `{api.kind}`: both would be `{crd}`",
+                hint="choose another kind, or another `--plural`",
+            )
+        if other.kind == api.kind and not same_plural:
+            raise ConfigurationError(
+                f"`{api.kind}` has the plural `{scaffold.plural_of(other)}` in version "
+                f"`{other.version}`",
+                hint=f"all versions share it: `--plural {scaffold.plural_of(other)}`",
+            )
+        is_other_version = other.kind == api.kind and other.version != api.version
+        if is_other_version and other.has_controller and request.controller and not request.force:
+            raise ConfigurationError(
+                f"`{api.kind}` has a controller already, for version `{other.version}`",
+                hint="one is enough, since the API server converts: `--no-controller`",
+            )
+
+
+def _check_deploy(request: ApiRequest) -> None:
+    deploy = request.deploy
+    if deploy is None or not request.resource or not request.controller:
+        raise ConfigurationError("`--image` needs both resource and controller")
+    if not request.namespaced:
+        raise ConfigurationError("a kind with `--image` has Deployments, so it is namespaced")
+    if deploy.port and not 0 < deploy.port < 65536:
+        raise ConfigurationError(f"`{deploy.port}` is no port", hint="give one from 1 to 65535")
+    if deploy.user is not None and deploy.user <= 0:
+        raise ConfigurationError(
+            f"`{deploy.user}` is no user to run as", hint="the pods must not run as root"
+        )
+
+
+def _values(
+    request: ApiRequest, project: Project, where: _Names, templates: Tree
+) -> dict[str, str]:
+    api, deploy = where.api, request.deploy
+    prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="-")
+    options = []
+    if not api.is_namespaced:
+        options.append("scope=Cluster")
+    if api.plural:
+        options.insert(0, f"path={api.plural}")
+    marker = f"# +kubebuilder:resource:{','.join(options)}\n" if options else ""
+    in_namespace = scaffold.is_namespaced(project)
+    values = scaffold.api_values(project, api) | {
+        "types_module": where.module_of(where.types_file),
+        "reconciler_module": where.module_of(where.reconciler_file),
+        "reconciler": f"{api.kind}Reconciler",
+        "variable": scaffold.module_name(api.kind),
+        "controller": (prefix + api.kind.lower()).replace(".", "-"),
+        "resource_marker": marker,
+        "rbac_group": api.qualified_group,
+        "rbac_namespace": f",namespace={project.name}-system" if in_namespace else "",
+        "namespaced_python": str(api.is_namespaced),
+        "request_namespace": ', "default"' if api.is_namespaced else "",
+        "manifest_namespace": "" if api.is_namespaced else ', "namespace": ""',
+        "image_variable": f"{api.kind.upper()}_IMAGE",
+    }
+    return values | (_deploy_values(deploy, api, templates) if deploy is not None else {})
+
+
+def _deploy_values(deploy: DeployImage, api: Api, templates: Tree) -> dict[str, str]:
+    lines, field = "", ""
+    name = api.kind.lower()[:15].rstrip("-")  # a port's name has 15 characters at most
+    if deploy.command:
+        words = ", ".join(f'"{_escaped(word)}"' for word in deploy.command)
+        lines += f'        "command": [{words}],\n'
+    if deploy.port:
+        port = f"{scaffold.module_name(api.kind)}.spec.container_port"
+        lines += f'        "ports": [{{"containerPort": {port}, "name": "{name}"}}],\n'
+        field = template_files.file(templates, "deploy_image/port_field.py", {}).decode()
+    user = f'            "runAsUser": {deploy.user},\n' if deploy.user is not None else ""
+    sample = {"size": 1} | ({"containerPort": deploy.port} if deploy.port else {})
+    text = ", ".join(f'"{key}": {value}' for key, value in sorted(sample.items()))
+    return {
+        "image": deploy.image,
+        "container_lines": lines,
+        "user_line": user,
+        "port_field": field,
+        "bounds": "Ge, Le" if deploy.port else "Ge",
+        "sample_spec": f"{{{text}}}",
+    }
+
+
+def _escaped(word: str) -> str:
+    return word.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _add_types(
+    draft: Draft,
+    request: ApiRequest,
+    project: Project,
+    where: _Names,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    draft.make(f"{where.folder}/api/__init__.py", b'"""The API of this operator."""\n')
+    if where.group_folder:
+        text = template_files.file(templates, "api/group_package.py", values)
+        draft.make(f"{where.folder}/api/{where.group_folder}__init__.py", text)
+    package = f"{where.version_folder}/__init__.py"
+    if draft.get(package) is None:  # never anew: it may hold markers of other kinds
+        draft.put(package, template_files.file(templates, "api/version_package.py", values))
+    folder = "deploy_image" if request.deploy is not None else "api"
+    draft.make(where.types_file, template_files.file(templates, f"{folder}/types.py", values))
+    _mark_storage(draft, project, where)
+
+
+def _mark_storage(draft: Draft, project: Project, where: _Names) -> None:
+    """Let one of several versions be the stored one: the oldest, until the author says else."""
+    others = [
+        api
+        for api in project.own_apis()
+        if (api.group, api.kind) == (where.api.group, where.api.kind)
+        and api.version != where.api.version
+    ]
+    files = [
+        _Names(where.folder, where.package, api, where.multigroup).types_file for api in others
+    ]
+    texts = [draft.get(path) or b"" for path in files]
+    marker = "+kubebuilder:storageversion"
+    if not others or any(marker.encode() in text for text in texts):
+        return
+    if texts[0]:
+        marked = python_edits.with_class_marker(texts[0], files[0], where.api.kind, marker)
+        draft.put(files[0], marked)
+
+
+def _add_manifests(
+    draft: Draft, project: Project, api: Api, templates: Tree, values: dict[str, str]
+) -> None:
+    def template(name: str) -> bytes:
+        return template_files.file(templates, f"api/{name}", values)
+
+    crds = f"{scaffold.CRD_FOLDER}/kustomization.yaml"
+    if draft.get(crds) is None:
+        draft.put(crds, template("crd_kustomization.yaml"))
+    config = f"{scaffold.CRD_FOLDER}/kustomizeconfig.yaml"
+    if draft.get(config) is None:
+        draft.put(config, template("crd_kustomizeconfig.yaml"))
+    base = f"bases/{api.qualified_group}_{scaffold.plural_of(api)}.yaml"
+    draft.add_item(crds, ("resources",), base, marker="crdkustomizeresource")
+    draft.add_item(scaffold.DEFAULT_OVERLAY, ("resources",), "../crd")
+    samples = "config/samples/kustomization.yaml"
+    if draft.get(samples) is None:
+        draft.put(samples, template("samples_kustomization.yaml"))
+    parts = (api.group, api.version, api.kind.lower())
+    sample = "_".join(part for part in parts if part) + ".yaml"
+    draft.make(f"config/samples/{sample}", _sample(template("sample.yaml"), values))
+    draft.add_item(samples, ("resources",), sample, marker="manifestskustomizesamples")
+    if draft.get(scaffold.MANIFESTS_OVERLAY) is not None:
+        draft.add_item(scaffold.MANIFESTS_OVERLAY, ("resources",), "../samples")
+    roles = f"{scaffold.RBAC_FOLDER}/kustomization.yaml"
+    for name, path in scaffold.role_files(api, multigroup=project.is_multigroup).items():
+        draft.put(path, template(name))
+        draft.add_item(roles, ("resources",), posixpath.basename(path))
+
+
+def _sample(text: bytes, values: dict[str, str]) -> bytes:
+    if "sample_spec" not in values:
+        return text
+    sample = documents.load_yaml(text, "sample.yaml").value
+    spec = documents.load(values["sample_spec"].encode(), "spec").value
+    return documents.dump({**sample, "spec": spec})
+
+
+def _add_reconciler(
+    draft: Draft,
+    request: ApiRequest,
+    project: Project,
+    where: _Names,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    folder = "deploy_image" if request.deploy is not None else "api"
+    package = template_files.file(templates, "api/reconcilers_package.py", values)
+    draft.make(f"{where.folder}/reconcilers/__init__.py", package)
+    if where.group_folder:
+        draft.make(f"{where.folder}/reconcilers/{where.group_folder}__init__.py", package)
+    text = template_files.file(templates, f"{folder}/reconciler.py", values)
+    draft.make(where.reconciler_file, text)
+    group = where.group_folder.replace("/", "_")
+    test = template_files.file(templates, f"{folder}/reconciler_test.py", values)
+    draft.make(f"tests/test_{group}{where.module}.py", test)
+    _wire(draft, request, project, where, values)
+
+
+def _wire(
+    draft: Draft, request: ApiRequest, project: Project, where: _Names, values: dict[str, str]
+) -> None:
+    """Let the manager run the controller."""
+    path = f"{where.folder}/wiring.py"
+    data = draft.get(path)
+    if data is None:
+        draft.note(
+            f"`{path}` is not there, so nothing runs `{values['reconciler']}`",
+            path,
+            "build its controller where your manager is built",
+        )
+        return
+    kind, reconciler = values["kind"], values["reconciler"]
+    prefix = _prefix_of_clash(project, where)
+    imports = [
+        ("olmkit.runtime.builder", "ControllerBuilder", ""),
+        ("olmkit.runtime.controller", "ControllerSettings", ""),
+        ("olmkit.runtime.predicate", "GENERATION_CHANGED", ""),
+        (values["types_module"], kind, prefix and prefix + kind),
+        (values["reconciler_module"], reconciler, prefix and prefix + reconciler),
+    ]
+    name = "wiring"
+    if request.deploy is not None:
+        name = "wiring_deploy_image"
+        imports += [
+            ("olmkit.runtime.events", "EventRecorder", ""),
+            ("olmkit.runtime.manager", "Group", ""),
+            (values["reconciler_module"], "DEPLOYMENT", prefix and prefix.upper() + "DEPLOYMENT"),
+        ]
+    words = values | {
+        "kind": prefix + kind,
+        "reconciler": prefix + reconciler,
+        "deployment": prefix.upper() + "DEPLOYMENT",
+        "scope": "" if where.api.is_namespaced else ", namespaced=False",
+        "recorder": _recorder(values["controller"]),
+    }
+    wired = python_edits.with_statement(
+        data,
+        path,
+        WIRING_FUNCTION,
+        _WIRING[name].format(**words),
+        marker="builder",
+        sign=f"{prefix}{reconciler}(",
+    )
+    if wired == data:
+        if request.force:
+            draft.note(
+                f"`{path}` builds `{reconciler}` already and is kept",
+                path,
+                "see that it passes what the new one takes",
+            )
+        return
+    for module, imported, alias in sorted(imports):
+        wired = python_edits.with_import(wired, path, module, imported, alias=alias)
+    draft.put(path, wired)
+
+
+def _recorder(controller: str) -> str:
+    """The recorder of events, on one line where that is short enough."""
+    given = f'manager.cluster, "{controller}-controller", registry=manager.registry'
+    line = f"recorder = EventRecorder({given})"
+    return line if len(line) <= _MAX_STATEMENT else f"recorder = EventRecorder(\n    {given}\n)"
+
+
+def _prefix_of_clash(project: Project, where: _Names) -> str:
+    """What tells a kind from one of the same name in another group."""
+    api = where.api
+    if all(other.kind != api.kind or other.group == api.group for other in project.apis):
+        return ""
+    return "".join(part.capitalize() for part in re.split(r"[-.]", api.group))
+
+
+_WIRING = {
+    "wiring": """\
+manager.add_controller(
+    ControllerBuilder()
+    .named("{controller}")
+    .watches_for({kind}.gvk, GENERATION_CHANGED{scope})
+    .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
+    .build({reconciler}(manager.client), registry=manager.registry)
+)
+""",
+    "wiring_deploy_image": """\
+{recorder}
+# With the servers, which stop last: late events go out.
+manager.add(recorder, Group.SERVERS)
+image = environment.get("{image_variable}", "")
+manager.add_controller(
+    ControllerBuilder()
+    .named("{controller}")
+    .watches_for({kind}.gvk, GENERATION_CHANGED{scope})
+    .owns({deployment})
+    .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
+    .build(
+        {reconciler}(manager.client, recorder, image=image),
+        registry=manager.registry,
+    )
+)
+""",
+}
+
+
+def _write_project(
+    draft: Draft,
+    request: ApiRequest,
+    project: Project,
+    api: Api,
+    found: int | None,
+    where: _Names,
+) -> None:
+    data = draft.get(PROJECT_FILE) or b""
+    if found is None:
+        data = yaml_edits.with_item(
+            data, PROJECT_FILE, ("resources",), _resource(request, api, where)
+        )
+    else:
+        for key, value in _resource(request, api, where).items():
+            is_extra = key in ("group", "kind", "version", "domain", "plural", "path")
+            if not is_extra:
+                data = yaml_edits.with_value(data, PROJECT_FILE, ("resources", found, key), value)
+    if request.deploy is not None:
+        data = _write_plugin(data, project, api, request.deploy)
+    draft.put(PROJECT_FILE, data)
+
+
+def _resource(request: ApiRequest, api: Api, where: _Names) -> dict[str, Any]:
+    entry: dict[str, Any] = {}
+    if request.resource:
+        entry["api"] = {"crdVersion": "v1"} | ({"namespaced": True} if api.is_namespaced else {})
+    if request.controller:
+        entry["controller"] = True
+    entry |= {"domain": api.domain} if api.domain else {}
+    entry |= {"group": api.group} if api.group else {}
+    entry |= {"kind": api.kind, "path": where.module_of(where.version_folder)}
+    entry |= {"plural": api.plural} if api.plural else {}
+    return entry | {"version": api.version}
+
+
+def _write_plugin(data: bytes, project: Project, api: Api, deploy: DeployImage) -> bytes:
+    """Record how the kind was made, as kubebuilder does for its own plugin."""
+    options = {"image": deploy.image}
+    options |= {"containerCommand": ",".join(deploy.command)} if deploy.command else {}
+    options |= {"containerPort": str(deploy.port)} if deploy.port else {}
+    options |= {"runAsUser": str(deploy.user)} if deploy.user is not None else {}
+    identity = {
+        "domain": api.domain,
+        "group": api.group,
+        "kind": api.kind,
+        "version": api.version,
+    }
+    keys = ("plugins", DEPLOY_IMAGE_PLUGIN, "resources")
+    known = project.document.get(*keys)
+    kept = [
+        one
+        for one in (known if isinstance(known, list) else [])
+        if not isinstance(one, dict) or any(one.get(key) != identity[key] for key in identity)
+    ]
+    entry = {key: value for key, value in identity.items() if value} | {"options": options}
+    return yaml_edits.with_value(data, PROJECT_FILE, keys, [*kept, entry])

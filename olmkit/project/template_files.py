@@ -1,0 +1,37 @@
+"""The files of a scaffold: text with `{{name}}` in it, and the values that go there.
+
+There is nothing but substitution. What depends on a choice is chosen before, as
+a file of its own or as the value of a name, so that each template reads as the
+file that it becomes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from olmkit.base.tree import File, Tree
+
+SUFFIX = ".tmpl"
+
+_NAME = re.compile(r"\{\{([a-z_]+)\}\}")
+_PLACE = re.compile(r"_([a-z]+)_(?=/|$|\.)")
+
+
+def folder(templates: Tree, name: str, values: Mapping[str, str]) -> Tree:
+    """The files below a folder of templates; a part `_package_` of a path is a value too."""
+    files: dict[str, File | bytes] = {}
+    for path, content in templates.under(name).items():
+        place = _PLACE.sub(lambda match: values.get(match[1], match[0]), path.removesuffix(SUFFIX))
+        files[place] = substituted(content.data, values)
+    return Tree(files)
+
+
+def file(templates: Tree, name: str, values: Mapping[str, str]) -> bytes:
+    """One template, filled in."""
+    return substituted(templates.data(name + SUFFIX), values)
+
+
+def substituted(data: bytes, values: Mapping[str, str]) -> bytes:
+    """`KeyError` when a name has no value: a fault of the template."""
+    return _NAME.sub(lambda match: values[match[1]], data.decode()).encode()
