@@ -34,7 +34,7 @@ class Entry:
 GROUPS: Mapping[str, str] = {
     "bundle": "Make, check and publish bundles.",
     "catalog": "Make, check, look at and serve catalogs.",
-    "image": "Look at images and copy them.",
+    "image": "Build images, look at them and copy them.",
     "catalog list": "List what a catalog holds.",
     "create": "Add a kind or a webhook to a project.",
 }
@@ -103,6 +103,10 @@ COMMANDS: Mapping[str, Entry] = {
         "Change what a project is: its groups, its scope, the operator's image.",
     ),
     "init": Entry("olmkit.cli.init:init", "Begin the project of an operator in Python."),
+    "render": Entry(
+        "olmkit.cli.render_overlay:render",
+        "Print the manifests of an overlay, as `kustomize build` does.",
+    ),
     "generate": Entry(
         "olmkit.cli.project:generate",
         "Write CRDs, roles, webhooks and the base CSV from types and markers.",

@@ -23,14 +23,14 @@ from olmkit.bundle import generate as generator
 from olmkit.bundle.generate import Generated, Origin, Wish
 from olmkit.edges import disk, sources
 from olmkit.edges.sources import Access
+from olmkit.jobs import overlay
 from olmkit.oci.reference import Reference
 from olmkit.project import kustomize
 
 STDIN = "-"
 BUILDER = f"olmkit-v{__version__}"
 
-# A stream of manifests; larger ones are no operator's.
-MAX_INPUT_SIZE = 64 * 1024 * 1024
+MAX_INPUT_SIZE = overlay.MAX_INPUT_SIZE
 _CONFIG = "config/manifests"
 _ANNOTATIONS = f"{layout.DEFAULT_METADATA}/{layout.ANNOTATIONS_FILE}"
 _CONTAINERFILE = "bundle.Dockerfile"
@@ -223,7 +223,7 @@ def _check_channels(channels: str, default: str) -> None:
 def _inputs(project: Path, options: GenerateOptions) -> Iterator[Document]:
     if not options.inputs:
         folder = project / _CONFIG
-        if not kustomize.is_overlay(_reader(project), _CONFIG):
+        if not kustomize.is_overlay(overlay.reader(project), _CONFIG):
             raise ConfigurationError(
                 f"there is nothing to generate a bundle from: `{folder}` has no kustomization",
                 hint="name manifests with `--input`, or pipe them into `--input -`",
@@ -256,8 +256,8 @@ def _load(project: Path, name: str, stdin: bytes | None) -> Iterator[Document]:
     if not path.is_dir():
         yield from documents.load_all(disk.read_file(path, limit=MAX_INPUT_SIZE), str(path))
         return
-    relative = _inside(project, path)
-    if relative is not None and kustomize.is_overlay(_reader(project), relative):
+    relative = overlay.inside(project, path)
+    if relative is not None and kustomize.is_overlay(overlay.reader(project), relative):
         yield from _rendered(project, relative)
         return
     tree = disk.read_tree(path, file_limit=MAX_INPUT_SIZE, total_limit=4 * MAX_INPUT_SIZE)
@@ -275,29 +275,9 @@ def _load(project: Path, name: str, stdin: bytes | None) -> Iterator[Document]:
 
 
 def _rendered(project: Path, folder: str) -> Iterator[Document]:
-    return iter(kustomize.render(_reader(project), folder, shown=lambda path: str(project / path)))
-
-
-def _reader(project: Path) -> kustomize.Reader:
-    root = project.resolve()
-
-    def read(path: str) -> bytes | None:
-        file = project / path
-        if not file.is_file():
-            return None
-        if not file.resolve().is_relative_to(root):
-            raise InputError(f"`{file}` is a link that leaves `{project}`")
-        return disk.read_file(file, limit=MAX_INPUT_SIZE)
-
-    return read
-
-
-def _inside(project: Path, path: Path) -> str | None:
-    """`path` relative to the project, `None` when it lies elsewhere."""
-    try:
-        return path.resolve().relative_to(project.resolve()).as_posix()
-    except ValueError:
-        return None
+    return iter(
+        kustomize.render(overlay.reader(project), folder, shown=lambda path: str(project / path))
+    )
 
 
 def _joined(errors: Sequence[InputError]) -> InputError:
@@ -401,7 +381,7 @@ def _containerfile_place(project: Path, output: Path) -> tuple[Path, str]:
     An image is built from below one folder, so a bundle outside of the project
     has its Containerfile with it.
     """
-    inside = _inside(project, output)
+    inside = overlay.inside(project, output)
     return (output, "") if inside in (None, ".") else (project, inside or "")
 
 

@@ -106,10 +106,10 @@ class Resource:
 
 
 def require_unique(resources: Iterable[Resource], at: Callable[[Resource], Location]) -> None:
-    """Raise `InputError` when two resources are the same object."""
-    seen: dict[objects.ObjectKey, Resource] = {}
+    """Raise `InputError` when two resources are the same object, in the same version."""
+    seen: dict[tuple[GVK, Identity], Resource] = {}
     for resource in resources:
-        key = objects.key(resource.value)
+        key = (resource.gvk, resource.now)
         other = seen.setdefault(key, resource)
         if other is not resource:
             raise refusal(

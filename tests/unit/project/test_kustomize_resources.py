@@ -69,3 +69,6 @@ def test_two_equal_objects_are_refused() -> None:
     with pytest.raises(InputError, match="is there twice"):
         require_unique([resource(), resource()], lambda _: AT)
     require_unique([resource(), resource(namespace="n")], lambda _: AT)
+    other = resource()
+    other.value["apiVersion"] = "other/v2"
+    require_unique([resource(), other], lambda _: AT)

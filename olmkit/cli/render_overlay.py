@@ -1,0 +1,30 @@
+"""`olmkit render`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.app import App, command
+from olmkit.jobs import overlay as job
+
+
+@command(
+    name="render",
+    project=True,
+    example="""
+    olmkit render
+    olmkit render config/crd | kubectl apply -f -
+    """,
+)
+@click.argument("overlay", default=job.DEFAULT, metavar="[OVERLAY]")
+def render(app: App, *, overlay: str) -> None:
+    """Print the manifests of an overlay, as `kustomize build` does.
+
+    OVERLAY is a folder with a kustomization, seen from the project; without it,
+    `config/default`. What is not supported of kustomize is an error with its place.
+    """
+    rendered = job.render(app.project, overlay)
+    if app.is_json:
+        app.emit({"objects": [document.value for document in rendered]})
+    else:
+        app.terminal.result_bytes(job.stream(rendered))
