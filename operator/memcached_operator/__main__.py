@@ -10,17 +10,20 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from memcached_operator import decisions, wiring
+from memcached_operator import decisions, webhooks, wiring
 from memcached_operator.reconciler import Settings
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.edges import kubeconfig
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
-from olmkit.runtime import certificates, metrics_server, probes, serving
+from olmkit.runtime import certificates, metrics_server, probes, serving, webhook
 from olmkit.runtime import manager as managers
+from olmkit.runtime.cache import parse_namespaces
 from olmkit.runtime.leader import ElectionSettings, ThreadedElector
 from olmkit.runtime.manager import Group, LeadershipLost, Manager
 from olmkit.runtime.metrics import Registry, RestClientMetrics
+from olmkit.runtime.operator_condition import OperatorCondition
+from olmkit.runtime.webhook import CertificateFiles, WebhookServer
 
 NAME = "memcached-operator"
 LOCK = "86f835c3.example.com"
@@ -58,9 +61,10 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     text("--metrics-cert-path", "", "FOLDER", "the metrics' certificate; none: self-signed")
     text("--metrics-cert-name", "tls.crt", "FILE", "name of the certificate")
     text("--metrics-cert-key", "tls.key", "FILE", "name of its key")
-    text("--webhook-cert-path", "", "FOLDER", "accepted: this operator has no webhooks")
-    text("--webhook-cert-name", "tls.crt", "FILE", "accepted, without effect")
-    text("--webhook-cert-key", "tls.key", "FILE", "accepted, without effect")
+    text("--webhook-bind-address", f":{webhook.PORT}", "HOST:PORT", "where webhooks answer")
+    text("--webhook-cert-path", "", "FOLDER", "the webhooks' certificate; where OLM mounts it")
+    text("--webhook-cert-name", "tls.crt", "FILE", "name of the certificate")
+    text("--webhook-cert-key", "tls.key", "FILE", "name of its key")
     switch("--leader-elect", "let one of several replicas work")
     text("--leader-election-namespace", "", "NAME", "where the lease lies; the pod's own")
     seconds("--leader-elect-lease-duration", 15.0, "how long a silent leader is respected")
@@ -82,12 +86,52 @@ def settings(environment: Mapping[str, str]) -> Settings:
     return Settings(image=environment.get("MEMCACHED_IMAGE", ""), user=int(user) if user else None)
 
 
-def add_servers(manager: Manager, given: argparse.Namespace) -> None:
+def webhook_files(
+    given: argparse.Namespace, environment: Mapping[str, str]
+) -> CertificateFiles | None:
+    """Where the webhooks' certificate lies; None when there is none, and so no webhooks.
+
+    A folder that is asked for must hold one; the usual one need not, as when the operator
+    runs outside a cluster.
+    """
+    if environment.get("ENABLE_WEBHOOKS") == "false":
+        return None
+    folder = given.webhook_cert_path
+    files = CertificateFiles(
+        folder=Path(folder) if folder else webhook.default_files(environment).folder,
+        certificate=given.webhook_cert_name,
+        key=given.webhook_cert_key,
+    )
+    return files if folder or files.exist else None
+
+
+def add_webhooks(
+    manager: Manager, given: argparse.Namespace, environment: Mapping[str, str]
+) -> WebhookServer | None:
+    """The webhooks, where they have an address and a certificate."""
+    address = serving.parse_address(given.webhook_bind_address)
+    files = webhook_files(given, environment)
+    if address is None or files is None:
+        _LOG.info("webhooks are not served: they have no address or no certificate")
+        return None
+    server = WebhookServer(address, files, registry=manager.registry)
+    webhooks.add_to(server)
+    manager.add(server, Group.WEBHOOKS)
+    return server
+
+
+def add_servers(
+    manager: Manager, given: argparse.Namespace, hooks: WebhookServer | None = None
+) -> None:
     """Probes and metrics, where the flags want them."""
     address = serving.parse_address(given.health_probe_bind_address)
     if address is not None:
         live = {"ping": probes.ping, "watches": probes.watches_kept(manager.cache)}
+        # Nothing here waits for lists: they may need a conversion, which reaches only a
+        # pod that is ready.
         ready = {"ping": probes.ping, "manager": probes.manager_ready(manager)}
+        if hooks is not None:
+            ready["webhook"] = hooks.started()
         manager.add(probes.server(address, live=live, ready=ready), Group.SERVERS)
     address = serving.parse_address(given.metrics_bind_address)
     if address is None:
@@ -135,21 +179,27 @@ async def run(given: argparse.Namespace, environment: Mapping[str, str]) -> None
     """Work until a signal says stop."""
     paths = [given.kubeconfig] if given.kubeconfig else []
     config = kubeconfig.load(paths=paths, environment=environment)
+    namespaces = parse_namespaces(environment.get("WATCH_NAMESPACE"))
     registry = Registry()
     observer = RestClientMetrics(registry).observe
     async with HttpCluster(config, user_agent=NAME, observer=observer) as cluster:
         manager = Manager(
             cluster,
             name=NAME,
-            cache_settings=wiring.CACHE,
+            cache_settings=wiring.CACHE.watching(namespaces),
             registry=registry,
             elector=elector(config, given, registry),
             graceful_shutdown_timeout=_GRACE,
         )
-        add_servers(manager, given)
+        add_servers(manager, given, add_webhooks(manager, given, environment))
         wiring.add_controller(
             manager, settings=settings(environment), workers=given.max_concurrent_reconciles
         )
+        told = OperatorCondition.of(
+            manager.client, environment, namespace=config.namespace, now=wiring.now
+        )
+        if told is not None:
+            manager.add(told.upgradeable)
         managers.stop_on_signals(manager)
         await manager.run()
 

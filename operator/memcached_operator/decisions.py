@@ -12,10 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memcached_operator.api.v1alpha1.memcached import Memcached
+from memcached_operator.api.v1alpha1.memcached import Memcached, MemcachedStatus
 from olmkit.base import names
 from olmkit.kube import conditions, objects
 from olmkit.kube.conditions import Condition
+from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
 
 DEPLOYMENT = GVK(group="apps", version="v1", kind="Deployment")
@@ -229,6 +230,10 @@ def status_from(
         ],
         now,
         nodes=sorted(objects.name(pod) for pod in pods if _is_staying(pod)),
+        counts={
+            "replicas": _number(state.get("replicas")),
+            "readyReplicas": _number(state.get("readyReplicas")),
+        },
     )
 
 
@@ -278,12 +283,15 @@ def _status(
     now: str,
     *,
     nodes: list[str] | None = None,
+    counts: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """The new status; a condition that says the same keeps its time."""
-    old = memcached.status
+    """The new status; a condition that says the same keeps its time.
+
+    Without `nodes` and `counts` what is known of the pods stays as it was.
+    """
+    old = memcached.status or MemcachedStatus()
     found: list[Condition] = [
-        copy.deepcopy(one.model_dump(by_alias=True, exclude_unset=True))
-        for one in (old.conditions if old else [])
+        copy.deepcopy(one.model_dump(by_alias=True, exclude_unset=True)) for one in old.conditions
     ]
     for kind, holds, reason, message in said:
         new = conditions.condition(
@@ -294,8 +302,16 @@ def _status(
             observed_generation=memcached.metadata.generation,
         )
         conditions.set_condition(found, new, now=now)
-    kept = (old.nodes if old else []) if nodes is None else nodes
-    return {"conditions": found, "nodes": kept}
+    if counts is None:
+        kept = {"replicas": old.replicas, "readyReplicas": old.ready_replicas}
+        counts = {key: value for key, value in kept.items() if value is not None}
+    return {
+        "conditions": found,
+        "nodes": old.nodes if nodes is None else nodes,
+        "observedGeneration": memcached.metadata.generation,
+        "selector": str(LabelSelector.parse(selector_for(memcached))),
+        **counts,
+    }
 
 
 def _has_name(value: Any) -> bool:

@@ -53,5 +53,6 @@ def test_config_is_what_the_sources_say(root: Path) -> None:
     assert set(result.files) == {
         "config/crd/bases/cache.example.com_memcacheds.yaml",
         "config/rbac/role.yaml",
+        "config/webhook/manifests.yaml",
         "config/manifests/bases/memcached-operator.clusterserviceversion.yaml",
     }

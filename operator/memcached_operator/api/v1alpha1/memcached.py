@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 from pydantic import Field
 
 from olmkit.kube.objects import GVK
-from olmkit.runtime.kinds import Condition, CustomResource, Int32, Model
+from olmkit.runtime.kinds import Condition, CustomResource, Int32, Int64, Model
 
 
 class MemcachedSpec(Model):
@@ -38,12 +38,27 @@ class MemcachedStatus(Model):
     nodes: list[str] = Field(default_factory=list)
     """Names of the pods that run Memcached, sorted."""
 
+    observed_generation: Int64 | None = None
+    """The generation of the object that this status tells of."""
 
+    replicas: Int32 | None = None
+    """How many pods the Deployment has."""
+
+    ready_replicas: Int32 | None = None
+    """How many of them are ready."""
+
+    selector: str | None = None
+    """Which labels the pods have, for autoscalers."""
+
+
+# +kubebuilder:storageversion
 # +kubebuilder:subresource:status
+# +kubebuilder:subresource:scale:specpath=.spec.size,statuspath=.status.replicas,selectorpath=.status.selector
 # +kubebuilder:printcolumn:name="Size",type="integer",JSONPath=".spec.size"
+# +kubebuilder:printcolumn:name="Ready",type="integer",JSONPath=".status.readyReplicas"
 # +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
 # +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
-# +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,v1,""},{Pod,v1,""}}
+# +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,v1,""},{Service,v1,""},{Pod,v1,""}}
 class Memcached(CustomResource):
     """Memcached is a cache that runs as a Deployment."""
 

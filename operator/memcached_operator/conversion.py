@@ -1,0 +1,73 @@
+"""From one version of Memcached to the other and back, on plain data.
+
+v1alpha1 is the hub, since it is what is stored and what the operator works with.
+Both versions say the same in other words, so nothing is lost on the way:
+
+| v1alpha1 | v1beta1 |
+| --- | --- |
+| `spec.size` | `spec.replicas` |
+| `spec.containerPort` | `spec.port` |
+| `status.nodes`, names | `status.pods`, objects with a name |
+"""
+
+from __future__ import annotations
+
+from memcached_operator.api import v1beta1
+from memcached_operator.api.v1alpha1.memcached import Memcached
+from olmkit.kube.objects import Manifest
+from olmkit.runtime.webhook_conversion import CannotConvert, Conversions, Spoke
+
+_RENAMED = (("size", "replicas"), ("containerPort", "port"))
+
+
+def to_hub(manifest: Manifest) -> Manifest:
+    """v1beta1 to v1alpha1; raises `CannotConvert`."""
+    spec, status = _part(manifest, "spec"), _part(manifest, "status")
+    for old, new in _RENAMED:
+        _rename(spec, new, old)
+    if "pods" in status:
+        status["nodes"] = [_name(pod) for pod in _list(status.pop("pods"), "status.pods")]
+    return manifest
+
+
+def from_hub(manifest: Manifest) -> Manifest:
+    """v1alpha1 to v1beta1; raises `CannotConvert`."""
+    spec, status = _part(manifest, "spec"), _part(manifest, "status")
+    for old, new in _RENAMED:
+        _rename(spec, old, new)
+    if "nodes" in status:
+        status["pods"] = [{"name": one} for one in _list(status.pop("nodes"), "status.nodes")]
+    return manifest
+
+
+def conversions() -> Conversions:
+    """What the webhook converts."""
+    made = Conversions()
+    made.add(Memcached.gvk, Spoke(version=v1beta1.VERSION, to_hub=to_hub, from_hub=from_hub))
+    return made
+
+
+def _part(manifest: Manifest, name: str) -> Manifest:
+    part = manifest.get(name)
+    if part is None:
+        return {}
+    if not isinstance(part, dict):
+        raise CannotConvert(f"`{name}` is no object")
+    return part
+
+
+def _rename(part: Manifest, old: str, new: str) -> None:
+    if old in part:
+        part[new] = part.pop(old)
+
+
+def _list(value: object, where: str) -> list[object]:
+    if not isinstance(value, list):
+        raise CannotConvert(f"`{where}` is no list")
+    return value
+
+
+def _name(pod: object) -> object:
+    if not isinstance(pod, dict) or "name" not in pod:
+        raise CannotConvert("an entry of `status.pods` has no name")
+    return pod["name"]

@@ -1,0 +1,94 @@
+"""The two versions of Memcached say the same in other words."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from memcached_operator import conversion
+from memcached_operator.api.v1alpha1.memcached import Memcached
+from memcached_operator.api.v1beta1.memcached import Memcached as MemcachedBeta
+
+from olmkit.base import documents
+from olmkit.kube.objects import Manifest
+from olmkit.runtime.webhook_conversion import CannotConvert
+
+METADATA = {"name": "m", "namespace": "n", "uid": "u", "annotations": {"a": "b"}}
+ALPHA: Manifest = {
+    "apiVersion": "cache.example.com/v1alpha1",
+    "kind": "Memcached",
+    "metadata": METADATA,
+    "spec": {"size": 3, "containerPort": 11222},
+    "status": {
+        "nodes": ["m-1", "m-2"],
+        "replicas": 2,
+        "conditions": [{"type": "Available", "status": "True"}],
+    },
+}
+BETA: Manifest = {
+    "apiVersion": "cache.example.com/v1beta1",
+    "kind": "Memcached",
+    "metadata": METADATA,
+    "spec": {"replicas": 3, "port": 11222},
+    "status": {
+        "pods": [{"name": "m-1"}, {"name": "m-2"}],
+        "replicas": 2,
+        "conditions": [{"type": "Available", "status": "True"}],
+    },
+}
+
+
+def test_each_version_becomes_the_other() -> None:
+    made = conversion.conversions()
+    assert made.convert(ALPHA, "v1beta1") == BETA
+    assert made.convert(BETA, "v1alpha1") == ALPHA
+    assert MemcachedBeta.from_manifest(BETA).spec.replicas == 3
+    assert Memcached.from_manifest(ALPHA).spec.size == 3
+
+
+def _some(chance: random.Random) -> Manifest:
+    """A v1alpha1 object with any of its fields, and some that nobody knows."""
+    spec: dict[str, Any] = {"size": chance.randint(1, 5), "containerPort": chance.randint(1, 9)}
+    status: dict[str, Any] = {
+        "nodes": [f"m-{number}" for number in range(chance.randint(0, 3))],
+        "observedGeneration": 3,
+        "selector": "a=b",
+        "unknown": {"size": 1},
+    }
+    made: Manifest = {key: ALPHA[key] for key in ("apiVersion", "kind", "metadata")}
+    for name, part in (("spec", spec), ("status", status)):
+        if chance.random() < 0.8:
+            made[name] = {key: part[key] for key in part if chance.random() < 0.7}
+    return made
+
+
+@pytest.mark.property
+def test_nothing_is_lost_on_the_way_there_and_back() -> None:
+    chance = random.Random(7)
+    made = conversion.conversions()
+    for _ in range(300):
+        before, after = made.there_and_back(_some(chance), "v1beta1")
+        assert after == before
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {**BETA, "spec": "text"},
+        {**BETA, "status": []},
+        {**BETA, "status": {"pods": "m-1"}},
+        {**BETA, "status": {"pods": ["m-1"]}},
+        {**BETA, "status": {"pods": [{}]}},
+    ],
+)
+def test_what_has_no_other_form_is_said(broken: Manifest) -> None:
+    with pytest.raises(CannotConvert):
+        conversion.conversions().convert(broken, "v1alpha1")
+
+
+def test_every_version_that_the_crd_serves_is_converted(root: Any) -> None:
+    path = root / "operator/config/crd/bases/cache.example.com_memcacheds.yaml"
+    crd = documents.load(path.read_bytes(), str(path)).value
+    assert [one["name"] for one in crd["spec"]["versions"]] == ["v1alpha1", "v1beta1"]
+    assert conversion.conversions().check(crd) == []

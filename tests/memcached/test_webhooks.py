@@ -1,0 +1,131 @@
+"""What the operator answers when the API server asks about a Memcached."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import ssl
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from memcached_operator import __main__ as process
+from memcached_operator import webhooks
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube.objects import Manifest
+from olmkit.runtime import certificates
+from olmkit.runtime.metrics import Registry
+from olmkit.runtime.webhook import CertificateFiles, WebhookServer
+
+
+def files(folder: Path) -> CertificateFiles:
+    certificate, key = certificates.self_signed()
+    (folder / "tls.crt").write_bytes(certificate)
+    (folder / "tls.key").write_bytes(key)
+    return CertificateFiles(folder=folder)
+
+
+def memcached(**spec: Any) -> Manifest:
+    return {
+        "apiVersion": "cache.example.com/v1alpha1",
+        "kind": "Memcached",
+        "metadata": {"name": "m", "namespace": "n"},
+        "spec": spec,
+    }
+
+
+def ask(folder: Path, path: str, operation: str, new: Any, old: Any = None) -> Any:
+    """Send a review to the operator's webhooks over TLS; its response."""
+    review = {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {"uid": "u", "operation": operation, "object": new, "oldObject": old},
+    }
+
+    async def work() -> Any:
+        server = WebhookServer(("127.0.0.1", 0), files(folder), registry=Registry())
+        webhooks.add_to(server)
+        running = asyncio.create_task(server.run())
+        await server.wait_until_ready()
+        tls = ssl.create_default_context(cafile=str(folder / "tls.crt"))
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(f"https://localhost:{server.port}{path}", json=review, ssl=tls) as answer,
+        ):
+            found = await answer.json()
+        running.cancel()
+        await asyncio.wait([running])
+        return found["response"]
+
+    return asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    ("spec", "patch"),
+    [
+        ({}, [{"op": "add", "path": "/spec/size", "value": 1}]),
+        ({"size": None}, [{"op": "replace", "path": "/spec/size", "value": 1}]),
+        ({"size": 4}, None),
+        ({"size": 0}, None),
+        ({"size": "3"}, None),
+    ],
+    ids=["missing", "null", "given", "refused by the schema", "of another type"],
+)
+def test_size_that_is_missing_is_filled_in(tmp_path: Path, spec: Any, patch: Any) -> None:
+    response = ask(tmp_path, webhooks.MUTATE, "CREATE", memcached(**spec))
+    assert response["allowed"] is True
+    found = response.get("patch")
+    assert (json.loads(base64.b64decode(found)) if found else None) == patch
+
+
+@pytest.mark.parametrize(
+    ("operation", "old", "new", "warns"),
+    [
+        ("CREATE", None, memcached(size=1), True),
+        ("CREATE", None, memcached(size=2), False),
+        ("UPDATE", memcached(size=2), memcached(size=1), True),
+        ("UPDATE", memcached(size=1), memcached(size=1), False),
+        ("UPDATE", memcached(size=9), memcached(size=9), False),
+        ("DELETE", memcached(size=1), None, False),
+    ],
+)
+def test_one_pod_is_warned_of_and_nothing_is_refused(
+    tmp_path: Path, operation: str, old: Any, new: Any, warns: bool
+) -> None:
+    response = ask(tmp_path, webhooks.VALIDATE, operation, new, old)
+    assert response["allowed"] is True
+    assert bool(response.get("warnings")) is warns
+
+
+def test_paths_are_those_of_the_configurations(root: Path) -> None:
+    text = (root / "operator/config/webhook/manifests.yaml").read_bytes()
+    found = [
+        hook["clientConfig"]["service"]["path"]
+        for one in documents.load_all(text, "manifests.yaml")
+        for hook in one.value["webhooks"]
+    ]
+    assert found == [webhooks.MUTATE, webhooks.VALIDATE]
+
+
+def test_certificate_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
+    given = process.arguments([f"--webhook-cert-path={tmp_path}"])
+    found = process.webhook_files(given, {})
+    assert found is not None
+    with pytest.raises(ConfigurationError, match="are no certificate and its key"):
+        WebhookServer(("127.0.0.1", 0), found, registry=Registry())
+
+
+def test_without_a_certificate_in_the_usual_place_there_are_no_webhooks(tmp_path: Path) -> None:
+    given = process.arguments([])
+    environment = {"TMPDIR": str(tmp_path)}
+    assert process.webhook_files(given, environment) is None
+    folder = tmp_path / "k8s-webhook-server/serving-certs"
+    folder.mkdir(parents=True)
+    files(folder)
+    assert process.webhook_files(given, environment) == CertificateFiles(folder=folder)
+    off = environment | {"ENABLE_WEBHOOKS": "false"}
+    assert process.webhook_files(given, off) is None

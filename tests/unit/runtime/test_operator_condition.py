@@ -1,0 +1,84 @@
+"""What OLM is told about the operator, where there is an OLM."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+import pytest
+
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.kube.api import Resource
+from olmkit.runtime.client import Client
+from olmkit.runtime.operator_condition import (
+    OPERATOR_CONDITION,
+    UPGRADEABLE,
+    VARIABLE,
+    OperatorCondition,
+)
+from olmkit.testing.apiserver import ApiServer
+
+NOW = "2024-05-01T00:00:00Z"
+ENVIRONMENT = {VARIABLE: "memcached-operator.v0.0.2"}
+
+
+def play(*there: Any, knows: bool = True) -> tuple[bool, ApiServer]:
+    """Say that the operator may be replaced, to a server with these objects."""
+    resource = Resource(gvk=OPERATOR_CONDITION, plural="operatorconditions")
+    server = ApiServer.of([resource] if knows else [])
+
+    async def work() -> bool:
+        async with asyncio.timeout(10), server.serving():
+            for one in there:
+                server.put("operatorconditions", one)
+            async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
+                client = Client(cluster, None, field_manager="m")
+                told = OperatorCondition.of(
+                    client, ENVIRONMENT, namespace="default", now=lambda: NOW
+                )
+                assert told is not None
+                await told.upgradeable()
+                return await told.set(UPGRADEABLE, "True", "Ready", "the operator works")
+
+    return asyncio.run(work()), server
+
+
+def test_condition_is_set_once_and_others_stay() -> None:
+    other = {"type": "Other", "status": "False", "reason": "R", "message": ""}
+    done, server = play(
+        {"metadata": {"name": "memcached-operator.v0.0.2"}, "spec": {"conditions": [other]}}
+    )
+    found = server.get("operatorconditions", "memcached-operator.v0.0.2")
+    assert found is not None
+    assert done
+    assert found["spec"]["conditions"] == [
+        other,
+        {
+            "type": "Upgradeable",
+            "status": "True",
+            "observedGeneration": 0,
+            "reason": "Ready",
+            "message": "the operator works",
+            "lastTransitionTime": NOW,
+        },
+    ]
+    assert len(server.writes()) == 1
+
+
+@pytest.mark.parametrize("knows", [True, False], ids=["no object", "no kind"])
+def test_without_an_object_nothing_is_said(knows: bool, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    done, server = play(knows=knows)
+    assert not done
+    assert server.writes() == []
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize(
+    ("environment", "namespace"), [({}, "n"), ({VARIABLE: ""}, "n"), (ENVIRONMENT, "")]
+)
+def test_without_a_name_there_is_none(environment: dict[str, str], namespace: str) -> None:
+    client: Any = None
+    assert OperatorCondition.of(client, environment, namespace=namespace, now=str) is None
