@@ -25,6 +25,7 @@ from olmkit.apis.model import (
     MapType,
     Named,
     NamedType,
+    Reference,
     Scalar,
     Sources,
     Struct,
@@ -242,5 +243,7 @@ def _named(kind: TypeExpression) -> Iterator[Named]:
             yield kind
         case ListType(item=inner) | MapType(value=inner) | Constrained(base=inner):
             yield from _named(inner)
-        case Scalar() | WellKnown() | Choice() | Untyped():
+        case Reference(to=Named() as name):
+            yield name
+        case Scalar() | WellKnown() | Reference() | Choice() | Untyped():
             return

@@ -7,6 +7,7 @@ lines become one, `TODO` lines go, and a line of dashes ends the text.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterable
 
 
 def from_docstring(text: str) -> str:
@@ -15,7 +16,11 @@ def from_docstring(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    lines = [line.rstrip() for line in text.splitlines() if not is_marker_line(line)]
+    return from_lines(line.rstrip() for line in text.splitlines() if not is_marker_line(line))
+
+
+def from_lines(lines: Iterable[str]) -> str:
+    """Lines without markers and white space at their ends, as the generators' rules leave them."""
     return "\n".join(_without_notes(_one_blank(lines)))
 
 
@@ -24,7 +29,7 @@ def is_marker_line(line: str) -> bool:
     return stripped.startswith("+") and stripped[1:2].isalpha()
 
 
-def _one_blank(lines: list[str]) -> list[str]:
+def _one_blank(lines: Iterable[str]) -> list[str]:
     found: list[str] = []
     for line in lines:
         if line or (found and found[-1]):

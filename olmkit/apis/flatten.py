@@ -7,7 +7,6 @@ an API server still checks both.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 Schema = dict[str, Any]
@@ -37,34 +36,38 @@ class TypesDifferError(Exception):
 
 
 def merge(destination: Schema, source: Schema) -> None:
-    """Merge `source` into `destination`; texts stay the destination's."""
+    """Merge `source` into `destination`; texts stay the destination's.
+
+    Only the top of `destination` is changed: what lies deeper may be shared with
+    other schemas and is replaced where it differs.
+    """
     hoisted_from_destination: Schema = {}
     hoisted_from_source: Schema = {}
     for key, value in source.items():
         if key in TEXTS:
             continue
         if key not in destination:
-            destination[key] = copy.deepcopy(value)
+            destination[key] = value
         elif key == "properties":
-            _merge_properties(destination[key], value)
+            destination[key] = _merged_properties(destination[key], value)
         elif key == "required":
             destination[key] = sorted({*destination[key], *value})
         elif key == "additionalProperties":
-            merge(destination[key], value)
+            destination[key] = _merged(destination[key], value)
         elif key == "type":
             if destination[key] != value:
                 raise TypesDifferError(f"`{destination[key]}` and `{value}`")
         elif key == RULES:
-            destination[key] = [*copy.deepcopy(value), *destination[key]]
+            destination[key] = [*value, *destination[key]]
         elif key == "allOf":
-            destination[key] = [*destination[key], *copy.deepcopy(value)]
+            destination[key] = [*destination[key], *value]
         elif key in _SOURCE_WINS:
-            destination[key] = copy.deepcopy(value)
+            destination[key] = value
         elif key == "enum" or (key in _EQUAL_IS_ONE and destination[key] == value):
             continue
         else:
             hoisted_from_destination[key] = destination.pop(key)
-            hoisted_from_source[key] = copy.deepcopy(value)
+            hoisted_from_source[key] = value
     if hoisted_from_destination:
         destination["allOf"] = [
             *destination.get("allOf", []),
@@ -74,18 +77,25 @@ def merge(destination: Schema, source: Schema) -> None:
 
 
 def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
-    """The schema of a field whose type is declared elsewhere; the field's texts win."""
-    merged = copy.deepcopy(type_schema)
-    merge(merged, field_schema)
+    """The schema of a field whose type is declared elsewhere; the field's texts win.
+
+    What lies below the top is shared with the schemas that are given.
+    """
+    merged = _merged(type_schema, field_schema)
     for text in TEXTS:
         if field_schema.get(text):
             merged[text] = field_schema[text]
     return merged
 
 
-def _merge_properties(destination: Schema, source: Schema) -> None:
+def _merged(destination: Schema, source: Schema) -> Schema:
+    merged = dict(destination)
+    merge(merged, source)
+    return merged
+
+
+def _merged_properties(destination: Schema, source: Schema) -> Schema:
+    merged = dict(destination)
     for name, value in source.items():
-        if name in destination:
-            merge(destination[name], value)
-        else:
-            destination[name] = copy.deepcopy(value)
+        merged[name] = _merged(merged[name], value) if name in merged else value
+    return merged

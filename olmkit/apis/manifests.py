@@ -109,16 +109,19 @@ class _Crd:
         self._choose_storage(kept, written)
         metadata: Manifest = {"name": f"{self.names['plural']}.{self.key.group}"}
         metadata |= self._metadata(kept)
+        spec: Manifest = {
+            "group": self.key.group,
+            "names": self.names,
+            "scope": self.scope,
+            "versions": written,
+        }
+        if builder.options.preserve_unknown_fields is not None:
+            spec["preserveUnknownFields"] = builder.options.preserve_unknown_fields
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
             "metadata": metadata,
-            "spec": {
-                "group": self.key.group,
-                "names": self.names,
-                "scope": self.scope,
-                "versions": written,
-            },
+            "spec": spec,
         }
 
     def _check_names(self, kept: list[Version]) -> bool:
@@ -154,19 +157,20 @@ class _Crd:
             "plural": names.plural_of_kind(kind),
             "singular": kind.lower(),
         }
-        said = [(v, m) for v in kept for m in v.kind.markers if m.name == "kubebuilder:resource"]
-        for _, marker in said:
-            if dict(marker.arguments) != dict(said[0][1].arguments):
+        # Of several on one version, the last one counts.
+        said = [marker for v in kept if (marker := _last(v.kind, "kubebuilder:resource"))]
+        for marker in said:
+            if dict(marker.arguments) != dict(said[0].arguments):
                 self.findings.add(
                     "API015",
                     f"versions of `{kind}` have different `+kubebuilder:resource` markers",
                     marker.at,
                     hint="write the same marker on each version, or on one only",
-                    related=(Related(said[0][1].at, "the other one"),),
+                    related=(Related(said[0].at, "the other one"),),
                 )
         if not said:
             return
-        marker = said[-1][1]
+        marker = said[-1]
         self.names["plural"] = marker.get("path") or self.names["plural"]
         self.names["singular"] = marker.get("singular") or self.names["singular"]
         for argument, name in (("shortName", "shortNames"), ("categories", "categories")):

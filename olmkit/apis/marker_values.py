@@ -234,7 +234,13 @@ class Reader:
         if text.startswith("ref("):
             return None  # a reference to a Go constant: accepted, without effect
         try:
-            return json.loads(text, parse_constant=_no_constant)
+            # Numbers pass through a double on their way to the file, whatever their digits.
+            return json.loads(
+                text,
+                parse_constant=_no_constant,
+                parse_int=parse_float,
+                parse_float=parse_float,
+            )
         except (ValueError, RecursionError) as error:
             raise MarkerError(
                 f"`{text}` is not JSON: {error}",

@@ -53,6 +53,18 @@ class WellKnown:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """A type that is declared elsewhere, of which markers of a field see little, as Go's do.
+
+    They see `type`, or of a scalar the type and format that its declaration comes to.
+    """
+
+    to: Named | WellKnown
+    type: str = ""
+    is_scalar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Choice:
     """A few literal values of one scalar type."""
 
@@ -86,7 +98,9 @@ class Untyped:
     reason: str = ""
 
 
-TypeExpression = Scalar | ListType | MapType | Named | WellKnown | Choice | Constrained | Untyped
+TypeExpression = (
+    Scalar | ListType | MapType | Named | WellKnown | Reference | Choice | Constrained | Untyped
+)
 
 
 class Missing(Enum):
@@ -100,13 +114,17 @@ MISSING = Missing.MISSING
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field of a model. `default` is its literal default, or `MISSING`."""
+    """A field of a model. `default` is its literal default, or `MISSING`.
+
+    An inline one is merged into the model, and its name means nothing.
+    """
 
     name: str
     json_name: str
     type: TypeExpression
     at: Location
     is_optional: bool = False
+    is_inline: bool = False
     default: Any = MISSING
     doc: str = ""
     title: str = ""
@@ -116,7 +134,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Struct:
-    """A model: an object with named fields. `bases` are merged into it."""
+    """A model: an object with named fields. `bases` are merged into it.
+
+    `declares_metadata`: apiVersion, kind and metadata are among its fields, as in Go.
+    """
 
     name: Named
     at: Location
@@ -125,6 +146,7 @@ class Struct:
     fields: tuple[Field, ...] = ()
     bases: tuple[Named, ...] = ()
     is_kind: bool = False
+    declares_metadata: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,11 +228,13 @@ class Sources:
 def _named(expression: TypeExpression) -> Iterator[Named]:
     """The declared types inside a type."""
     match expression:
-        case Named():
-            yield expression
+        case Named() as name:
+            yield name
+        case Reference(to=Named() as name):
+            yield name
         case ListType(item=inner) | MapType(value=inner) | Constrained(base=inner):
             yield from _named(inner)
-        case Scalar() | WellKnown() | Choice() | Untyped():
+        case Scalar() | WellKnown() | Reference() | Choice() | Untyped():
             return
         case _:
             assert_never(expression)

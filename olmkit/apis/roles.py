@@ -32,7 +32,8 @@ class Rule:
             "resources": self.resources,
         }
         rule: Manifest = {key: list(value) for key, value in parts.items() if value}
-        return rule | {"verbs": ["*"] if "*" in self.verbs else list(self.verbs)}
+        # The reference writes `null` for no verbs at all.
+        return rule | {"verbs": ["*"] if "*" in self.verbs else list(self.verbs) or None}
 
 
 def roles(sources: Sources, *, role_name: str) -> list[Manifest]:

@@ -27,6 +27,7 @@ from olmkit.apis.model import (
     Missing,
     Named,
     NamedType,
+    Reference,
     Scalar,
     Sources,
     Struct,
@@ -44,17 +45,23 @@ _OPTIONAL = (VALIDATION + "Optional", "optional", "k8s:optional")
 _DEFAULTS = ("kubebuilder:default", "default", "olmkit:nodefault")
 # What markers of a field see of a declared type.
 _VISIBLE = ("type", "format")
+# Beside the items of a list that markers have yet to see: the schema of their declared type.
+_WHOLE = "whole"
 _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What may differ between projects. `max_description` counts bytes; 0 drops all."""
+    """What may differ between projects. `max_description` counts bytes; 0 drops all.
+
+    `preserve_unknown_fields` is written into the CRD as it is, for CRDs that were v1beta1 once.
+    """
 
     allow_dangerous_types: bool = False
     embedded_object_meta: bool = False
     infer_defaults: bool = True
     max_description: int | None = None
+    preserve_unknown_fields: bool | None = None
 
 
 @dataclass(slots=True)
@@ -71,11 +78,15 @@ class SchemaBuilder:
     def kind(self, kind: Struct) -> Schema:
         """The schema of a kind, as it stands in a CRD."""
         schema = self._struct(kind, is_root=True)
-        properties = schema.setdefault("properties", {})
-        properties["apiVersion"] = copy.deepcopy(well_known.API_VERSION)
-        properties["kind"] = copy.deepcopy(well_known.KIND)
-        properties["metadata"] = {"type": "object"}
-        _limit_descriptions(schema, self.options.max_description)
+        properties = dict(schema.get("properties", {}))
+        if not kind.declares_metadata:
+            properties["apiVersion"] = copy.deepcopy(well_known.API_VERSION)
+            properties["kind"] = copy.deepcopy(well_known.KIND)
+        if "metadata" in properties or not kind.declares_metadata:
+            properties["metadata"] = {"type": "object"}
+        schema["properties"] = properties
+        if self.options.max_description is not None:
+            return _with_short_descriptions(schema, self.options.max_description)
         return schema
 
     # Declared types
@@ -119,6 +130,7 @@ class SchemaBuilder:
     def _named_type(self, declaration: NamedType) -> Schema:
         seen, whole = self._see(declaration.type, declaration.at)
         schema_markers.apply(seen, declaration.markers, self.findings)
+        self._join_items(seen, declaration.at)
         self._constrain(declaration.type, seen)
         if declaration.doc:
             seen["description"] = declaration.doc
@@ -141,7 +153,11 @@ class SchemaBuilder:
         properties: Schema = {}
         required: list[str] = []
         rules: list[Schema] = []
+        inlined: list[Schema] = []
         for one in fields:
+            if one.is_inline:
+                inlined.append(self._field(one))
+                continue
             properties[one.json_name] = self._field(one)
             is_required = self.is_required(struct, one)
             if is_required:
@@ -157,30 +173,33 @@ class SchemaBuilder:
         schema_markers.apply(own, struct.markers, self.findings)
         if not own.get("properties"):
             own.pop("properties", None)
-        schema = self._with_bases(struct, own, is_root=is_root)
+        parts = [*self._bases(struct, own), *inlined]
+        schema = self._with_parts(struct, own, parts, is_root=is_root)
         if struct.doc:
             schema["description"] = struct.doc
         return schema
 
-    def _with_bases(self, struct: Struct, own: Schema, *, is_root: bool) -> Schema:
-        """Base classes are merged in, before the type's own keys except in a kind.
-
-        Their fields that the class declares again are the class's, as in Python.
-        """
-        bases = []
+    def _bases(self, struct: Struct, own: Schema) -> Iterator[Schema]:
+        """Base classes; their fields that the class declares again are the class's."""
+        mine = own.get("properties", {})
         for base in struct.bases:
-            schema = copy.deepcopy(self._declared(base, struct.at))
-            for name in own.get("properties", {}):
-                schema.get("properties", {}).pop(name, None)
-            if "required" in schema:
-                mine = own.get("properties", {})
-                schema["required"] = [name for name in schema["required"] if name not in mine]
-                if not schema["required"]:
-                    del schema["required"]
-            bases.append(schema)
-        if not bases:
+            schema = dict(self._declared(base, struct.at))
+            for key in ("properties", "required"):
+                if key in schema:
+                    kept = [name for name in schema[key] if name not in mine]
+                    as_map = key == "properties"
+                    schema[key] = {n: schema[key][n] for n in kept} if as_map else kept
+            if not schema.get("required", True):
+                del schema["required"]
+            yield schema
+
+    def _with_parts(
+        self, struct: Struct, own: Schema, parts: list[Schema], *, is_root: bool
+    ) -> Schema:
+        """What is merged into a type goes before the type's own keys, except in a kind."""
+        if not parts:
             return own
-        first, *others = [own, *bases] if is_root else [*bases, own]
+        first, *others = [own, *parts] if is_root else [*parts, own]
         merged: Schema = {k: v for k, v in first.items() if k not in flatten.TEXTS}
         for other in others:
             self._merge(merged, other, struct.at)
@@ -192,7 +211,10 @@ class SchemaBuilder:
     def _own_fields(self, struct: Struct, *, is_root: bool) -> Iterator[Field]:
         seen: dict[str, Field] = {}
         for one in struct.fields:
-            if is_root and one.json_name in _ROOT_FIELDS:
+            if one.is_inline:
+                yield one
+                continue
+            if is_root and not struct.declares_metadata and one.json_name in _ROOT_FIELDS:
                 continue
             if one.json_name in seen:
                 self.findings.add(
@@ -233,9 +255,10 @@ class SchemaBuilder:
             if isinstance(one.type, Untyped):
                 self._check_untyped(one.type, one, names)
         schema_markers.apply(seen, one.markers, self.findings)
+        self._join_items(seen, one.at)
         self._constrain(one.type, seen)
         if "k8s:required" in names:
-            _require_content(seen)
+            _require_content(seen, is_reference=isinstance(one.type, Reference))
         self._add_words(one, seen)
         if self.options.infer_defaults and not names.intersection(_DEFAULTS):
             self._add_default(one, seen, whole)
@@ -307,6 +330,13 @@ class SchemaBuilder:
                 whole = self._declared(kind, at)
                 seen: Schema = {key: whole[key] for key in _VISIBLE if key in whole}
                 return seen, whole
+            case Reference(to=to, type=shown, is_scalar=is_scalar):
+                whole = (
+                    self._declared(to, at) if isinstance(to, Named) else self._expression(to, at)
+                )
+                if is_scalar:
+                    return {key: whole[key] for key in _VISIBLE if key in whole}, whole
+                return {"type": shown} if shown else {}, whole
             case _:
                 return self._expression(kind, at), None
 
@@ -335,7 +365,7 @@ class SchemaBuilder:
                 return {"type": base.type, "enum": list(values)}
             case Untyped():
                 return {}
-            case Named() | Constrained():
+            case Named() | Reference() | Constrained():
                 return self._inner(kind, at)
             case _:
                 assert_never(kind)
@@ -347,11 +377,23 @@ class SchemaBuilder:
             self.findings.add(
                 "API006", kind.reason, at, hint="use `JSON` or `RawExtension` for free content"
             )
+        self._join_items(seen, at)
         self._constrain(kind, seen)
         return self._joined(whole, seen, at)
 
+    def _join_items(self, schema: Schema, at: Location) -> None:
+        """Put the type of a list's items into them, once its markers had their say."""
+        items = schema.get("items")
+        if isinstance(items, dict) and _WHOLE in items:
+            seen = {key: value for key, value in items.items() if key != _WHOLE}
+            schema["items"] = self._joined(items[_WHOLE], seen, at)
+
     def _list(self, item: TypeExpression, at: Location, *, is_set: bool) -> Schema:
-        items = self._inner(item, at)
+        if isinstance(item, Reference):
+            seen, whole = self._see(item, at)
+            items = seen | {_WHOLE: whole}
+        else:
+            items = self._inner(item, at)
         schema: Schema = {"type": "array", "items": items}
         if is_set:
             if items.get("type") in ("object", "array"):
@@ -423,9 +465,9 @@ def _keep_rule(name: str) -> Schema:
     }
 
 
-def _require_content(schema: Schema) -> None:
+def _require_content(schema: Schema, *, is_reference: bool) -> None:
     keyword = {"string": "minLength", "array": "minItems", "object": "minProperties"}.get(
-        str(schema.get("type"))
+        str(schema.get("type")), "minProperties" if is_reference else ""
     )
     if keyword:
         schema.setdefault(keyword, 1)
@@ -464,15 +506,18 @@ def _size(schema: Any) -> int:
     return count
 
 
-def _limit_descriptions(schema: Any, limit: int | None) -> None:
-    if limit is None:
-        return
-    waiting = [schema]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one.get("description"), str):
-            one["description"] = docs.shortened(one["description"], limit)
-            if not one["description"]:
-                del one["description"]
-        waiting.extend(one.get("properties", {}).values())
-        waiting.extend(one[key] for key in ("items", "additionalProperties") if key in one)
+def _with_short_descriptions(schema: Schema, limit: int) -> Schema:
+    """The schema with every description cut; what is shared with other schemas is not changed."""
+    found: Schema = {}
+    for key, value in schema.items():
+        if key == "description":
+            short = docs.shortened(value, limit)
+            if short:
+                found[key] = short
+        elif key == "properties":
+            found[key] = {n: _with_short_descriptions(one, limit) for n, one in value.items()}
+        elif key in ("items", "additionalProperties") and isinstance(value, dict):
+            found[key] = _with_short_descriptions(value, limit)
+        else:
+            found[key] = value
+    return found

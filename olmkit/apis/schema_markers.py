@@ -145,6 +145,8 @@ def _size(keyword: str, fits: Callable[[Schema], bool], what: str) -> Effect:
     def effect(schema: Schema, marker: Marker) -> None:
         _needs(fits(schema), what, schema)
         schema[keyword] = marker.value
+        if marker.value is False:
+            del schema[keyword]
 
     return effect
 
@@ -224,7 +226,7 @@ def _default(schema: Schema, marker: Marker) -> None:
 
 @_effect("default")
 def _json_default(schema: Schema, marker: Marker) -> None:
-    if not marker.comment.text.partition("=")[2].strip().startswith("ref("):
+    if marker.value is not None:
         schema["default"] = marker.value
 
 
@@ -259,7 +261,12 @@ def _rule(schema: Schema, marker: Marker) -> None:
         )
     rule = {key: value for key, value in marker.arguments.items() if value not in ("", None)}
     rule.setdefault("rule", "")
-    schema.setdefault(RULES, []).append(rule)
+    _add_rule(schema, rule)
+
+
+def _add_rule(schema: Schema, rule: Schema) -> None:
+    # The list may be shared with the schema of the type.
+    schema[RULES] = [*schema.get(RULES, ()), rule]
 
 
 @_effect("listType", "k8s:listType")
@@ -274,9 +281,9 @@ def _list_map_key(schema: Schema, marker: Marker) -> None:
     _needs(is_list(schema), "a list", schema)
     if schema.get("x-kubernetes-list-type") != "map":
         raise DoesNotFitError("needs `+listType=map` beside it")
-    keys = schema.setdefault("x-kubernetes-list-map-keys", [])
+    keys = schema.get("x-kubernetes-list-map-keys", [])
     if marker.value not in keys:
-        keys.append(marker.value)
+        schema["x-kubernetes-list-map-keys"] = [*keys, marker.value]
 
 
 @_effect("mapType")
@@ -295,8 +302,7 @@ def _struct_type(schema: Schema, marker: Marker) -> None:
 
 @_effect("k8s:immutable")
 def _immutable(schema: Schema, marker: Marker) -> None:  # noqa: ARG001 - fulfils Effect
-    rule = {"rule": "self == oldSelf", "message": "field is immutable"}
-    schema.setdefault(RULES, []).append(rule)
+    _add_rule(schema, {"rule": "self == oldSelf", "message": "field is immutable"})
 
 
 @_effect("k8s:enum")
@@ -333,4 +339,4 @@ def _one_of_fields(schema: Schema, marker: Marker) -> None:
             rule, message = f"{total} <= 1", f"at most one of the fields in [{words}] may be set"
         else:
             rule, message = f"{total} == 1", f"exactly one of the fields in [{words}] must be set"
-    schema.setdefault(RULES, []).append({"rule": rule, "message": message})
+    _add_rule(schema, {"rule": rule, "message": message})

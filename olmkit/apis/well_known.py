@@ -124,6 +124,8 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "RawExtension": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
     "JSON": {"x-kubernetes-preserve-unknown-fields": True},
     "ObjectMeta": {"type": "object"},
+    "Unstructured": {"type": "object"},
+    "Fields": {"additionalProperties": {}, "type": "object"},
     "Condition": _CONDITION,
 }
 

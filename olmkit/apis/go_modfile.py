@@ -1,0 +1,83 @@
+"""`go.mod`: which modules a project stands on, in which versions, and what replaces them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_WORD = re.compile(r'"(?:[^"\\]|\\.)*"|`[^`]*`|[^\s]+')
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module in a version; a replacement by a folder has no version."""
+
+    path: str
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModFile:
+    """What a `go.mod` says. `replacements` are by path, or by path and version."""
+
+    module: str
+    requirements: dict[str, str] = field(default_factory=dict)
+    replacements: dict[Module, Module] = field(default_factory=dict)
+
+    def resolve(self, path: str) -> Module | None:
+        """The module that stands for a required path."""
+        version = self.requirements.get(path, "")
+        for key in (Module(path, version), Module(path)):
+            if key in self.replacements:
+                return self.replacements[key]
+        return Module(path, version) if version else None
+
+    def module_of(self, package: str) -> str:
+        """The longest module path that an import path lies in, or an empty text."""
+        known = {*self.requirements, *(key.path for key in self.replacements)}
+        while package:
+            if package in known:
+                return package
+            package = package.rpartition("/")[0]
+        return ""
+
+
+def parse(text: str) -> ModFile:
+    """Read a `go.mod`; what is not understood is left out, as its own tool will tell."""
+    module = ""
+    requirements: dict[str, str] = {}
+    replacements: dict[Module, Module] = {}
+    for verb, words in _directives(text):
+        if verb == "module" and words:
+            module = words[0]
+        elif verb == "require" and len(words) >= 2:
+            requirements[words[0]] = words[1]
+        elif verb == "replace" and "=>" in words:
+            arrow = words.index("=>")
+            old, new = words[:arrow], words[arrow + 1 :]
+            if old and new:
+                replacements[Module(*old[:2])] = Module(*new[:2])
+    return ModFile(module=module, requirements=requirements, replacements=replacements)
+
+
+def _directives(text: str) -> Iterator[tuple[str, list[str]]]:
+    block = ""
+    for line in text.splitlines():
+        words = [word.strip('"`') for word in _WORD.findall(line.partition("//")[0])]
+        if not words:
+            continue
+        if block:
+            if words == [")"]:
+                block = ""
+            else:
+                yield block, words
+        elif words[-1] == "(":
+            block = words[0]
+        else:
+            yield words[0], words[1:]
+
+
+def escaped(path: str) -> str:
+    """A module path as the module cache writes it: capital letters behind an exclamation mark."""
+    return re.sub(r"[A-Z]", lambda match: "!" + match.group().lower(), path)

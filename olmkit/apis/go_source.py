@@ -1,0 +1,362 @@
+"""Go source text → packages, kinds, fields, their words and markers.
+
+The counterpart of `source` for Go. Markers of all packages of the project are
+read, so that a slip is found wherever it stands; types are followed from the
+kinds only, because what no API uses need not have a form in a CRD.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from olmkit.apis import go_packages, go_parser, schema_markers
+from olmkit.apis.findings import Findings
+from olmkit.apis.go_model import GoDeclaration, GoField, GoPackage, GoType, Pointer, StructBody
+from olmkit.apis.go_model import Name as GoName
+from olmkit.apis.go_packages import Library, Modules
+from olmkit.apis.go_types import META, Scope, TypeResolver, field_words
+from olmkit.apis.marker_reading import read_marker
+from olmkit.apis.marker_table import VALIDATION
+from olmkit.apis.markers import Comment, Level, Marker
+from olmkit.apis.model import (
+    Choice,
+    Constrained,
+    Declaration,
+    Field,
+    ListType,
+    MapType,
+    Named,
+    NamedType,
+    Package,
+    Reference,
+    Scalar,
+    Sources,
+    Struct,
+    TypeExpression,
+    Untyped,
+)
+from olmkit.base.diagnostics import Location
+from olmkit.base.tree import Tree
+
+# No file that people write is longer; a generated one is no API.
+MAX_SOURCE_SIZE = 16 * 1024 * 1024
+_ROOTS = frozenset({"TypeMeta", "ObjectMeta"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoOptions:
+    """`ignore_unexported`: fields that begin with a small letter are none of the API."""
+
+    ignore_unexported: bool = False
+
+
+def read(
+    tree: Tree,
+    module: str,
+    modules: Modules,
+    findings: Findings,
+    *,
+    prefix: str = "",
+    options: GoOptions | None = None,
+) -> Sources:
+    """All `.go` files of a tree as one project's sources.
+
+    `module` is the module path that the tree's root has, `modules` where other packages
+    are found; `prefix` is put before paths in findings. What is wrong goes into
+    `findings`. Raises `ConfigurationError` when the extra `go` is not installed.
+    """
+    go_parser.check_installed()
+    own: dict[str, GoPackage] = {}
+    for folder, files in sorted(_folders(tree, prefix, findings).items()):
+        path = posixpath.join(module, folder) if folder else module
+        package = go_packages.read_package(path, files, findings, is_own=True)
+        if package:
+            own[path] = package
+    reader = _Reader(Library(own, modules), findings, options or GoOptions())
+    return reader.sources()
+
+
+def _folders(tree: Tree, prefix: str, findings: Findings) -> Mapping[str, dict[str, bytes]]:
+    found: dict[str, dict[str, bytes]] = defaultdict(dict)
+    for path in tree:
+        if not path.endswith(".go"):
+            continue
+        data = tree.data(path)
+        if len(data) > MAX_SOURCE_SIZE:
+            message = f"the file is {len(data) / 1e6:.0f} MB large, more than is read"
+            findings.add("API002", message, Location(path=prefix + path))
+        else:
+            found[posixpath.dirname(path)][prefix + path] = data
+    return found
+
+
+@dataclass(slots=True)
+class _Reader:
+    """Reads the declarations of one project, beginning with its kinds."""
+
+    library: Library
+    findings: Findings
+    options: GoOptions
+    types: TypeResolver = field(init=False)
+    declarations: dict[Named, Declaration] = field(default_factory=dict)
+    packages: dict[str, Package] = field(default_factory=dict)
+    _waiting: list[Named] = field(default_factory=list)
+    _quiet: Findings = field(default_factory=Findings)
+
+    def __post_init__(self) -> None:
+        self.types = TypeResolver(self.library, self.findings)
+
+    def sources(self) -> Sources:
+        for path, package in self.library.own.items():
+            self.packages[path] = self._package(package)
+            self._check_markers(package)
+        kinds: dict[str, list[Declaration]] = {}
+        for path, package in self.library.own.items():
+            kinds[path] = [
+                self._struct(Named(path, name), declaration, Scope(package, declaration.dots), True)
+                for name, declaration in package.declarations.items()
+                if self._is_kind(declaration)
+            ]
+            if self.packages[path].is_skipped:
+                kinds[path] = []
+            self.declarations.update({kind.name: kind for kind in kinds[path]})
+        self._follow()
+        whole = {
+            path: replace(package, declarations=tuple(kinds[path]))
+            for path, package in self.packages.items()
+            if path in kinds
+        }
+        return Sources(
+            packages=tuple(whole.values()),
+            declarations=self.declarations,
+            package_of={name: self._package_of(name.module) for name in self.declarations},
+        )
+
+    # Packages and markers
+
+    def _package_of(self, path: str) -> Package:
+        if path not in self.packages:
+            package = self.library.package(path)
+            at = package.at if package else Location(path=path)
+            self.packages[path] = (
+                self._package(package)
+                if package
+                else Package(module=path, at=at, group=None, version="")
+            )
+        return self.packages[path]
+
+    def _package(self, package: GoPackage) -> Package:
+        is_own = self.library.is_own(package.path)
+        markers = self._markers(package.comments, Level.PACKAGE, is_own=is_own)
+        group = next((m for m in markers if m.name == "groupName"), None)
+        version = next((m.value for m in markers if m.name == "versionName"), package.name)
+        return Package(
+            module=package.path,
+            at=group.at if group else package.at,
+            group=group.value if group else None,
+            version=version,
+            markers=markers,
+            is_skipped=any(m.name == "kubebuilder:skip" for m in markers),
+            optional_by_default=any(m.name == VALIDATION + "Optional" for m in markers),
+        )
+
+    def _markers(
+        self, comments: Iterable[Comment], level: Level, *, is_own: bool
+    ) -> tuple[Marker, ...]:
+        """The markers among comments; of foreign packages without words about unknown ones."""
+        findings = self.findings if is_own else self._quiet
+        found = tuple(read_marker(comment, level, findings) for comment in comments)
+        return tuple(marker for marker in found if marker)
+
+    def _check_markers(self, package: GoPackage) -> None:
+        for declaration in package.declarations.values():
+            self._markers(declaration.comments, Level.TYPE, is_own=True)
+            if isinstance(declaration.type, StructBody):
+                for one in declaration.type.fields:
+                    self._markers(one.comments, Level.FIELD, is_own=True)
+
+    # Declarations
+
+    def _is_kind(self, declaration: GoDeclaration) -> bool:
+        if not isinstance(declaration.type, StructBody):
+            return False
+        embedded = {
+            one.type.name
+            for one in declaration.type.fields
+            if not one.names and isinstance(one.type, GoName) and one.type.package == META
+        }
+        return embedded >= _ROOTS
+
+    def _follow(self) -> None:
+        """Read every type that a type read before refers to."""
+        while self._waiting:
+            named = self._waiting.pop()
+            if named in self.declarations:
+                continue
+            found = self.types.declaration(named)
+            if found:
+                self.declarations[named] = self._declaration(named, *found)
+
+    def _declaration(self, named: Named, declaration: GoDeclaration, scope: Scope) -> Declaration:
+        is_own = self.library.is_own(named.module)
+        markers = self._markers(declaration.comments, Level.TYPE, is_own=is_own)
+        methods = self.types.methods(named)
+        if "MarshalJSON" in methods:
+            seen: dict[str, object] = {}
+            schema_markers.apply(seen, markers, self.findings)
+            if seen.get("type"):
+                return _named_type(named, declaration, Untyped(), markers)
+        elif "MarshalText" in methods:
+            self._check_text(markers, declaration)
+            return _named_type(named, declaration, Scalar("string"), markers)
+        if isinstance(declaration.type, StructBody):
+            return self._struct(named, declaration, scope, is_kind=False)
+        kind = self._resolve(declaration.type, scope, declaration.at)
+        if any(marker.name == "k8s:enum" for marker in markers):
+            kind = self._enumeration(named, declaration, scope)
+        return replace(_named_type(named, declaration, kind, markers), doc=declaration.doc)
+
+    def _check_text(self, markers: Iterable[Marker], declaration: GoDeclaration) -> None:
+        for marker in markers:
+            if marker.name == VALIDATION + "Type" and marker.value != "string":
+                self.findings.add(
+                    "API009",
+                    f"`{declaration.name}` writes itself as text, and `+{marker.name}` says "
+                    f"`{marker.value}`",
+                    marker.at,
+                )
+
+    def _enumeration(
+        self, named: Named, declaration: GoDeclaration, scope: Scope
+    ) -> TypeExpression:
+        """The constants of exactly this type; what is none is refused by the marker."""
+        values = scope.package.constants.get(named.name, ())
+        is_text = self.types.is_basic(declaration.type, scope) == "string"
+        if is_text and values:
+            return Choice(Scalar("string"), values)
+        return (
+            Scalar("string") if is_text else self._resolve(declaration.type, scope, declaration.at)
+        )
+
+    def _struct(
+        self, named: Named, declaration: GoDeclaration, scope: Scope, is_kind: bool
+    ) -> Struct:
+        fields: list[Field] = []
+        if isinstance(declaration.type, StructBody):
+            for one in declaration.type.fields:
+                read = self._field(one, named, scope)
+                if read:
+                    fields.append(read)
+        is_own = self.library.is_own(named.module)
+        markers = self._markers(declaration.comments, Level.TYPE, is_own=is_own)
+        self._check_choices(named, markers, fields)
+        return Struct(
+            name=named,
+            at=declaration.at,
+            doc=declaration.doc,
+            markers=markers,
+            fields=tuple(fields),
+            is_kind=is_kind,
+            declares_metadata=is_kind,
+        )
+
+    def _check_choices(
+        self, named: Named, markers: Iterable[Marker], fields: Iterable[Field]
+    ) -> None:
+        """Fields of which only some may be set must be able to be left out."""
+        if self._package_of(named.module).optional_by_default:
+            return
+        by_name = {one.json_name: one for one in fields if not one.is_inline}
+        for marker in markers:
+            if not marker.name.endswith(("AtMostOneOf", "ExactlyOneOf", "AtLeastOneOf")):
+                continue
+            for name in marker.value:
+                if name in by_name and not by_name[name].is_optional:
+                    self.findings.add(
+                        "API009",
+                        f"`+{marker.name}` names `{name}`, whose tag lacks `omitempty`",
+                        marker.at,
+                        hint=f'write `json:"{name},omitempty"` behind the field',
+                    )
+
+    # Fields
+
+    def _field(self, one: GoField, owner: Named, scope: Scope) -> Field | None:
+        is_hidden = bool(one.names) and not one.names[0][:1].isupper()
+        if is_hidden and self.options.ignore_unexported:
+            return None
+        tag = json_tag(one.tag)
+        if tag is None:
+            self.findings.add(
+                "API006",
+                f"the field {field_words(one)} of `{owner.name}` has no JSON tag",
+                one.at,
+                hint='write `json:"…"` behind its type; `json:"-"` leaves it out',
+            )
+            return None
+        name, *words = tag.split(",")
+        if name == "-" and not words:
+            return None
+        markers = self._markers(one.comments, Level.FIELD, is_own=self.library.is_own(owner.module))
+        is_inline = not name or "inline" in words
+        if any(marker.name == VALIDATION + "Schemaless" for marker in markers):
+            kind: TypeExpression = Untyped()
+        else:
+            kind = self._resolve(one.type, scope, one.at)
+        return Field(
+            name=one.names[0] if one.names else _embedded_name(one),
+            json_name=name,
+            type=kind,
+            at=one.at,
+            is_optional=is_inline or "omitempty" in words or "omitzero" in words,
+            is_inline=is_inline,
+            doc=one.doc,
+            markers=markers,
+        )
+
+    def _resolve(self, kind: GoType, scope: Scope, at: Location) -> TypeExpression:
+        found = self.types.resolve(kind, scope, at)
+        self._waiting.extend(_declared(found))
+        return found
+
+
+def _named_type(
+    named: Named, declaration: GoDeclaration, kind: TypeExpression, markers: tuple[Marker, ...]
+) -> NamedType:
+    return NamedType(name=named, at=declaration.at, type=kind, markers=markers)
+
+
+def _declared(kind: TypeExpression) -> Iterable[Named]:
+    match kind:
+        case Reference(to=Named() as named):
+            yield named
+        case ListType(item=inner) | MapType(value=inner) | Constrained(base=inner):
+            yield from _declared(inner)
+        case _:
+            return
+
+
+def _embedded_name(one: GoField) -> str:
+    kind = one.type.to if isinstance(one.type, Pointer) else one.type
+    return kind.name if isinstance(kind, GoName) else ""
+
+
+def json_tag(tag: str | None) -> str | None:
+    """The value of the key `json` in a struct tag, as Go's `reflect.StructTag` finds it."""
+    rest = (tag or "").lstrip(" ")
+    while rest:
+        key, quote, rest = rest.partition(':"')
+        if not quote or not key or any(char <= " " or char in ':"' for char in key):
+            return None
+        end = 0
+        while end < len(rest) and rest[end] != '"':
+            end += 2 if rest[end] == "\\" else 1
+        if end >= len(rest):
+            return None
+        value, rest = rest[:end], rest[end + 1 :].lstrip(" ")
+        if key == "json":
+            return go_parser.string_value(f'"{value}"')
+    return None

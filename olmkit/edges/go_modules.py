@@ -1,0 +1,138 @@
+"""Where the packages lie that a Go project imports: `vendor`, replaced folders, the module cache.
+
+Only files are read: no Go toolchain is run and nothing is downloaded. What the cache
+does not hold is answered with None.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from olmkit.apis import go_modfile
+from olmkit.apis.go_modfile import Module
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges import disk
+
+MOD_FILE = "go.mod"
+_LIMIT = 16 * 1024 * 1024
+_SUM = re.compile(r"^(\S+) (v\S+) h1:", re.MULTILINE)
+_NUMBER = re.compile(r"[0-9]+")
+# Folders that the go command never looks into, and those whose name begins so.
+_SKIPPED = frozenset({"vendor", "testdata", "node_modules"})
+
+
+class ModuleFolders:
+    """The port `olmkit.apis.go_packages.Modules` over the disk.
+
+    `environment` says where the cache is: GOMODCACHE, GOPATH or HOME.
+    Raises `ConfigurationError` when the project has no `go.mod`.
+    """
+
+    def __init__(self, project: Path, environment: Mapping[str, str]) -> None:
+        self._project = project
+        path = project / MOD_FILE
+        if not path.is_file():
+            raise ConfigurationError(
+                f"`{path}` does not exist, so the paths of the project's packages are not known",
+                hint="change into the folder of the Go module, or name it with `-C`",
+            )
+        self._modfile = go_modfile.parse(_text(path))
+        if not self._modfile.module:
+            raise ConfigurationError(f"`{path}` names no module")
+        self._cache = _cache_folder(environment)
+        self._sums: dict[str, str] | None = None
+
+    @property
+    def module(self) -> str:
+        """The module path of the project."""
+        return self._modfile.module
+
+    def version(self, module: str) -> str:
+        """The version of a module that the project stands on, or an empty text."""
+        found = self._modfile.resolve(module)
+        return found.version if found else self._from_sums().get(module, "")
+
+    def files(self, package: str) -> Mapping[str, bytes] | None:
+        """The Go files of an import path by their paths; None when it lies nowhere here."""
+        for folder in self._folders(package):
+            found = _go_files(folder)
+            if found:
+                return found
+        return None
+
+    def _folders(self, package: str) -> Iterator[Path]:
+        own = self._modfile.module
+        if package == own or package.startswith(own + "/"):
+            yield self._project / package[len(own) + 1 :]
+        yield self._project / "vendor" / package
+        module = self._modfile.module_of(package) or self._summed(package)
+        if not module:
+            return
+        inside = package[len(module) + 1 :]
+        found = self._modfile.resolve(module) or Module(module, self._from_sums().get(module, ""))
+        if found.version:
+            if self._cache:
+                name = f"{go_modfile.escaped(found.path)}@{go_modfile.escaped(found.version)}"
+                yield self._cache / name / inside
+        else:
+            yield self._project / found.path / inside
+
+    def _from_sums(self) -> dict[str, str]:
+        """Newest version of each module in `go.sum`: what an old `go.mod` does not list."""
+        if self._sums is None:
+            self._sums = {}
+            path = self._project / "go.sum"
+            for module, version in _SUM.findall(_text(path)) if path.is_file() else ():
+                if _order(version) > _order(self._sums.get(module, "")):
+                    self._sums[module] = version
+        return self._sums
+
+    def _summed(self, package: str) -> str:
+        while package and package not in self._from_sums():
+            package = package.rpartition("/")[0]
+        return package
+
+
+def own_files(project: Path) -> Iterator[Path]:
+    """The Go files of a module, as `./...` names its packages; tests are left out."""
+    waiting = [project]
+    while waiting:
+        folder = waiting.pop()
+        for path in sorted(folder.iterdir()):
+            if path.name[0] in "._":
+                continue
+            if path.is_dir() and not path.is_symlink():
+                if path.name not in _SKIPPED and not (path / MOD_FILE).exists():
+                    waiting.append(path)
+            elif path.suffix == ".go" and not path.name.endswith("_test.go"):
+                yield path
+
+
+def _go_files(folder: Path) -> Mapping[str, bytes] | None:
+    if not folder.is_dir():
+        return None
+    return {
+        str(path): disk.read_file(path, limit=_LIMIT)
+        for path in sorted(folder.glob("*.go"))
+        if path.is_file() and not path.name.endswith("_test.go")
+    }
+
+
+def _cache_folder(environment: Mapping[str, str]) -> Path | None:
+    if environment.get("GOMODCACHE"):
+        return Path(environment["GOMODCACHE"])
+    if environment.get("GOPATH"):
+        return Path(environment["GOPATH"].split(":")[0]) / "pkg/mod"
+    return Path(environment["HOME"]) / "go/pkg/mod" if environment.get("HOME") else None
+
+
+def _text(path: Path) -> str:
+    return disk.read_file(path, limit=_LIMIT).decode("utf-8", "replace")
+
+
+def _order(version: str) -> tuple[tuple[int, ...], bool]:
+    """Good enough for two versions of one module: numbers, and a release after its previews."""
+    head, _, preview = version.partition("-")
+    return tuple(int(number) for number in _NUMBER.findall(head)), not preview

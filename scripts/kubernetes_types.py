@@ -1,0 +1,165 @@
+"""Writes `olmkit/apis/data/kubernetes.json.xz`, the table of common Kubernetes types.
+
+    python scripts/kubernetes_types.py v0.36.0 v0.37.0 …
+
+Needs a Go toolchain, whose client fetches the modules of each named release; what
+olmkit's own reader finds in them goes into the table. Run it when a minor release
+of Kubernetes is out, with the releases that the table shall hold.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from olmkit.apis import go_packages, go_source, go_table
+from olmkit.apis.findings import Findings
+from olmkit.apis.go_model import (
+    GoDeclaration,
+    GoField,
+    GoPackage,
+    GoType,
+    Map,
+    Name,
+    Other,
+    Pointer,
+    Slice,
+    StructBody,
+)
+
+TABLE = Path(__file__).parent.parent / "olmkit/apis/data/kubernetes.json.xz"
+PACKAGES = {
+    "k8s.io/api": (
+        "admissionregistration/v1", "apps/v1", "autoscaling/v1", "autoscaling/v2", "batch/v1",
+        "coordination/v1", "core/v1", "discovery/v1", "networking/v1", "policy/v1", "rbac/v1",
+        "scheduling/v1", "storage/v1",
+    ),
+    "k8s.io/apimachinery": (
+        "pkg/api/resource", "pkg/apis/meta/v1", "pkg/apis/meta/v1/unstructured", "pkg/runtime",
+        "pkg/types", "pkg/util/intstr",
+    ),
+    "k8s.io/apiextensions-apiserver": ("pkg/apis/apiextensions/v1",),
+}  # fmt: skip
+# Of the standard library, what has a form in a CRD.
+STANDARD = {"time": ("Duration", "Month", "Weekday")}
+
+
+def main() -> None:
+    table: dict[str, Any] = {"packages": {}}
+    forms: dict[str, dict[str, dict[str, list[str]]]] = defaultdict(lambda: defaultdict(dict))
+    for version in sys.argv[1:]:
+        release = version.rpartition(".")[0]
+        for module, folders in PACKAGES.items():
+            root = downloaded(module, version)
+            for folder in folders:
+                path = f"{module}/{folder}"
+                found = package(path, root / folder)
+                if found is None:
+                    continue
+                entry = table["packages"].setdefault(path, head(module, found))
+                entry["releases"].append(release)
+                entry["methods"] = methods(found)
+                for name in sorted(found.declarations):
+                    if is_wanted(found.declarations[name]):
+                        form = json.dumps(go_table.encode(lean(found.declarations[name])))
+                        forms[path][name].setdefault(form, []).append(release)
+    goroot = Path(output("go", "env", "GOROOT"))
+    for path, names in STANDARD.items():
+        found = package(path, goroot / "src" / path)
+        if found is None:
+            raise SystemExit(f"{path} is not in {goroot}")
+        table["packages"][path] = head("", found) | {"releases": [""]}
+        for name in names:
+            form = json.dumps(go_table.encode(lean(found.declarations[name])))
+            forms[path][name][form] = [""]
+    for path, types in forms.items():
+        table["packages"][path]["types"] = {
+            name: [[within, json.loads(form)] for form, within in by_form.items()]
+            for name, by_form in types.items()
+        }
+    data = msgspec.json.encode(table)
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
+    packed = lzma.compress(data, check=lzma.CHECK_CRC32, filters=filters)
+    TABLE.parent.mkdir(exist_ok=True)
+    TABLE.write_bytes(packed)
+    print(f"{len(data) / 1e6:.1f} MB, {len(packed) / 1e3:.0f} kB packed")
+
+
+def head(module: str, found: GoPackage) -> dict[str, Any]:
+    markers = [comment.text for comment in found.comments]
+    kept = [text for text in markers if text.startswith(("groupName", "kubebuilder:"))]
+    return {"module": module, "name": found.name, "releases": [], "methods": {}, "markers": kept}
+
+
+def methods(found: GoPackage) -> dict[str, list[str]]:
+    marshal = {"MarshalJSON", "MarshalText"}
+    return {
+        name: sorted(marshal & names)
+        for name, names in sorted(found.methods.items())
+        if marshal & names and name in found.declarations
+    }
+
+
+def downloaded(module: str, version: str) -> Path:
+    with tempfile.TemporaryDirectory() as empty:
+        said = output("go", "mod", "download", "-json", f"{module}@{version}", folder=empty)
+    return Path(json.loads(said)["Dir"])
+
+
+def output(*command: str, folder: str | None = None) -> str:
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+def package(path: str, folder: Path) -> GoPackage | None:
+    files = {str(file): file.read_bytes() for file in sorted(folder.glob("*.go"))}
+    return go_packages.read_package(path, files, Findings(), is_own=False) if files else None
+
+
+def is_wanted(declaration: GoDeclaration) -> bool:
+    """Lists and types that no field can have are of no use in a CRD."""
+    if isinstance(declaration.type, Other):
+        return False
+    fields = declaration.type.fields if isinstance(declaration.type, StructBody) else ()
+    return all(
+        one.names or not isinstance(one.type, Name) or one.type.name != "ListMeta" for one in fields
+    )
+
+
+def lean(declaration: GoDeclaration) -> GoDeclaration:
+    """A declaration without what no schema shows: tags of other encoders."""
+    return replace(declaration, type=_lean(declaration.type))
+
+
+def _lean(kind: GoType) -> GoType:
+    match kind:
+        case StructBody(fields=fields):
+            return StructBody(tuple(_lean_fields(fields)))
+        case Pointer(to=inner):
+            return Pointer(_lean(inner))
+        case Slice(item=item, length=length):
+            return Slice(_lean(item), length)
+        case Map(key=key, value=value):
+            return Map(_lean(key), _lean(value))
+        case _:
+            return kind
+
+
+def _lean_fields(fields: tuple[GoField, ...]) -> Iterator[GoField]:
+    for one in fields:
+        tag = go_source.json_tag(one.tag)
+        yield replace(one, type=_lean(one.type), tag=None if tag is None else f'json:"{tag}"')
+
+
+if __name__ == "__main__":
+    main()
