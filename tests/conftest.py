@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -74,6 +75,30 @@ def skopeo() -> Callable[..., bytes]:
         return done.stdout
 
     return run
+
+
+@pytest.fixture(scope="session")
+def make_wheel() -> Callable[..., Path]:
+    """Makes a wheel of `name` 1.0 with one module and one program, in a folder."""
+
+    def make(folder: Path, name: str, tag: str = "py3-none-any", requires: str = "") -> Path:
+        folder.mkdir(exist_ok=True)
+        info = f"{name}-1.0.dist-info"
+        needs = f"Requires-Dist: {requires}\n" if requires else ""
+        files = {
+            f"{name}/__init__.py": f"tag = '{tag}'\n",
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n{needs}",
+            f"{info}/WHEEL": f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n",
+            f"{info}/entry_points.txt": f"[console_scripts]\n{name} = {name}:main\n",
+        }
+        files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+        path = folder / f"{name}-1.0-{tag}.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            for inner, text in files.items():
+                archive.writestr(zipfile.ZipInfo(inner), text)
+        return path
+
+    return make
 
 
 @pytest.fixture(scope="session")

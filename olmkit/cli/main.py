@@ -40,6 +40,10 @@ GROUPS: Mapping[str, str] = {
 }
 
 COMMANDS: Mapping[str, Entry] = {
+    "image build": Entry(
+        "olmkit.cli.image_build:build",
+        "Build the image of a Python operator, without an engine.",
+    ),
     "image copy": Entry(
         "olmkit.cli.image_copy:copy", "Copy an image to another place, digest for digest."
     ),

@@ -60,7 +60,7 @@ async def build_bundle(
 ) -> Published:
     """Build the image of the bundle in `folder`."""
     image, tag = _bundle_image(options.project / folder, folder, options)
-    return await _publish(image, tag, options, access, report)
+    return await publish(image, tag, options, access, report)
 
 
 async def build_catalog(
@@ -68,7 +68,7 @@ async def build_catalog(
 ) -> Published:
     """Build the image of the catalog in `folder`, which must be one."""
     image, tag = _catalog_image(options.project / folder, options)
-    return await _publish(image, tag, options, access, report)
+    return await publish(image, tag, options, access, report)
 
 
 async def push_bundle(
@@ -92,9 +92,37 @@ class _Noun:
     build: Callable[[Path, str], Image | Index]
 
 
-async def _publish(
-    image: Image | Index, tag: str, options: BuildOptions, access: Access, report: Report
+async def publish(
+    image: Image | Index,
+    tag: str,
+    options: BuildOptions,
+    access: Access,
+    report: Report = silent,
+    *,
+    base: Store | None = None,
 ) -> Published:
+    """Leave what was built in its layout, and send it on when that is asked.
+
+    `tag` is its name in the layout when `options` has none; `base` holds the layers that
+    are not in memory.
+    """
+    memory = MemoryStore.of(image, base)
+    return await publish_from(
+        memory, image.descriptor, tag, options, access, report, platforms=_platforms(image)
+    )
+
+
+async def publish_from(
+    memory: Store,
+    root: Descriptor,
+    tag: str,
+    options: BuildOptions,
+    access: Access,
+    report: Report = silent,
+    *,
+    platforms: tuple[str, ...] = (),
+) -> Published:
+    """The same for an image that lies in a store."""
     wanted = references.parse_image(options.target) if options.target else None
     layout = _layout_for(wanted, tag, options)
     if options.push and not isinstance(wanted, Reference):
@@ -104,7 +132,6 @@ async def _publish(
         )
     if isinstance(wanted, Reference) and wanted.digest is not None:
         raise _pinned_target(str(wanted))
-    memory, root = MemoryStore.of(image), image.descriptor
     steps: list[Step] = []
     await _send(memory, root, layout, access, silent, steps)
     reference = sources.pinned(layout, root)
@@ -117,7 +144,7 @@ async def _publish(
         digest=str(root.digest),
         tag=str(wanted or layout),
         layout=str(layout),
-        platforms=_platforms(image),
+        platforms=platforms,
         steps=tuple(steps),
     )
 

@@ -84,6 +84,18 @@ def scratch(platform: Platform, *, created: int = 0) -> Image:
     return _assemble(config, (), {}, {}, MediaType.OCI_MANIFEST, MediaType.OCI_CONFIG)
 
 
+def born(image: Image, *, created: int) -> Image:
+    """`image` with another time of birth, in Unix seconds; for what is built on it."""
+    return _assemble(
+        {**image.config.value, "created": _time(created)},
+        image.manifest.layers,
+        image.blobs,
+        {},
+        image.manifest.media_type,
+        image.manifest.config.media_type,
+    )
+
+
 def append(image: Image, layer: Layer, *, created_by: str, created: int = 0) -> Image:
     """`image` with one more layer on top."""
     value = image.config.value
@@ -118,10 +130,14 @@ def label(image: Image, labels: Mapping[str, str]) -> Image:
 
 
 def configure(image: Image, options: Mapping[str, Any]) -> Image:
-    """`image` with some of its run options replaced: `Entrypoint`, `User`, `Env` and so on."""
+    """`image` with some of its run options replaced: `Entrypoint`, `User`, `Env` and so on.
+
+    None takes one away.
+    """
+    merged = {**image.config.run_options, **options}
     config = {
         **image.config.value,
-        "config": dict(sorted({**image.config.run_options, **options}.items())),
+        "config": {key: value for key, value in sorted(merged.items()) if value is not None},
     }
     return _assemble(
         config,

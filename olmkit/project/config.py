@@ -59,6 +59,11 @@ class Settings:
     embedded_object_meta: bool = False
     infer_defaults: bool = True
     strict_markers: bool = False
+    image_base: str = ""
+    image_entrypoint: tuple[str, ...] = ()
+    image_libc: str = ""
+    image_packages: tuple[str, ...] = ()
+    image_python: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +114,7 @@ def parse(
         raise ConfigurationError(error.message, error.hint, error.diagnostics) from error
     reader = _Reader(document)
     project = reader.project()
-    settings, warnings = _settings(pyproject, prefix + PYPROJECT_FILE)
+    settings, warnings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
     if reader.errors:
         raise ConfigurationError(reader.errors[0].message, "", tuple(reader.errors))
     return replace(project, settings=settings, findings=warnings)
@@ -220,7 +225,13 @@ _NAMES = {
 }
 
 
-def _settings(data: bytes | None, path: str) -> tuple[Settings, tuple[Diagnostic, ...]]:
+def parse_settings(
+    data: bytes | None, path: str = PYPROJECT_FILE
+) -> tuple[Settings, tuple[Diagnostic, ...]]:
+    """`[tool.olmkit]` of a `pyproject.toml`, and warnings about what it has and nobody reads.
+
+    Raises `ConfigurationError` for what is no TOML or has a wrong type.
+    """
     if data is None:
         return Settings(), ()
     try:

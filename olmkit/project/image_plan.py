@@ -1,0 +1,308 @@
+"""The image of an operator as a plan: which base, which layers, how it starts.
+
+The image is the base, a layer with the packages that the operator needs, and on
+top of it a layer with the operator's own code, so that a change of code makes
+and moves the last layer alone. Packages lie in a folder of their own that
+`PYTHONPATH` names, whatever the base calls its site-packages: the same image
+comes from a Containerfile with `pip install --target`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import Tree
+from olmkit.oci import image as images
+from olmkit.oci.content import Platform
+from olmkit.oci.image import Image
+from olmkit.oci.layer import Layer
+from olmkit.project.config import PYPROJECT_FILE, Settings
+
+DEFAULT_BASE = "docker.io/library/python:3.13-slim"
+LOCK_FILES = ("requirements.lock", "requirements.txt")
+CONTAINERFILES = ("Containerfile", "Dockerfile")
+HOME = "/opt/operator"
+PACKAGES = f"{HOME}/lib"
+CODE = f"{HOME}/app"
+SBOM = f"{HOME}/sbom.cdx.json"
+# What distributions of "no root, no special user" images have settled on.
+USER = "65532:65532"
+# The newest glibc of what is still supported: RHEL 8 and Debian 10 have 2.28.
+DEFAULT_LIBC = "manylinux_2_28"
+ENVIRONMENT = {
+    "PYTHONDONTWRITEBYTECODE": "1",  # the root file system is read-only
+    "PYTHONPATH": f"{CODE}:{PACKAGES}",
+    "PYTHONUNBUFFERED": "1",
+}
+_CREATED_BY = "olmkit image build"
+# The base's name is left out: a mirror's would give another digest to the same image.
+_BASE_DIGEST = "org.opencontainers.image.base.digest"
+_VERSION = re.compile(r"^(\d+)\.(\d+)")
+_LIBC = re.compile(r"(manylinux|musllinux)_(\d+)_(\d+)")
+_MACHINES = {
+    "amd64": "x86_64",
+    "arm64": "aarch64",
+    "ppc64le": "ppc64le",
+    "s390x": "s390x",
+    "386": "i686",
+    "riscv64": "riscv64",
+}
+_OLD_NAMES = {17: "manylinux2014", 12: "manylinux2010", 5: "manylinux1"}  # PEP 600
+_OLDEST = {"manylinux": 5, "musllinux": 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Application:
+    """What `pyproject.toml` says of the operator; `packages` are folders below the project."""
+
+    name: str
+    version: str
+    packages: tuple[str, ...]
+    requirements: tuple[str, ...] = ()
+    description: str = ""
+    license: str = ""
+    source: str = ""
+
+    @property
+    def module(self) -> str:
+        """The package that is started."""
+        return self.packages[0].rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImagePlan:
+    """All that decides how the image looks; `lock` is the file with exact versions, if any."""
+
+    application: Application
+    base: str
+    platforms: tuple[Platform, ...]
+    entrypoint: tuple[str, ...]
+    python: str = ""
+    libc: str = DEFAULT_LIBC
+    lock: str = ""
+    wheels: str = ""
+    sbom: bool = False
+
+
+def application(
+    pyproject: bytes | None, settings: Settings, folders: Collection[str]
+) -> Application:
+    """The operator from its `pyproject.toml`; `folders` are those with an `__init__.py`.
+
+    Raises `ConfigurationError` when there is no such file, no name in it, or when it is
+    not plain which package is the operator.
+    """
+    if pyproject is None:
+        raise ConfigurationError(
+            f"there is no `{PYPROJECT_FILE}` here",
+            hint="change into a Python project or name one with `-C`; "
+            "`--engine docker` builds any project that has a Containerfile",
+        )
+    try:
+        value: Any = tomllib.loads(pyproject.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigurationError(f"`{PYPROJECT_FILE}` is no TOML: {error}") from None
+    project = _table(value, "project")
+    name = _text(project, "name")
+    if not name:
+        raise ConfigurationError(f"`{PYPROJECT_FILE}` has no `project.name`")
+    license_ = project.get("license")
+    urls = {key.lower(): url for key, url in _table(project, "urls").items()}
+    found = (urls.get(key) for key in ("source", "repository", "source code", "homepage"))
+    return Application(
+        name=name,
+        version=_text(project, "version"),
+        packages=_packages(value, name, settings, folders),
+        requirements=_texts(project.get("dependencies")),
+        description=_text(project, "description"),
+        license=license_ if isinstance(license_, str) else "",
+        source=next((url for url in found if isinstance(url, str)), ""),
+    )
+
+
+def python_version(base: Image, asked: str = "") -> str:
+    """`3.13`: the Python of the base, from what was asked for or from the base's own words.
+
+    Raises `ConfigurationError` when neither says it.
+    """
+    said = asked or _environment(base).get("PYTHON_VERSION", "")
+    match = _VERSION.match(said)
+    if match is None:
+        if asked:
+            raise ConfigurationError(
+                f"`{asked}` is no version of Python", hint="write it as `3.13`"
+            )
+        raise ConfigurationError(
+            "the base image does not say which Python it has",
+            hint="say it: `--python 3.13`, or `image-python` below `[tool.olmkit]`",
+        )
+    return f"{match[1]}.{match[2]}"
+
+
+def wheel_tags(platform: Platform, libc: str) -> tuple[str, ...]:
+    """The tags of wheels that run on `platform`, the most special first.
+
+    `libc` is the newest C library that may be asked for: `manylinux_2_28`, `musllinux_1_2`.
+    """
+    machine = machine_of(platform)
+    family, major, minor = _libc(libc)
+    tags = []
+    for number in range(minor, _OLDEST[family] - 1, -1):
+        tags.append(f"{family}_{major}_{number}_{machine}")
+        if family == "manylinux" and number in _OLD_NAMES:
+            tags.append(f"{_OLD_NAMES[number]}_{machine}")
+    return (*tags, f"linux_{machine}")
+
+
+def machine_of(platform: Platform) -> str:
+    """What Python calls the processor of `platform`; `InputError` for one it has no wheels for."""
+    machine = _MACHINES.get(platform.architecture)
+    if platform.os != "linux" or machine is None:
+        raise InputError(
+            f"no Python packages are made for `{platform}`",
+            hint=f"known are {', '.join(f'`linux/{name}`' for name in _MACHINES)}",
+        )
+    return machine
+
+
+def uses_musl(libc: str) -> bool:
+    """Whether `libc` is musl, as in Alpine."""
+    return _libc(libc)[0] == "musllinux"
+
+
+def entrypoint(application: Application, settings: Settings) -> tuple[str, ...]:
+    """How the operator is started."""
+    return settings.image_entrypoint or ("python", "-m", application.module)
+
+
+def compose(
+    base: Image, packages: Layer | None, code: Layer, plan: ImagePlan, *, created: int = 0
+) -> Image:
+    """The image: `base` with its layers on top and all that a runtime wants to know.
+
+    `created` is the time of birth in Unix seconds; no clock is asked. Raises `InputError`
+    when the base is for another machine than any that Python has packages for.
+    """
+    image = images.born(base, created=created)
+    if packages is not None:
+        image = images.append(
+            image, packages, created_by=f"{_CREATED_BY}: packages", created=created
+        )
+    image = images.append(image, code, created_by=f"{_CREATED_BY}: code", created=created)
+    environment = {**_environment(base), **ENVIRONMENT}
+    image = images.annotate(image, {_BASE_DIGEST: str(base.digest)})
+    return images.label(
+        images.configure(
+            image,
+            {
+                "Cmd": None,
+                "Entrypoint": list(plan.entrypoint),
+                "Env": [f"{key}={value}" for key, value in environment.items()],
+                "User": USER,
+                "WorkingDir": HOME,
+            },
+        ),
+        labels(plan.application),
+    )
+
+
+def labels(application: Application) -> Mapping[str, str]:
+    """What the image says of itself, by the keys that the OCI has agreed on."""
+    prefix = "org.opencontainers.image"
+    said = {
+        "title": application.name,
+        "version": application.version,
+        "description": application.description,
+        "licenses": application.license,
+        "source": application.source,
+    }
+    return {f"{prefix}.{key}": value for key, value in said.items() if value}
+
+
+def code_tree(files: Mapping[str, Tree]) -> Tree:
+    """The code's layer from the trees of the packages, without what Python makes by itself."""
+    found = Tree()
+    for folder, tree in files.items():
+        kept = Tree(
+            {
+                path: file
+                for path, file in tree.items()
+                if "__pycache__" not in path.split("/") and not path.endswith((".pyc", ".pyo"))
+            }
+        )
+        found = found.merge(kept.at(f"{CODE}/{folder.rpartition('/')[2]}"))
+    return found
+
+
+def default_tag(application: Application) -> str:
+    """The name of the image in a layout when nobody gives one."""
+    word = re.sub(r"[-_.]+", "-", application.name).lower().strip("-")
+    version = re.sub(r"[^A-Za-z0-9_.-]", "-", application.version)
+    return f"{word}:v{version}" if version else f"{word}:latest"
+
+
+def _packages(
+    value: Mapping[str, Any], name: str, settings: Settings, folders: Collection[str]
+) -> tuple[str, ...]:
+    if settings.image_packages:
+        return _existing(settings.image_packages, folders)
+    tool = _table(value, "tool")
+    wheel = _table(_table(_table(_table(tool, "hatch"), "build"), "targets"), "wheel")
+    listed = _texts(wheel.get("packages")) or _texts(_table(tool, "setuptools").get("packages"))
+    if listed:
+        return _existing(listed, folders)
+    word = re.sub(r"[-.]+", "_", name).lower()
+    for candidate in (f"src/{word}", word, *settings.sources):
+        if candidate in folders:
+            return (candidate,)
+    if len(folders) == 1:
+        return tuple(folders)
+    raise ConfigurationError(
+        "it is not plain which folder is the operator's package",
+        hint="name it: `image-packages` below `[tool.olmkit]`"
+        + (f"; there are {', '.join(f'`{folder}`' for folder in sorted(folders))}" * bool(folders)),
+    )
+
+
+def _existing(listed: Sequence[str], folders: Collection[str]) -> tuple[str, ...]:
+    for folder in listed:
+        if folder not in folders:
+            raise ConfigurationError(
+                f"the package `{folder}` that `{PYPROJECT_FILE}` names is not there",
+                hint="it must be a folder with an `__init__.py`",
+            )
+    return tuple(listed)
+
+
+def _environment(image: Image) -> dict[str, str]:
+    listed = image.config.run_options.get("Env")
+    pairs = listed if isinstance(listed, list) else []
+    return dict(pair.split("=", 1) for pair in pairs if isinstance(pair, str) and "=" in pair)
+
+
+def _libc(libc: str) -> tuple[str, int, int]:
+    match = _LIBC.fullmatch(libc)
+    if match is None or int(match[3]) > 99:
+        raise ConfigurationError(
+            f"`{libc}` names no C library", hint="write `manylinux_2_28` or `musllinux_1_2`"
+        )
+    return match[1], int(match[2]), int(match[3])
+
+
+def _table(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = value.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
