@@ -51,6 +51,7 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.image_inspect:inspect",
         "Show what an image says of itself: platforms, labels, layers.",
     ),
+    "image push": Entry("olmkit.cli.image_push:push", "Push an image to a registry."),
     "bundle build": Entry(
         "olmkit.cli.bundle_build:build", "Build the image of a bundle, without an engine."
     ),

@@ -7,7 +7,7 @@ name by which exactly this image is found again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -85,11 +85,29 @@ async def push_catalog(
     return await _push(source, target, access, report, project, _CATALOG)
 
 
+async def push_image(
+    source: str, target: str, access: Access, report: Report = silent, *, project: Path = Path()
+) -> Published:
+    """Push any image; without `source`, the operator's that was built last in the project."""
+    return await _push(source, target, access, report, project, _OPERATOR)
+
+
 @dataclass(frozen=True, slots=True)
 class _Noun:
+    """A kind of image: the label that all of them have, and how a folder becomes one.
+
+    Without a label it is any image that runs, which is what is neither of the others.
+    """
+
     word: str
-    label: str
-    build: Callable[[Path, str], Image | Index]
+    label: str = ""
+    build: Callable[[Path, str], Image | Index] | None = None
+    command: str = ""
+
+    def fits(self, labels: Mapping[str, str]) -> bool:
+        if self.label:
+            return self.label in labels
+        return not {sources.PACKAGE_LABEL, sources.CONFIGS_LABEL} & set(labels)
 
 
 async def publish(
@@ -156,6 +174,11 @@ async def _push(
     wanted = _target(target, origin)
     steps: list[Step] = []
     if isinstance(origin, FolderReference):
+        if noun.build is None:
+            raise ConfigurationError(
+                f"`{origin}` is a folder, not an image",
+                hint=f"build one with `{noun.command}`, or name a layout: `oci:{origin}`",
+            )
         image = noun.build(Path(origin.folder), origin.folder)
         root = image.descriptor
         root = await _send(MemoryStore.of(image), root, wanted, access, report, steps)
@@ -163,10 +186,10 @@ async def _push(
     async with sources.open_store(origin, access) as store:
         root = await store.resolve(sources.selector(origin))
         found = await sources.look_at(store, root, access)
-        if noun.label not in found.config.labels:
+        if noun.label and not noun.fits(found.config.labels):
             raise InputError(
                 f"`{origin}` is no {noun.word} image: it has no label `{noun.label}`",
-                hint=f"name another image, or build one with `olmkit {noun.word} build`",
+                hint=f"name another image, or build one with `{noun.command}`",
             )
         root = await _send(store, root, wanted, access, report, steps)
     return _pushed(wanted, root, steps)
@@ -255,7 +278,7 @@ def _containerfile(bundle: Path) -> bytes:
 async def _built(project: Path, access: Access, noun: _Noun) -> LayoutReference:
     """The only image of this kind in the project's layout."""
     folder = project / DEFAULT_LAYOUT
-    hint = f"build one first: `olmkit {noun.word} build`"
+    hint = f"build one first: `{noun.command}`"
     if not (folder / "index.json").is_file():
         raise ConfigurationError(f"there is no image in `{folder}`", hint=hint)
     found: dict[str, LayoutReference] = {}
@@ -264,7 +287,7 @@ async def _built(project: Path, access: Access, noun: _Noun) -> LayoutReference:
         for name in await store.tags():
             root = await store.resolve(name)
             image = await sources.look_at(store, root, access)
-            if noun.label in image.config.labels:
+            if noun.fits(image.config.labels):
                 found[name] = LayoutReference(str(folder), name)
     if not found:
         raise ConfigurationError(f"there is no {noun.word} image in `{folder}`", hint=hint)
@@ -310,7 +333,12 @@ _BUNDLE = _Noun(
     "bundle",
     sources.PACKAGE_LABEL,
     lambda path, shown: _bundle_image(path, shown, BuildOptions())[0],
+    "olmkit bundle build",
 )
 _CATALOG = _Noun(
-    "catalog", sources.CONFIGS_LABEL, lambda path, _: _catalog_image(path, BuildOptions())[0]
+    "catalog",
+    sources.CONFIGS_LABEL,
+    lambda path, _: _catalog_image(path, BuildOptions())[0],
+    "olmkit catalog build",
 )
+_OPERATOR = _Noun("operator", command="olmkit image build")

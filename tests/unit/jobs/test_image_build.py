@@ -20,6 +20,7 @@ from olmkit.edges.image_layout import Layout
 from olmkit.edges.transfer import Outcome
 from olmkit.jobs import image as image_job
 from olmkit.jobs import image_build as job
+from olmkit.jobs import publish
 from olmkit.jobs.image_build import ImageBuildOptions
 from olmkit.jobs.publish import BuildOptions, Published
 from olmkit.oci import image, layer
@@ -228,3 +229,16 @@ def test_engine_needs_a_containerfile_and_wheels_that_it_sees(project: Path) -> 
 def test_folder_of_wheels_that_is_not_there_is_named(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="is no folder of wheels"):
         build(project, wheels=str(project / "none"))
+
+
+def test_push_takes_the_image_that_was_built(project: Path, registry: RegistryServer) -> None:
+    made = build(project)
+    target = f"{registry.host}/image-build/pushed:v1"
+    pushed = run(publish.push_image("", target, access(project), project=project))
+    assert pushed.digest == made.digest
+    assert run(image_job.inspect(pushed.reference, access(project))).digest == made.digest
+    with pytest.raises(ConfigurationError, match="is a folder, not an image"):
+        run(publish.push_image(str(project), target, access(project)))
+    with pytest.raises(ConfigurationError, match="there is no image") as caught:
+        run(publish.push_image("", target, access(project), project=project.parent))
+    assert caught.value.hint == "build one first: `olmkit image build`"

@@ -1,0 +1,35 @@
+"""`olmkit image push`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli import published
+from olmkit.cli.app import App, command
+from olmkit.cli.registry_options import registry_options
+from olmkit.edges.access import Access
+from olmkit.jobs import publish as job
+
+
+@command(
+    project=True,
+    example="""
+    olmkit image push quay.io/example/memcached-operator:v0.1.0
+    olmkit image push oci:dist/oci:memcached-operator:v0.1.0 localhost:5000/operator:v0.1.0
+    """,
+)
+@click.argument("references", metavar="[REF] [TARGET]", nargs=-1)
+@registry_options
+def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
+    """Push an image to a registry.
+
+    REF is an image anywhere; without it, the operator's image that was built into `dist/oci`.
+    Without TARGET too, it goes where its name says. The pinned reference is printed.
+    """
+    if len(references) > 2:
+        raise click.UsageError("There are more than two references.")
+    source = references[0] if len(references) == 2 else ""
+    target = references[-1] if references else ""
+    with published.reporting(app) as report:
+        made = app.run(job.push_image(source, target, access, report, project=app.project))
+    published.show(app, made)
