@@ -251,36 +251,15 @@ class _Reader:
                 if read:
                     fields.append(read)
         is_own = self.library.is_own(named.module)
-        markers = self._markers(declaration.comments, Level.TYPE, is_own=is_own)
-        self._check_choices(named, markers, fields)
         return Struct(
             name=named,
             at=declaration.at,
             doc=declaration.doc,
-            markers=markers,
+            markers=self._markers(declaration.comments, Level.TYPE, is_own=is_own),
             fields=tuple(fields),
             is_kind=is_kind,
             declares_metadata=is_kind,
         )
-
-    def _check_choices(
-        self, named: Named, markers: Iterable[Marker], fields: Iterable[Field]
-    ) -> None:
-        """Fields of which only some may be set must be able to be left out."""
-        if self._package_of(named.module).optional_by_default:
-            return
-        by_name = {one.json_name: one for one in fields if not one.is_inline}
-        for marker in markers:
-            if not marker.name.endswith(("AtMostOneOf", "ExactlyOneOf", "AtLeastOneOf")):
-                continue
-            for name in marker.value:
-                if name in by_name and not by_name[name].is_optional:
-                    self.findings.add(
-                        "API009",
-                        f"`+{marker.name}` names `{name}`, whose tag lacks `omitempty`",
-                        marker.at,
-                        hint=f'write `json:"{name},omitempty"` behind the field',
-                    )
 
     # Fields
 
