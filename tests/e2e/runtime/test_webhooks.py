@@ -1,0 +1,291 @@
+"""The operator's webhooks as a real API server calls them: it defaults, warns and converts.
+
+The API server reaches the process by URL, where in a cluster it goes through a
+Service; the certificate is one that the test makes and puts into `caBundle`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.kube.api import ClusterError, EventType, Invalid, NotFound, PatchType, Resource
+from olmkit.kube.objects import Manifest
+from olmkit.runtime import certificates
+from olmkit.testing.registry import free_port
+
+if TYPE_CHECKING:
+    from conftest import Operated, Replica
+
+    from olmkit.edges.cluster import HttpCluster
+
+pytestmark = pytest.mark.e2e
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+CRD = "memcacheds.cache.example.com"
+WAIT = 60.0
+
+Until = Callable[..., Awaitable[Any]]
+
+
+class Hooked:
+    """An API server, and one replica that answers its webhooks at a port of its own."""
+
+    def __init__(self, operated: Operated) -> None:
+        self.operated = operated
+        self.port = free_port()
+        self.folder = operated.plane.folder / "serving-certs"
+        self.folder.mkdir()
+        certificate, key = certificates.self_signed()
+        (self.folder / "tls.crt").write_bytes(certificate)
+        (self.folder / "tls.key").write_bytes(key)
+        self._bundle = base64.b64encode(certificate).decode()
+
+    def start(self) -> Replica:
+        return self.operated.start(
+            f"--webhook-bind-address=127.0.0.1:{self.port}", f"--webhook-cert-path={self.folder}"
+        )
+
+    def client_config(self, path: str) -> dict[str, str]:
+        return {"url": f"https://127.0.0.1:{self.port}{path}", "caBundle": self._bundle}
+
+    async def convert(self, cluster: HttpCluster) -> None:
+        """Let the CRD be converted, as `config/crd/patches` says."""
+        path = ROOT / "operator/config/crd/patches/webhook_in_memcacheds.yaml"
+        patch = documents.load(path.read_bytes(), str(path)).value
+        webhook = patch["spec"]["conversion"]["webhook"]
+        webhook["clientConfig"] = self.client_config(webhook["clientConfig"]["service"]["path"])
+        await self.change_crd(cluster, {"spec": patch["spec"]}, PatchType.MERGE)
+
+    async def change_crd(self, cluster: HttpCluster, patch: Any, kind: PatchType) -> None:
+        crds = await cluster.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+        await cluster.patch(crds, CRD, patch, type=kind)
+
+    async def admit(self, cluster: HttpCluster) -> None:
+        """Let objects be admitted, as `config/webhook` says."""
+        path = ROOT / "operator/config/webhook/manifests.yaml"
+        for document in documents.load_all(path.read_bytes(), str(path)):
+            manifest = document.value
+            for webhook in manifest["webhooks"]:
+                service = webhook["clientConfig"]["service"]
+                webhook["clientConfig"] = self.client_config(service["path"])
+            await self.operated.create(cluster, manifest)
+
+
+def alpha(name: str, **spec: Any) -> Manifest:
+    return {
+        "apiVersion": "cache.example.com/v1alpha1",
+        "kind": "Memcached",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": spec,
+    }
+
+
+def beta(name: str, **spec: Any) -> Manifest:
+    return {**alpha(name, **spec), "apiVersion": "cache.example.com/v1beta1"}
+
+
+async def versions(cluster: HttpCluster) -> tuple[Resource, Resource]:
+    return (
+        await cluster.resource("cache.example.com/v1alpha1", "Memcached"),
+        await cluster.resource("cache.example.com/v1beta1", "Memcached"),
+    )
+
+
+async def _rehearsed(cluster: HttpCluster, manifest: Manifest) -> dict[str, Any]:
+    """The spec that would be stored."""
+    resource = await cluster.resource(manifest["apiVersion"], "Memcached")
+    made = await cluster.create(resource, manifest, dry_run=True)
+    return dict(made["spec"])
+
+
+def test_two_versions_are_one_object(operated: Operated, until: Until) -> None:
+    hooked = Hooked(operated)
+
+    async def story() -> None:
+        hooked.start()
+        async with operated.cluster() as cluster:
+            old, new = await versions(cluster)
+            await hooked.convert(cluster)
+            await cluster.create(old, alpha("old", size=2, containerPort=11222))
+
+            async def converted() -> bool:
+                found = await cluster.get(new, "old", namespace="default")
+                return bool(found["spec"] == {"replicas": 2, "port": 11222})
+
+            # A CRD that was changed is served so a moment later.
+            await until(converted)
+            await cluster.create(new, beta("new", replicas=3))
+            stored = await cluster.get(old, "new", namespace="default")
+            assert stored["spec"] == {"size": 3, "containerPort": 11211}
+
+            deployments = await cluster.resource("apps/v1", "Deployment")
+
+            async def size(name: str, wanted: int) -> bool:
+                found = await cluster.get(deployments, name, namespace="default")
+                return bool(found["spec"]["replicas"] == wanted)
+
+            async def made(name: str, wanted: int) -> bool:
+                try:
+                    return await size(name, wanted)
+                except NotFound:
+                    return False
+
+            await until(lambda: made("new", 3))
+            await _run_pod(cluster, "new")
+
+            async def named() -> bool:
+                found = await cluster.get(new, "new", namespace="default")
+                return bool((found.get("status") or {}).get("pods") == [{"name": "new-0"}])
+
+            await until(named)
+            page = await cluster.list_page(new, namespace="default")
+            assert {one["apiVersion"] for one in map(json.loads, page.items)} == {
+                "cache.example.com/v1beta1"
+            }
+
+            # Autoscalers scale in any version.
+            await cluster.patch(
+                new,
+                "new",
+                {"spec": {"replicas": 4}},
+                type=PatchType.MERGE,
+                namespace="default",
+                subresource="scale",
+            )
+            await until(lambda: size("new", 4))
+            scale = await cluster.request(
+                "GET", old.path(namespace="default", name="new", subresource="scale")
+            )
+            told = json.loads(scale)
+            assert told["spec"]["replicas"] == 4
+            assert told["status"]["selector"] == (
+                "app.kubernetes.io/instance=new,app.kubernetes.io/name=memcached"
+            )
+            with pytest.raises(Invalid):
+                await cluster.create(new, beta("big", replicas=9))
+
+            async with asyncio.timeout(WAIT):
+                async for event in cluster.watch(
+                    new, namespace="default", resource_version=page.resource_version
+                ):
+                    if event.type is EventType.MODIFIED:
+                        seen = json.loads(event.object)
+                        assert seen["apiVersion"] == "cache.example.com/v1beta1"
+                        if seen["spec"]["replicas"] == 4:
+                            break
+
+    asyncio.run(story())
+
+
+async def _run_pod(cluster: HttpCluster, name: str) -> None:
+    """A pod that nobody runs, with the labels of a Deployment's pods."""
+    deployments = await cluster.resource("apps/v1", "Deployment")
+    template = (await cluster.get(deployments, name, namespace="default"))["spec"]["template"]
+    metadata = {**template["metadata"], "name": f"{name}-0", "namespace": "default"}
+    accounts = await cluster.resource("v1", "ServiceAccount")
+    account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+    await cluster.create(
+        accounts, account | {"metadata": {"name": "default", "namespace": "default"}}
+    )
+    pods = await cluster.resource("v1", "Pod")
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+    await cluster.create(pods, pod)
+
+
+def test_objects_are_defaulted_and_warned_of(
+    operated: Operated, until: Until, caplog: pytest.LogCaptureFixture
+) -> None:
+    hooked = Hooked(operated)
+    caplog.set_level(logging.WARNING)
+
+    async def story() -> None:
+        hooked.start()
+        async with operated.cluster() as cluster:
+            old, new = await versions(cluster)
+            await hooked.convert(cluster)
+            # Without the schema's own default it is the webhook that fills in.
+            field = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/size"
+            patch = [{"op": "remove", "path": f"{field}/default"}]
+            await hooked.change_crd(cluster, patch, PatchType.JSON)
+
+            async def is_open() -> bool:
+                return "size" not in await _rehearsed(cluster, alpha("open"))
+
+            async def is_filled() -> bool:
+                return (await _rehearsed(cluster, alpha("open"))).get("size") == 1
+
+            await until(is_open)
+            await hooked.admit(cluster)
+            await until(is_filled)
+
+            await cluster.create(old, alpha("single", size=1))
+            assert "spec.size is 1: while its pod is replaced, nothing is cached" in " ".join(
+                str(record.__dict__) for record in caplog.records
+            )
+            # The rule names v1alpha1: the API server converts before it asks, and back.
+            made = await cluster.create(new, beta("converted", replicas=2))
+            assert made["spec"] == {"replicas": 2, "port": 11211}
+            for size in (0, 6, "3"):
+                with pytest.raises(Invalid):
+                    await cluster.create(old, alpha("wrong", size=size))
+
+    asyncio.run(story())
+
+
+def test_what_is_stored_is_read_and_nothing_is_admitted_while_nobody_answers(
+    operated: Operated, until: Until
+) -> None:
+    hooked = Hooked(operated)
+
+    async def story() -> None:
+        replica = hooked.start()
+        async with operated.cluster() as cluster:
+            old, new = await versions(cluster)
+            await hooked.convert(cluster)
+            await hooked.admit(cluster)
+
+            async def is_admitted() -> bool:
+                made = await cluster.create(new, beta("m", replicas=2))
+                return bool(made["spec"]["replicas"] == 2)
+
+            await until(is_admitted)
+
+            async def is_kept() -> bool:
+                found = await cluster.get(old, "m", namespace="default")
+                return bool(found["metadata"].get("finalizers") and found.get("status"))
+
+            await until(is_kept)
+            replica.kill()
+            stored = await cluster.get(old, "m", namespace="default")
+            assert stored["spec"]["size"] == 2
+            with pytest.raises(ClusterError, match="conversion webhook for"):
+                await cluster.get(new, "m", namespace="default")
+            with pytest.raises(ClusterError, match="failed calling webhook"):
+                await cluster.create(old, alpha("n", size=2))
+
+            hooked.start()
+
+            async def is_back() -> bool:
+                made = await cluster.create(old, alpha("n", size=2))
+                return bool(made["spec"]["size"] == 2)
+
+            await until(is_back)
+            # Its finalizer is taken away through the webhooks, too.
+            await cluster.delete(new, "m", namespace="default")
+
+            async def is_gone() -> bool:
+                page = await cluster.list_page(new, namespace="default")
+                return [json.loads(one)["metadata"]["name"] for one in page.items] == ["n"]
+
+            await until(is_gone)
+
+    asyncio.run(story())
