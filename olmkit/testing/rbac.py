@@ -1,0 +1,260 @@
+"""What a run asked of an API server, beside what its roles allow.
+
+A `Use` is one sort of request as RBAC sees it. Uses come from the double
+(`ApiServer.uses`), or from the audit log of a real server. `compare` says which
+of them no rule grants, which is an error, and which grants nobody used, which is
+a note: a test may not have come so far.
+
+    report = rbac.compare(server.uses, rbac.read([Path("config/rbac/role.yaml")]))
+    assert not report.missing, report.words()
+
+Sources: Kubernetes' documentation of RBAC and of request verbs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from olmkit.base import documents
+from olmkit.kube.objects import Manifest
+
+_VERBS = {
+    "GET": "get",
+    "HEAD": "get",
+    "POST": "create",
+    "PUT": "update",
+    "PATCH": "patch",
+    "DELETE": "delete",
+}
+# Of namespaces and nodes, what stands below is a subresource and no kind.
+_SUBRESOURCES_OF_NAMESPACES = frozenset({"status", "finalize"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class Use:
+    """One sort of request. `namespace` is empty for the whole cluster; so is `name` for many."""
+
+    group: str
+    resource: str
+    verb: str
+    namespace: str = ""
+    name: str = ""
+
+    def __str__(self) -> str:
+        kind = f"{self.resource}.{self.group}" if self.group else self.resource
+        where = f"in namespace `{self.namespace}`" if self.namespace else "in the whole cluster"
+        return f"{self.verb} {kind} {where}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule of a role. `namespace` None is the whole cluster, as ClusterRoles have it."""
+
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    namespace: str | None = None
+    role: str = ""
+
+    def grants(self, use: Use) -> bool:
+        """Whether the rule allows a request."""
+        return (
+            self.namespace in (None, use.namespace)
+            and ("*" in self.verbs or use.verb in self.verbs)
+            and ("*" in self.groups or use.group in self.groups)
+            and any(_covers(resource, use.resource) for resource in self.resources)
+            # A request without a name, such as create or list, no name can allow.
+            and (not self.names or use.name in self.names)
+        )
+
+    def grants_one_by_one(self) -> Iterator[Rule]:
+        """The same, one group, resource and verb a rule."""
+        for group in self.groups:
+            for resource in self.resources:
+                for verb in self.verbs:
+                    yield Rule(
+                        groups=(group,),
+                        resources=(resource,),
+                        verbs=(verb,),
+                        names=self.names,
+                        namespace=self.namespace,
+                        role=self.role,
+                    )
+
+    def __str__(self) -> str:
+        kinds = " ".join(
+            f"{resource}.{group}" if group else resource
+            for group in self.groups
+            for resource in self.resources
+        )
+        where = "" if self.namespace is None else f" in namespace `{self.namespace}`"
+        return f"{' '.join(self.verbs)} {kinds}{where} (`{self.role}`)"
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """`missing`: used and not granted; `unused`: granted and not used, one grant each."""
+
+    missing: tuple[Use, ...]
+    unused: tuple[Rule, ...]
+
+    def words(self) -> str:
+        """One line for each; errors first."""
+        return "\n".join(
+            [
+                *(f"error: used and not granted: {use}" for use in self.missing),
+                *(f"note: granted and not used: {rule}" for rule in self.unused),
+            ]
+        )
+
+
+def use_of(method: str, path: str, query: Mapping[str, str] | None = None) -> Use | None:
+    """What RBAC sees of a request; None for what is no resource, such as discovery."""
+    query = query or {}
+    parts = [part for part in path.split("/") if part]
+    match parts:
+        case ["api", _, *rest]:
+            group = ""
+        case ["apis", group, _, *rest]:
+            pass
+        case _:
+            return None
+    namespace = ""
+    if rest[:1] == ["namespaces"] and len(rest) > 1:
+        namespace = rest[1]
+        if len(rest) > 2 and rest[2] not in _SUBRESOURCES_OF_NAMESPACES:
+            rest = rest[2:]
+    if not rest:
+        return None
+    resource, name = rest[0], rest[1] if len(rest) > 1 else ""
+    verb = _VERBS.get(method, method.lower())
+    if not name:
+        name = _selected_name(query.get("fieldSelector", "")) if verb != "create" else ""
+        if verb == "get":
+            verb = "watch" if query.get("watch") in ("true", "1") else "list"
+        elif verb == "delete":
+            verb = "deletecollection"
+    return Use(
+        group=group,
+        resource="/".join([resource, *rest[2:3]]),
+        verb=verb,
+        namespace=namespace,
+        name=name,
+    )
+
+
+def from_audit_log(log: Path, *, user: str = "") -> list[Use]:
+    """The requests in the audit log of a real API server, of one user or of all.
+
+    The log must have them at level Metadata at least. What the server refused counts too.
+    """
+    found = []
+    for line in log.read_text().splitlines():
+        event = json.loads(line)
+        who = (event.get("impersonatedUser") or event.get("user") or {}).get("username")
+        reference = event.get("objectRef")
+        if not isinstance(reference, dict) or (user and who != user):
+            continue
+        resource, sub = str(reference.get("resource") or ""), reference.get("subresource")
+        found.append(
+            Use(
+                group=str(reference.get("apiGroup") or ""),
+                resource=f"{resource}/{sub}" if sub else resource,
+                verb=str(event.get("verb") or ""),
+                namespace=str(reference.get("namespace") or ""),
+                name="" if event.get("verb") == "create" else str(reference.get("name") or ""),
+            )
+        )
+    return found
+
+
+def rules(manifests: Iterable[Manifest], *, namespace: str = "") -> list[Rule]:
+    """The rules of the Roles and ClusterRoles among manifests; others are passed over.
+
+    `namespace` is where Roles lie that do not say it themselves, as in a project.
+    """
+    found = []
+    for manifest in manifests:
+        if manifest.get("kind") not in ("Role", "ClusterRole"):
+            continue
+        metadata = manifest.get("metadata") or {}
+        place = None
+        if manifest["kind"] == "Role":
+            place = str(metadata.get("namespace") or namespace)
+        found += [
+            Rule(
+                groups=tuple(rule.get("apiGroups") or ()),
+                resources=tuple(rule["resources"]),
+                verbs=tuple(rule.get("verbs") or ()),
+                names=tuple(rule.get("resourceNames") or ()),
+                namespace=place,
+                role=str(metadata.get("name") or ""),
+            )
+            for rule in manifest.get("rules") or ()
+            if rule.get("resources")
+        ]
+    return found
+
+
+def read(paths: Iterable[Path], *, namespace: str = "") -> list[Rule]:
+    """The rules in YAML files."""
+    return rules(
+        (
+            document.value
+            for path in paths
+            for document in documents.load_all(path.read_bytes(), str(path))
+            if isinstance(document.value, dict)
+        ),
+        namespace=namespace,
+    )
+
+
+def compare(uses: Iterable[Use], granted: Sequence[Rule]) -> Report:
+    """Which uses no rule grants, and which grants no use needed."""
+    seen = sorted(set(uses))
+    single = [one for rule in granted for one in rule.grants_one_by_one()]
+    return Report(
+        missing=tuple(_once(use for use in seen if not any(r.grants(use) for r in granted))),
+        unused=tuple(one for one in single if not any(one.grants(use) for use in seen)),
+    )
+
+
+def needed(uses: Iterable[Use]) -> list[dict[str, Any]]:
+    """The `rules` of the smallest role that allows all uses, without regard to namespaces."""
+    verbs: dict[tuple[str, str], set[str]] = {}
+    for use in uses:
+        verbs.setdefault((use.group, use.resource), set()).add(use.verb)
+    return [
+        {"apiGroups": [group], "resources": [resource], "verbs": sorted(found)}
+        for (group, resource), found in sorted(verbs.items())
+    ]
+
+
+def _once(uses: Iterable[Use]) -> Iterator[Use]:
+    """Requests that differ in the object's name alone, once."""
+    seen = set()
+    for use in uses:
+        key = (use.group, use.resource, use.verb, use.namespace)
+        if key not in seen:
+            seen.add(key)
+            yield use
+
+
+def _covers(granted: str, asked: str) -> bool:
+    if granted in ("*", asked):
+        return True
+    kind, _, sub = granted.partition("/")
+    return kind == "*" and bool(sub) and asked.endswith(f"/{sub}")
+
+
+def _selected_name(selector: str) -> str:
+    """The name that a field selector asks for; authorization sees it as the request's."""
+    for part in selector.split(","):
+        if part.startswith("metadata.name="):
+            return part.removeprefix("metadata.name=").removeprefix("=")
+    return ""
