@@ -30,14 +30,12 @@ IMAGE = "memcached:1.6"
 _AUDIT_POLICY = """\
 apiVersion: audit.k8s.io/v1
 kind: Policy
-omitStages: [RequestReceived, ResponseStarted]
+omitStages: [RequestReceived]
 rules:
 - level: RequestResponse
   verbs: [create, update, patch]
   resources: [{group: coordination.k8s.io, resources: [leases]}]
 - level: Metadata
-  verbs: [create, update, patch, delete]
-- level: None
 """
 
 

@@ -68,7 +68,7 @@ def writes(audit_log: Path) -> list[Write]:
     for line in audit_log.read_text().splitlines():
         event = json.loads(line)
         user = (event.get("impersonatedUser") or {}).get("username", "")
-        if not user.startswith("replica-"):
+        if not user.startswith("replica-") or event["verb"] in ("get", "list", "watch"):
             continue
         reference = event.get("objectRef") or {}
         ok = (event.get("responseStatus") or {}).get("code", 0) < 300

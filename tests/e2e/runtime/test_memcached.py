@@ -25,6 +25,7 @@ import pytest
 from olmkit.base import documents
 from olmkit.kube import conditions
 from olmkit.kube.api import NotFound, PatchType
+from olmkit.testing import rbac
 
 if TYPE_CHECKING:
     from conftest import Operated
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
+ROLES = [ROOT / f"operator/config/rbac/{name}.yaml" for name in ("role", "leader_election_role")]
 USER = "memcached-operator"
 SERVICE_HOST = "127.96.0.1"  # all of 127/8 is this machine: Services need no set-up here
 
@@ -206,11 +208,10 @@ async def _say(*lines: str) -> list[str]:
 
 def _allow(operated: Operated) -> Path:
     """Give the operator's user what its roles say; the kubeconfig that speaks as it."""
-    roles = {}
-    for name in ("role", "leader_election_role"):
-        path = ROOT / f"operator/config/rbac/{name}.yaml"
-        roles[name] = documents.load(path.read_bytes(), str(path)).value
-    roles["leader_election_role"]["metadata"]["namespace"] = "default"
+    roles = [documents.load(path.read_bytes(), str(path)).value for path in ROLES]
+    for role in roles:
+        if role["kind"] == "Role":
+            role["metadata"]["namespace"] = "default"
     subject = {"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}
     bindings = [
         {
@@ -224,7 +225,7 @@ def _allow(operated: Operated) -> Path:
             },
             "subjects": [subject],
         }
-        for role in roles.values()
+        for role in roles
     ]
     account = {
         "apiVersion": "v1",
@@ -232,7 +233,7 @@ def _allow(operated: Operated) -> Path:
         "metadata": {"name": "default", "namespace": "default"},
     }
     files = []
-    for number, manifest in enumerate([account, *roles.values(), *bindings]):
+    for number, manifest in enumerate([account, *roles, *bindings]):
         file = operated.plane.folder / f"allowed-{number}.json"
         file.write_text(json.dumps(manifest))
         files.append(file)
@@ -328,3 +329,7 @@ def test_cache_is_served_scaled_moved_and_taken_away(
             running.cancel()
 
     asyncio.run(story())
+    used = rbac.from_audit_log(operated.audit_log, user=USER)
+    report = rbac.compare(used, rbac.read(ROLES, namespace="default"))
+    assert not report.missing, report.words()
+    assert len({use.verb for use in used}) > 5
