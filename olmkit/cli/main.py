@@ -103,6 +103,10 @@ COMMANDS: Mapping[str, Entry] = {
     "create api": Entry(
         "olmkit.cli.create_api:create", "Add a kind: its types, sample, roles and reconciler."
     ),
+    "create webhook": Entry(
+        "olmkit.cli.create_webhook:create",
+        "Add webhooks to a kind: defaulting, validation, conversion.",
+    ),
     "edit": Entry(
         "olmkit.cli.edit:edit",
         "Change what a project is: its groups, its scope, the operator's image.",
@@ -112,6 +116,19 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.render_overlay:render",
         "Print the manifests of an overlay, as `kustomize build` does.",
     ),
+    "install": Entry(
+        "olmkit.cli.install:install",
+        "Install an operator through OLM, and wait until it runs.",
+    ),
+    "status": Entry("olmkit.cli.status:status", "Show what OLM has installed, and how it stands."),
+    "uninstall": Entry(
+        "olmkit.cli.uninstall:uninstall", "Remove an operator, and what olmkit made for it."
+    ),
+    "upgrade": Entry(
+        "olmkit.cli.upgrade:upgrade",
+        "Take an operator to a newer version, and wait until it runs.",
+    ),
+    "why": Entry("olmkit.cli.why:why", "Tell why an operator does not get installed or upgraded."),
     "generate": Entry(
         "olmkit.cli.project:generate",
         "Write CRDs, roles, webhooks and the base CSV from types and markers.",

@@ -1,0 +1,131 @@
+"""The options of every command that talks to a cluster, gathered into one `Target`.
+
+Which kubeconfig, which context, which namespace: the flags, then kubectl's variables,
+then what the kubeconfig says.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from olmkit.edges.objects import ClusterObjects
+    from olmkit.jobs.cluster_wait import Patience
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The cluster and namespace that a command is about."""
+
+    kubeconfig: Path | None = None
+    context: str = ""
+    named_namespace: str = ""
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[tuple[ClusterObjects, str]]:
+        """The cluster's objects and the namespace that is meant."""
+        from olmkit.edges import kubeconfig
+        from olmkit.edges.cluster import HttpCluster
+        from olmkit.edges.objects import ClusterObjects
+
+        paths = [self.kubeconfig] if self.kubeconfig else []
+        config = kubeconfig.load(paths=paths, context=self.context)
+        async with HttpCluster(config) as cluster:
+            yield ClusterObjects(cluster), self.named_namespace or config.namespace
+
+
+def cluster_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command; its function gets them as `target`."""
+
+    @functools.wraps(run)
+    def gathered(*positional: Any, **arguments: Any) -> Any:
+        target = Target(
+            kubeconfig=arguments.pop("kubeconfig"),
+            context=arguments.pop("context"),
+            named_namespace=arguments.pop("namespace"),
+        )
+        return run(*positional, target=target, **arguments)
+
+    options = [
+        click.option(
+            "-n",
+            "--namespace",
+            default="",
+            metavar="NAME",
+            envvar="OLMKIT_NAMESPACE",
+            help="The namespace, instead of the kubeconfig's.",
+        ),
+        click.option(
+            "--kubeconfig",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            envvar="OLMKIT_KUBECONFIG",
+            help="How to reach the cluster, instead of `KUBECONFIG` and `~/.kube/config`.",
+        ),
+        click.option(
+            "--context",
+            default="",
+            metavar="NAME",
+            envvar="OLMKIT_CONTEXT",
+            help="The context of the kubeconfig, instead of its current one.",
+        ),
+    ]
+    decorated: Callable[..., Any] = gathered
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated
+
+
+def timeout_option(default: str = "10m") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--timeout`, which the function gets as `patience`."""
+
+    def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(run)
+        def gathered(*positional: Any, **arguments: Any) -> Any:
+            from olmkit.jobs.cluster_wait import Patience
+
+            patience: Patience = Patience(seconds=arguments.pop("timeout"))
+            return run(*positional, patience=patience, **arguments)
+
+        return click.option(
+            "--timeout",
+            type=DurationType(),
+            default=default,
+            show_default=True,
+            metavar="DURATION",
+            envvar="OLMKIT_TIMEOUT",
+            help="How long to wait, such as `90s` or `5m`.",
+        )(gathered)
+
+    return decorate
+
+
+if TYPE_CHECKING:
+    _DurationBase = click.ParamType[float]
+else:
+    _DurationBase = click.ParamType  # generic only in newer releases of click
+
+
+class DurationType(_DurationBase):
+    """`90s`, `5m`, `1h`, or whole seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        text = str(value)
+        unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
+        number = text[:-1] if unit else text
+        if not number.isascii() or not number.isdigit():
+            self.fail(f"`{text}` is no duration; write `90s`, `5m` or `1h`.", param, ctx)
+        return float(number) * (unit or 1)

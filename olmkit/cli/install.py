@@ -1,0 +1,196 @@
+"""`olmkit install`."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import click
+
+from olmkit.base import documents
+from olmkit.cli import standing
+from olmkit.cli.app import App, command
+from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.registry_options import registry_options
+from olmkit.edges.access import Access
+from olmkit.jobs import install as job
+from olmkit.jobs.cluster_wait import Patience
+from olmkit.jobs.install import Created, InstallOptions, Plan
+from olmkit.kube import objects
+from olmkit.olm import preview
+
+
+@command(
+    example="""
+    olmkit install memcached-operator --catalog quay.io/example/catalog:v1 -n operators
+    olmkit install memcached-operator --version 0.0.1 --mode OwnNamespace -n cache
+    olmkit install --bundle ./bundle -n try
+    olmkit install --bundle quay.io/example/memcached-operator-bundle:v0.0.1 --dry-run
+    """
+)
+@click.argument("package", required=False, default="")
+@click.option(
+    "--bundle",
+    default="",
+    metavar="REF",
+    help="A bundle to try, a folder or an image; it gets a catalog of its own.",
+)
+@click.option(
+    "--catalog",
+    default="",
+    metavar="REF",
+    envvar="OLMKIT_CATALOG",
+    help="The image of a catalog, or the name of a CatalogSource that is there.",
+)
+@click.option(
+    "--catalog-namespace", default="", metavar="NAME", help="Where that CatalogSource lies."
+)
+@click.option(
+    "--catalog-address",
+    default="",
+    metavar="HOST:PORT",
+    help="A catalog that is served already, as the cluster reaches it.",
+)
+@click.option(
+    "--catalog-server",
+    default=job.CATALOG_SERVER,
+    show_default=True,
+    metavar="IMAGE",
+    envvar="OLMKIT_CATALOG_SERVER",
+    help="The image with `opm` that serves a bundle's own catalog.",
+)
+@click.option(
+    "--poll",
+    default="",
+    metavar="DURATION",
+    help="How often OLM looks for a newer image under the catalog's tag, such as `15m`.",
+)
+@click.option("--channel", default="", help="The channel, instead of the package's default.")
+@click.option("--version", default="", help="The version, instead of the channel's newest.")
+@click.option(
+    "--mode",
+    default="",
+    metavar="MODE",
+    help="`AllNamespaces`, `OwnNamespace`, `SingleNamespace=NAME` or `MultiNamespace=A,B`; "
+    "by default what the namespace has, else the widest that the bundle supports.",
+)
+@click.option(
+    "--approval",
+    type=click.Choice(["automatic", "manual"]),
+    default="automatic",
+    show_default=True,
+    help="Whether later upgrades wait for `olmkit upgrade`.",
+)
+@click.option(
+    "--pull-secret",
+    "secrets",
+    multiple=True,
+    metavar="NAME",
+    help="A Secret of the namespace for the catalog's and the bundle's registry; repeatable.",
+)
+@click.option(
+    "--on-failure",
+    type=click.Choice(["keep", "remove"]),
+    default="keep",
+    show_default=True,
+    help="What becomes of what was created when it fails or is interrupted.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be created, and create nothing.")
+@timeout_option()
+@cluster_options
+@registry_options
+def install(
+    app: App,
+    *,
+    approval: str,
+    on_failure: str,
+    dry_run: bool,
+    patience: Patience,
+    target: Target,
+    access: Access,
+    **words: Any,
+) -> None:
+    """Install an operator through OLM, and wait until it runs.
+
+    First it says what will be installed, with which permissions; when it stops, why.
+    """
+
+    async def run() -> None:
+        async with target.open() as (reader, namespace):
+            options = InstallOptions(namespace=namespace, manual=approval == "manual", **words)
+            made = await job.plan(reader, options, access)
+            _announce(app, made)
+            if dry_run:
+                app.emit(_value(made), text=lambda: _yaml(made))
+                return
+            created = Created()
+            try:
+                found = await job.carry_out(
+                    reader, made, report=app.terminal.note, patience=patience, created=created
+                )
+            except BaseException as error:
+                await _left(app, reader, created, made, keep=on_failure == "keep")
+                raise error
+            if not found.is_ready:
+                await _left(app, reader, created, made, keep=on_failure == "keep")
+            standing.give(app, found, _value(made))
+
+    app.run(run())
+
+
+async def _left(app: App, reader: Any, created: Created, made: Plan, *, keep: bool) -> None:
+    """Say what stays, or take it back."""
+    if not created.objects:
+        return
+    if keep:
+        request = made.request
+        app.terminal.say(
+            f"what was created stays; `olmkit uninstall {request.package} "
+            f"-n {request.namespace}` removes it"
+        )
+        return
+    taking = asyncio.ensure_future(job.take_back(reader, created, report=app.terminal.note))
+    await asyncio.shield(taking)
+
+
+def _announce(app: App, made: Plan) -> None:
+    """What will be installed, with which permissions, in which namespace."""
+    request = made.request
+    say = app.terminal.note
+    catalog = request.catalog
+    say(
+        f"installing `{request.package}` in namespace `{request.namespace}` "
+        f"from catalog `{catalog.namespace}/{catalog.name}`"
+    )
+    if made.preview is not None:
+        for line in preview.lines(made.preview, made.targets):
+            say(line)
+    for note in made.notes:
+        say(f"note: {note}")
+
+
+def _yaml(made: Plan) -> str:
+    return "---\n".join(documents.dump(dict(manifest)).decode() for manifest in made.objects)
+
+
+def _value(made: Plan) -> dict[str, Any]:
+    request = made.request
+    return {
+        "package": request.package,
+        "namespace": request.namespace,
+        "csv": made.csv or None,
+        "watches": list(made.targets),
+        "permissions": [
+            {"account": grant.account, "scope": grant.scope, "rule": str(grant)}
+            for grant in (made.preview.grants if made.preview else ())
+        ],
+        "objects": [
+            {
+                "kind": objects.kind(one),
+                "namespace": objects.namespace(one) or None,
+                "name": objects.name(one),
+            }
+            for one in made.objects
+        ],
+        "notes": list(made.notes),
+    }

@@ -1,0 +1,105 @@
+"""`olmkit uninstall`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.cli.app import App, command
+from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.exits import Exit
+from olmkit.cli.render import plural
+from olmkit.jobs import uninstall as job
+from olmkit.jobs.cluster_wait import Patience
+from olmkit.jobs.uninstall import Removal, Removed, UninstallOptions
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+
+
+@command(
+    example="""
+    olmkit uninstall memcached-operator -n operators
+    olmkit uninstall memcached-operator --delete-operands --delete-crds --yes
+    """
+)
+@click.argument("package")
+@click.option("--delete-operands", is_flag=True, help="Delete the objects of its APIs, first.")
+@click.option("--delete-crds", is_flag=True, help="Delete its CRDs, last.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+@timeout_option("5m")
+@cluster_options
+def uninstall(
+    app: App,
+    *,
+    package: str,
+    delete_operands: bool,
+    delete_crds: bool,
+    dry_run: bool,
+    yes: bool,
+    patience: Patience,
+    target: Target,
+) -> None:
+    """Remove an operator, and what olmkit made for it.
+
+    CRDs and their objects stay unless you say otherwise: with them goes all that is in them.
+    """
+
+    async def run() -> None:
+        async with target.open() as (reader, namespace):
+            made = await job.plan(
+                reader,
+                UninstallOptions(
+                    namespace=namespace,
+                    package=package,
+                    delete_crds=delete_crds,
+                    delete_operands=delete_operands,
+                ),
+            )
+            if dry_run:
+                app.emit(_value(made, None), text=lambda: "\n".join(map(_said, made.all)))
+                return
+            _confirm(app, made, namespace, yes=yes)
+            done = await job.carry_out(reader, made, report=app.terminal.note, patience=patience)
+            app.emit(_value(made, done), text=lambda: _text(made, done))
+            if done.left:
+                app.exit(Exit.WORLD)
+
+    app.run(run())
+
+
+def _confirm(app: App, made: Removal, namespace: str, *, yes: bool) -> None:
+    if yes:
+        return
+    for manifest in made.all:
+        app.terminal.say(f"will delete {_said(manifest)}")
+    if not sys.stdin.isatty():
+        raise ConfigurationError(
+            "this deletes objects, and there is nobody to ask", hint="say `--yes`"
+        )
+    if not click.confirm(f"delete {plural(len(made.all), 'object')} in `{namespace}`?", err=True):
+        raise click.Abort
+
+
+def _text(made: Removal, done: Removed) -> str:
+    lines = [f"removed {_said(one)}" for one in done.objects]
+    lines += [f"still there: {_said(one)}" for one in done.left]
+    lines += [f"stays: {words}" for words in made.stays]
+    return "\n".join(lines)
+
+
+def _value(made: Removal, done: Removed | None) -> dict[str, Any]:
+    return {
+        "package": made.package,
+        "removed": [_said(one) for one in (made.all if done is None else done.objects)],
+        "left": [] if done is None else [_said(one) for one in done.left],
+        "stays": list(made.stays),
+    }
+
+
+def _said(manifest: Manifest) -> str:
+    place = objects.namespace(manifest)
+    return f"{objects.kind(manifest)} {f'{place}/' if place else ''}{objects.name(manifest)}"

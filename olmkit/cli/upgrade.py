@@ -1,0 +1,104 @@
+"""`olmkit upgrade`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli import standing
+from olmkit.cli.app import App, command
+from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.registry_options import registry_options
+from olmkit.edges.access import Access
+from olmkit.jobs import install as install_job
+from olmkit.jobs import upgrade as job
+from olmkit.jobs.cluster_wait import Patience
+from olmkit.jobs.upgrade import Upgraded, UpgradeOptions
+
+
+@command(
+    example="""
+    olmkit upgrade memcached-operator -n operators
+    olmkit upgrade memcached-operator --to 0.0.2
+    olmkit upgrade memcached-operator --catalog quay.io/example/catalog:v2
+    olmkit upgrade --bundle ./bundle -n try
+    """
+)
+@click.argument("package", required=False, default="")
+@click.option("--to", default="", metavar="VERSION", help="Stop at this version.")
+@click.option(
+    "--bundle", default="", metavar="REF", help="A bundle to go to, a folder or an image."
+)
+@click.option(
+    "--catalog",
+    default="",
+    metavar="REF",
+    envvar="OLMKIT_CATALOG",
+    help="Another image, or address, for the catalog that olmkit made.",
+)
+@click.option(
+    "--catalog-server",
+    default=install_job.CATALOG_SERVER,
+    show_default=True,
+    metavar="IMAGE",
+    envvar="OLMKIT_CATALOG_SERVER",
+    help="The image with `opm` that serves a bundle's own catalog.",
+)
+@click.option(
+    "--pull-secret",
+    "secrets",
+    multiple=True,
+    metavar="NAME",
+    help="A Secret of the namespace for the bundle's registry; repeatable.",
+)
+@timeout_option()
+@cluster_options
+@registry_options
+def upgrade(
+    app: App,
+    *,
+    package: str,
+    to: str,
+    bundle: str,
+    catalog: str,
+    catalog_server: str,
+    secrets: tuple[str, ...],
+    patience: Patience,
+    target: Target,
+    access: Access,
+) -> None:
+    """Take an operator to a newer version, and wait until it runs.
+
+    Approves each InstallPlan on the way where approval is manual.
+    """
+    if bool(package) == bool(bundle):
+        raise click.UsageError("Name a package, or a bundle with `--bundle`.")
+
+    async def run() -> None:
+        async with target.open() as (reader, namespace):
+            options = UpgradeOptions(
+                namespace=namespace,
+                package=package,
+                to=to,
+                bundle=bundle,
+                catalog=catalog,
+                catalog_server=catalog_server,
+                secrets=secrets,
+            )
+            done = await job.upgrade(
+                reader, options, access, report=app.terminal.note, patience=patience
+            )
+            _tell(app, done)
+            standing.give(app, done.explanation, _value(done))
+
+    app.run(run())
+
+
+def _tell(app: App, done: Upgraded) -> None:
+    if done.hops:
+        app.terminal.note(" → ".join((done.before or "nothing", *done.hops)))
+    elif done.explanation.is_ready:
+        app.terminal.note("no newer version is offered")
+
+
+def _value(done: Upgraded) -> dict[str, object]:
+    return {"package": done.package, "before": done.before or None, "hops": list(done.hops)}

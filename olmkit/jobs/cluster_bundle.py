@@ -1,0 +1,134 @@
+"""What OLM is going to install, read before anything is written.
+
+A bundle is read from its folder or image. Of a catalog, the head of the channel or the
+wanted version is looked up and its bundle read. What cannot be read from here is not
+an error: the cluster may reach registries that we do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.bundle import layout
+from olmkit.catalog import graph, migrate, render, source_bundle
+from olmkit.catalog.migrate import Level
+from olmkit.catalog.model import Catalog, Channel, Package
+from olmkit.catalog.render import RenderedBundle
+from olmkit.edges import sources
+from olmkit.edges.access import Access
+from olmkit.jobs import catalog as catalog_job
+from olmkit.jobs import image as image_job
+from olmkit.oci.reference import Reference
+from olmkit.olm import preview
+from olmkit.olm.preview import Preview
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A bundle that was named: as a catalog holds it, its channel, and what it brings."""
+
+    rendered: RenderedBundle
+    channel: str
+    preview: Preview
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What a catalog offers: the CSV's name and channel, and the bundle's preview if readable."""
+
+    csv: str
+    channel: str
+    preview: Preview | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogImage:
+    """A catalog image: its packages, and the folder of its files when it cannot serve itself."""
+
+    catalog: Catalog
+    folder: str
+    pinned: str
+
+
+async def read_bundle(text: str, access: Access) -> Named:
+    """The bundle in a folder or in an image of a registry, which is pinned by its digest."""
+    found = await sources.read_bundle_tree(text, access)
+    image = ""
+    if isinstance(found.source, Reference):
+        image = found.pinned
+    source = source_bundle.read(found.tree, text)
+    rendered, _ = render.render(source, image)
+    if image:
+        rendered = migrate.migrate(rendered, Level.CSV_METADATA, text)
+    bundle = layout.read(found.tree, text)
+    if bundle.csv is None:
+        raise InputError(f"`{text}` has no ClusterServiceVersion")
+    channel = bundle.default_channel or next(iter(bundle.channels), "") or "stable"
+    return Named(
+        rendered=rendered,
+        channel=channel,
+        preview=preview.of_csv(bundle.csv.value, origin=image or text),
+    )
+
+
+async def read_catalog(text: str, access: Access) -> CatalogImage:
+    """The catalog in an image; raises `OlmkitError` when it cannot be read from here."""
+    found = await sources.read_catalog_tree(text, access)
+    facts = await image_job.inspect(text, access)
+    serves = any(facts.run.get(key) for key in ("Entrypoint", "Cmd"))
+    folder = "" if serves else found.labels.get(sources.CONFIGS_LABEL, "")
+    return CatalogImage(
+        catalog=catalog_job.read(text, tree=found.tree, valid=False),
+        folder=folder,
+        pinned=found.pinned,
+    )
+
+
+async def choose(
+    catalog: Catalog, package: str, access: Access, *, channel: str = "", version: str = ""
+) -> Chosen:
+    """The bundle that OLM would install first. Raises `InputError` when there is none."""
+    found = catalog.chosen(package)[0]
+    line = _channel(found, channel)
+    entry = _entry(found, line, version)
+    bundle = found.bundles.get(entry)
+    if bundle is None or not bundle.image:
+        return Chosen(csv=entry, channel=line.name, preview=None, note="its bundle has no image")
+    try:
+        named = await read_bundle(bundle.image, access)
+    except OlmkitError as error:
+        note = f"the bundle `{bundle.image}` cannot be read from here: {error.message}"
+        return Chosen(csv=entry, channel=line.name, preview=None, note=note)
+    return Chosen(csv=entry, channel=line.name, preview=named.preview)
+
+
+def _channel(package: Package, name: str) -> Channel:
+    wanted = name or package.default_channel
+    if wanted not in package.channels:
+        listed = ", ".join(f"`{other}`" for other in package.channels) or "none"
+        raise InputError(
+            f"package `{package.name}` has no channel `{wanted}`", hint=f"it has {listed}"
+        )
+    return package.channels[wanted]
+
+
+def _entry(package: Package, channel: Channel, version: str) -> str:
+    if not version:
+        heads = graph.heads(channel)
+        if len(heads) != 1:
+            what = f"several heads: {', '.join(heads)}" if heads else "no head"
+            raise InputError(
+                f"channel `{channel.name}` of package `{package.name}` has {what}",
+                hint="OLM installs nothing from it: let one of them replace the others",
+            )
+        return heads[0]
+    for name, entry in channel.entries.items():
+        if version in (name, str(entry.version)):
+            return name
+    listed = ", ".join(f"`{entry.version}`" for entry in channel.entries.values())
+    raise InputError(
+        f"channel `{channel.name}` of package `{package.name}` has no version `{version}`",
+        hint=f"it has {listed}",
+    )

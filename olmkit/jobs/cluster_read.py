@@ -1,0 +1,117 @@
+"""What stands in the cluster around one namespace, as one value.
+
+Everything is asked for at once, since the answers are looked at together; what may not
+be read counts as not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.objects import ClusterObjects, Kind
+from olmkit.kube import objects
+from olmkit.kube.api import Forbidden
+from olmkit.kube.objects import Manifest
+from olmkit.olm import kinds, pods
+from olmkit.olm.explain import explain
+from olmkit.olm.explanation import Explanation
+from olmkit.olm.snapshot import Snapshot
+
+Objects = tuple[Manifest, ...]
+
+_JOB = ("batch/v1", "Job")
+_POD = ("v1", "Pod")
+_EVENT = ("v1", "Event")
+_DEPLOYMENT = ("apps/v1", "Deployment")
+
+
+async def require_olm(reader: ClusterObjects) -> None:
+    """Raises `InputError` when the cluster has no OLM v0."""
+    if not await reader.knows(kinds.SUBSCRIPTION):
+        raise InputError(
+            "OLM is not installed in this cluster: it does not know Subscriptions",
+            hint="install it with `olmkit olm install`",
+        )
+
+
+async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True) -> Snapshot:
+    """Read all that `explain` looks at; `logs` of containers too that have ended badly."""
+    subscriptions, catalogs, groups, plans, csvs, deployments = await asyncio.gather(
+        _everywhere(reader, kinds.SUBSCRIPTION, namespace),
+        _everywhere(reader, kinds.CATALOG_SOURCE, namespace),
+        _list(reader, kinds.OPERATOR_GROUP, namespace),
+        _list(reader, kinds.INSTALL_PLAN, namespace),
+        _list(reader, kinds.CSV, namespace),
+        _list(reader, _DEPLOYMENT, namespace),
+    )
+    here = tuple(one for one in subscriptions if objects.namespace(one) == namespace)
+    places = sorted({namespace, *(kinds.wish(one).catalog_namespace for one in here)} - {""})
+    around = await asyncio.gather(
+        *(_list(reader, kind, place) for kind in (_JOB, _POD, _EVENT) for place in places)
+    )
+    count = len(places)
+    jobs, found, events = (
+        tuple(one for part in around[index * count : (index + 1) * count] for one in part)
+        for index in range(3)
+    )
+    made = Snapshot(
+        namespace=namespace,
+        subscriptions=here,
+        elsewhere=tuple(one for one in subscriptions if objects.namespace(one) != namespace),
+        catalogs=catalogs,
+        jobs=jobs,
+        pods=found,
+        events=tuple(sorted(events, key=_time)),
+        groups=groups,
+        plans=plans,
+        csvs=csvs,
+        deployments=deployments,
+    )
+    return await with_logs(reader, made) if logs else made
+
+
+async def with_logs(reader: ClusterObjects, made: Snapshot) -> Snapshot:
+    """The snapshot with the last lines of the containers that ended badly."""
+    wanted = list(dict.fromkeys(pods.logs_wanted(made)))
+    texts = await asyncio.gather(
+        *(
+            reader.log(namespace, pod, container, previous=previous)
+            for namespace, pod, container, previous in wanted
+        )
+    )
+    logs = {
+        f"{namespace}/{pod}/{container}": text
+        for (namespace, pod, container, _), text in zip(wanted, texts, strict=True)
+    }
+    return replace(made, logs=logs)
+
+
+async def why(reader: ClusterObjects, package: str, namespace: str) -> Explanation:
+    """Why an operator does not get installed, or that it is."""
+    await require_olm(reader)
+    return explain(await snapshot(reader, namespace), package)
+
+
+async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
+    """The objects of all namespaces, or of one where not all may be read."""
+    try:
+        return await reader.list(kind)
+    except Forbidden:
+        return await reader.list(kind, namespace)
+
+
+async def _list(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
+    try:
+        return await reader.list(kind, namespace)
+    except Forbidden:
+        return ()
+
+
+def _time(event: Manifest) -> str:
+    return objects.text(
+        event.get("lastTimestamp")
+        or event.get("eventTime")
+        or objects.metadata(event).get("creationTimestamp")
+    )

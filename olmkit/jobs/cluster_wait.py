@@ -1,0 +1,154 @@
+"""Waiting for OLM: looking again and again, and telling what changes.
+
+Each look is a whole picture, explained anew, so that nothing depends on having seen
+every step. A server that is away for a while is waited for; a state that needs somebody
+is believed only after it has lasted, since OLM passes through some of them on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+from olmkit.edges.objects import ClusterObjects
+from olmkit.jobs import cluster_read
+from olmkit.kube.api import ClusterError
+from olmkit.kube.objects import Manifest
+from olmkit.olm import kinds
+from olmkit.olm.explain import explain
+from olmkit.olm.explanation import Blame, Explanation, Standing
+from olmkit.olm.snapshot import Snapshot
+
+Report = Callable[[str], None]
+"""Told in one line what has changed."""
+
+Act = Callable[[Snapshot, Explanation], Awaitable[None]]
+"""May do something about what is seen, such as approving a plan."""
+
+# Resolution fails for some seconds while catalogs connect and old versions go.
+_BELIEVED = 12.0
+_APPROVAL = ("needs-approval", "upgrade-needs-approval")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait in all, and how often to look, in seconds."""
+
+    seconds: float = 600.0
+    interval: float = 0.7
+    believed: float = _BELIEVED
+
+
+async def until_ready(
+    reader: ClusterObjects,
+    package: str,
+    namespace: str,
+    *,
+    report: Report,
+    target: str = "",
+    act: Act | None = None,
+    patience: Patience | None = None,
+) -> Explanation:
+    """Wait until the operator is ready or cannot get so; the explanation says which.
+
+    Raises `ClusterError` when the server stays away for the whole time.
+    """
+    patience = patience or Patience()
+    clock = asyncio.get_running_loop().time
+    end = clock() + patience.seconds
+    last: Explanation | None = None
+    since = clock()
+    while True:
+        seen = await _look(reader, package, namespace, target, report, end)
+        now = clock()
+        explanation = explain(seen, package, target=target)
+        if last is None or (explanation.cause, explanation.message) != (last.cause, last.message):
+            since = now
+            report(explanation.message)
+        last = explanation
+        if act is not None:
+            await act(seen, explanation)
+        if explanation.is_ready:
+            return explanation
+        lasted = now - since
+        if explanation.standing is Standing.BLOCKED and lasted >= patience.believed:
+            return explanation
+        if now >= end:
+            return _late(explanation, patience.seconds)
+        await asyncio.sleep(patience.interval)
+
+
+async def until_gone(
+    reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, patience: Patience
+) -> tuple[Manifest, ...]:
+    """Wait until none of the objects is there; what is left when the time is over."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + patience.seconds
+    left = wanted
+    while left:
+        found = [
+            one
+            for one in left
+            if await reader.find(
+                (one["apiVersion"], one["kind"]),
+                one["metadata"]["name"],
+                one["metadata"].get("namespace") or "",
+            )
+        ]
+        if found and len(found) != len(left):
+            report(f"{len(found)} of {len(wanted)} objects are still there")
+        left = tuple(found)
+        if clock() >= end:
+            break
+        if left:
+            await asyncio.sleep(patience.interval)
+    return left
+
+
+def is_approval(explanation: Explanation) -> bool:
+    """Whether all that is missing is somebody's approval."""
+    return explanation.cause in _APPROVAL
+
+
+async def approve(reader: ClusterObjects, plan: Manifest) -> None:
+    """Approve an InstallPlan."""
+    await reader.merge(plan, {"spec": {"approved": True}})
+
+
+def waiting_plans(seen: Snapshot) -> list[Manifest]:
+    """The InstallPlans that wait for approval, the newest last."""
+    found = [plan for plan in seen.plans if kinds.phase(plan) == "RequiresApproval"]
+    return sorted(found, key=lambda plan: kinds.spec(plan).get("generation", 0))
+
+
+async def _look(
+    reader: ClusterObjects, package: str, namespace: str, target: str, report: Report, end: float
+) -> Snapshot:
+    """One picture; while the server is away, tries again."""
+    told = False
+    while True:
+        try:
+            seen = await cluster_read.snapshot(reader, namespace, logs=False)
+            if explain(seen, package, target=target).standing is not Standing.READY:
+                seen = await cluster_read.with_logs(reader, seen)
+        except ClusterError as error:
+            if not error.temporary or asyncio.get_running_loop().time() >= end:
+                raise
+            if not told:
+                report(f"{error.message}; trying again")
+                told = True
+            await asyncio.sleep(1)
+            continue
+        if told:
+            report("the API server answers again")
+        return seen
+
+
+def _late(explanation: Explanation, seconds: float) -> Explanation:
+    return replace(
+        explanation,
+        standing=Standing.STUCK,
+        message=f"{explanation.message} (after {seconds:.0f} s)",
+        blame=Blame.WORLD if explanation.standing is Standing.WAITING else explanation.blame,
+    )

@@ -1,0 +1,470 @@
+"""Install an operator through OLM v0: first a plan, then its objects, then waiting.
+
+`plan` reads and decides and writes nothing; what it gives is shown, and refused where
+OLM would only fall silent. `carry_out` creates what is missing, approves the first
+InstallPlan where approval is manual, and waits. What was created can be taken back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
+from olmkit.edges.access import Access
+from olmkit.edges.objects import ClusterObjects
+from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait
+from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.kube import objects
+from olmkit.kube.api import AlreadyExists, ClusterError
+from olmkit.kube.objects import Manifest
+from olmkit.olm import bundle_catalog, kinds, pods, wanted
+from olmkit.olm.explanation import Explanation
+from olmkit.olm.preview import Preview
+from olmkit.olm.snapshot import Snapshot
+from olmkit.olm.wanted import Catalog, InstallRequest, Mode, Served
+
+# What serves a catalog inside the cluster; any image with `opm` does.
+CATALOG_SERVER = "quay.io/operator-framework/opm:v1.73.0"
+
+# Longer than a pull of that image over a slow line, much shorter than what one waits in all.
+_SERVED = 120.0
+
+_NAMESPACE = ("v1", "Namespace")
+_MANIFESTS = ("packages.operators.coreos.com/v1", "PackageManifest")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallOptions:
+    """What the user wants. One of `package` and `bundle`; `catalog` is an image or a name."""
+
+    namespace: str
+    package: str = ""
+    bundle: str = ""
+    catalog: str = ""
+    catalog_namespace: str = ""
+    catalog_address: str = ""
+    catalog_server: str = CATALOG_SERVER
+    poll: str = ""
+    channel: str = ""
+    version: str = ""
+    mode: str = ""
+    manual: bool = False
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What would be created, in order. `csv` is empty when OLM alone knows what it chooses."""
+
+    request: InstallRequest
+    objects: tuple[Manifest, ...] = field(repr=False)
+    targets: tuple[str, ...] = ()
+    csv: str = ""
+    preview: Preview | None = None
+    notes: tuple[str, ...] = ()
+    served: Served | None = field(default=None, repr=False)
+
+
+@dataclass(slots=True)
+class Created:
+    """What this run has created, so that it can be taken back."""
+
+    objects: list[Manifest] = field(default_factory=list)
+
+
+async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) -> Plan:
+    """Decide what to create; nothing is written.
+
+    Raises `InputError` for what OLM would not install, `ConfigurationError` for what was asked
+    wrongly, `ClusterError`.
+    """
+    await cluster_read.require_olm(reader)
+    here = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    choice = await _choice(reader, options, access, here)
+    if here.subscription(choice.package) is not None:
+        raise InputError(
+            f"`{choice.package}` is already wanted in namespace `{options.namespace}`",
+            hint=f"`olmkit status {choice.package}` says how it stands, "
+            f"`olmkit upgrade {choice.package}` takes it on",
+        )
+    supported = choice.preview.modes if choice.preview else ()
+    mode, targets = _mode(here, options, supported)
+    manual = options.manual or bool(options.version)
+    request = InstallRequest(
+        package=choice.package,
+        namespace=options.namespace,
+        catalog=choice.catalog,
+        channel=choice.channel,
+        starting_csv=choice.csv if options.version else "",
+        manual=manual,
+    )
+    notes = list(choice.notes)
+    names = [options.namespace, *(mode.namespaces if mode else ())]
+    made = [
+        wanted.namespace(name)
+        for name in dict.fromkeys(names)
+        if await reader.find(_NAMESPACE, name) is None
+    ]
+    if options.version and not options.manual:
+        notes.append(
+            "approval is manual, since with automatic approval OLM would go on to the newest "
+            "version at once"
+        )
+    if choice.served is not None:
+        made += wanted.served_objects(choice.served)
+    made += wanted.subscription_objects(request, mode)
+    return Plan(
+        request=request,
+        objects=tuple(made),
+        targets=targets,
+        csv=choice.csv,
+        preview=choice.preview,
+        notes=tuple(notes),
+        served=choice.served,
+    )
+
+
+async def carry_out(
+    reader: ClusterObjects,
+    made: Plan,
+    *,
+    report: Report,
+    patience: Patience,
+    created: Created,
+) -> Explanation:
+    """Create the objects and wait; `created` says at any time what is there because of us."""
+    for manifest in made.objects:
+        if objects.kind(manifest) == "CatalogSource" and made.served is not None:
+            await until_served(reader, made.served, report, patience)
+        await _create(reader, manifest, created, report)
+    if made.served is not None:
+        await adopt(reader, made.served)
+    request = made.request
+
+    async def act(seen: Snapshot, explanation: Explanation) -> None:
+        if not (request.manual and cluster_wait.is_approval(explanation)):
+            return
+        for waiting in cluster_wait.waiting_plans(seen)[-1:]:
+            names = kinds.spec(waiting).get("clusterServiceVersionNames") or []
+            if made.csv and made.csv not in names:
+                continue
+            report(f"approving {objects.name(waiting)}: {', '.join(map(str, names))}")
+            await cluster_wait.approve(reader, waiting)
+
+    return await cluster_wait.until_ready(
+        reader,
+        request.package,
+        request.namespace,
+        report=report,
+        target=made.csv if request.manual else "",
+        act=act,
+        patience=patience,
+    )
+
+
+async def take_back(reader: ClusterObjects, created: Created, *, report: Report) -> None:
+    """Delete what this run has created, the newest first, and the CSV that came of it."""
+    for manifest in reversed(created.objects):
+        if objects.kind(manifest) == "Subscription":
+            found = await reader.find(
+                kinds.SUBSCRIPTION, objects.name(manifest), objects.namespace(manifest)
+            )
+            await reader.delete(manifest)
+            csv = objects.text(kinds.status(found).get("currentCSV")) if found else ""
+            if csv:
+                place = {"name": csv, "namespace": objects.namespace(manifest)}
+                await reader.delete(
+                    {"apiVersion": kinds.V1ALPHA1, "kind": kinds.CSV[1], "metadata": place}
+                )
+        else:
+            await reader.delete(manifest)
+        report(f"took back {_said(manifest)}")
+    created.objects.clear()
+
+
+async def until_served(
+    reader: ClusterObjects, served: Served, report: Report, patience: Patience
+) -> None:
+    """Wait for the Pod of our own catalog: OLM retries late when it finds nobody at first."""
+    clock = asyncio.get_running_loop().time
+    name = wanted.pod_name(served)
+    begin, seconds = clock(), min(patience.seconds, _SERVED)
+    report(f"serving the bundle as a catalog from Pod `{name}`")
+    while True:
+        seen = await cluster_read.snapshot(reader, served.namespace)
+        pod = next((one for one in seen.pods if objects.name(one) == name), None)
+        finding = pods.of_pod(seen, pod) if pod is not None else None
+        if pod is not None and finding is None:
+            return
+        if clock() - begin >= seconds:
+            raise RemoteError(
+                f"the catalog cannot be served: {finding.message}"
+                if finding
+                else f"the catalog cannot be served: the Pod `{name}` is gone",
+                hint="name an image that has `opm`, and that the cluster can pull, "
+                "with `--catalog-server`",
+            )
+        await asyncio.sleep(patience.interval)
+
+
+async def adopt(reader: ClusterObjects, served: Served) -> None:
+    """Let the CatalogSource own what serves it, so that they go together."""
+    catalog = await reader.find(kinds.CATALOG_SOURCE, served.name, served.namespace)
+    if catalog is None:
+        return
+    owner = {
+        "apiVersion": kinds.V1ALPHA1,
+        "kind": kinds.CATALOG_SOURCE[1],
+        "name": served.name,
+        "uid": objects.metadata(catalog)["uid"],
+    }
+    for manifest in wanted.served_objects(served):
+        await reader.merge(manifest, {"metadata": {"ownerReferences": [owner]}})
+
+
+# Deciding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Choice:
+    package: str
+    catalog: Catalog
+    channel: str = ""
+    csv: str = ""
+    preview: Preview | None = None
+    notes: tuple[str, ...] = ()
+    served: Served | None = None
+
+
+async def _choice(
+    reader: ClusterObjects, options: InstallOptions, access: Access, here: Snapshot
+) -> _Choice:
+    if bool(options.package) == bool(options.bundle):
+        raise ConfigurationError(
+            "say what to install: a package of a catalog, or a bundle",
+            hint="`olmkit install PACKAGE` or `olmkit install --bundle REF`",
+        )
+    if options.bundle:
+        if options.version or options.catalog or options.catalog_address:
+            raise ConfigurationError("a bundle comes without a catalog and has one version")
+        return await _of_bundle(options, access)
+    if options.catalog_address:
+        catalog = Catalog(
+            name=f"{options.package}-catalog",
+            namespace=options.namespace,
+            address=options.catalog_address,
+        )
+        return _unread(options, catalog, "a catalog behind an address is not read beforehand")
+    if options.catalog and not _is_name(options.catalog):
+        return await _of_image(options, access)
+    return await _of_existing(reader, options, access, here)
+
+
+async def _of_bundle(options: InstallOptions, access: Access) -> _Choice:
+    named = await cluster_bundle.read_bundle(options.bundle, access)
+    channel = options.channel or named.channel
+    package = named.rendered.package
+    served = Served(
+        name=f"{package}-catalog",
+        namespace=options.namespace,
+        package=package,
+        blobs=bundle_catalog.blobs(named.rendered, channel),
+        image=options.catalog_server,
+        secrets=options.secrets,
+    )
+    catalog = Catalog(
+        name=served.name,
+        namespace=options.namespace,
+        address=served.address,
+        secrets=options.secrets,
+    )
+    return _Choice(
+        package=package,
+        catalog=catalog,
+        channel=channel,
+        csv=named.rendered.name,
+        preview=named.preview,
+        served=served,
+    )
+
+
+async def _of_image(options: InstallOptions, access: Access) -> _Choice:
+    name, folder = f"{options.package}-catalog", ""
+    try:
+        read = await cluster_bundle.read_catalog(options.catalog, access)
+    except OlmkitError as error:
+        catalog = Catalog(
+            name=name,
+            namespace=options.namespace,
+            image=options.catalog,
+            poll=options.poll,
+            secrets=options.secrets,
+        )
+        return _unread(options, catalog, f"the catalog cannot be read from here: {error.message}")
+    folder = read.folder
+    catalog = Catalog(
+        name=name,
+        namespace=options.namespace,
+        image=options.catalog,
+        folder=folder,
+        poll=options.poll,
+        secrets=options.secrets,
+    )
+    chosen = await cluster_bundle.choose(
+        read.catalog, options.package, access, channel=options.channel, version=options.version
+    )
+    return _chosen(options, catalog, chosen)
+
+
+async def _of_existing(
+    reader: ClusterObjects, options: InstallOptions, access: Access, here: Snapshot
+) -> _Choice:
+    found = await _existing(reader, options, here)
+    catalog = Catalog(name=objects.name(found), namespace=objects.namespace(found))
+    image = objects.text(kinds.spec(found).get("image"))
+    if not image:
+        return _unread(options, catalog, f"the catalog `{catalog.name}` is not read beforehand")
+    try:
+        read = await cluster_bundle.read_catalog(image, access)
+    except OlmkitError as error:
+        return _unread(options, catalog, f"`{image}` cannot be read from here: {error.message}")
+    chosen = await cluster_bundle.choose(
+        read.catalog, options.package, access, channel=options.channel, version=options.version
+    )
+    return _chosen(options, catalog, chosen)
+
+
+async def _existing(reader: ClusterObjects, options: InstallOptions, here: Snapshot) -> Manifest:
+    """The CatalogSource that is meant: by its name, else the only one that has the package."""
+    near = [
+        one
+        for one in here.catalogs
+        if not options.catalog or objects.name(one) == options.catalog
+        if not options.catalog_namespace or objects.namespace(one) == options.catalog_namespace
+    ]
+    if options.catalog:
+        mine = [one for one in near if objects.namespace(one) == options.namespace]
+        near = mine or near
+        if not near:
+            raise InputError(
+                f"there is no CatalogSource `{options.catalog}`",
+                hint="`olmkit status` lists those that are there; an image is named with its "
+                "registry",
+            )
+    elif len(near) != 1:
+        near = await _offering(reader, options, near)
+    if len(near) > 1:
+        listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in near)
+        raise InputError(
+            f"several catalogs may be meant: {listed}",
+            hint="choose one with `--catalog` and `--catalog-namespace`",
+        )
+    return near[0]
+
+
+async def _offering(
+    reader: ClusterObjects, options: InstallOptions, near: list[Manifest]
+) -> list[Manifest]:
+    """The catalogs that offer the package, by OLM's own list of packages."""
+    if not near:
+        raise InputError(
+            "the cluster has no catalog",
+            hint="name an image with `--catalog`, or a bundle with `--bundle`",
+        )
+    offered = {
+        (
+            objects.text(kinds.status(one).get("catalogSource")),
+            objects.text(kinds.status(one).get("catalogSourceNamespace")),
+        )
+        for one in await reader.list(_MANIFESTS, options.namespace)
+        if objects.text(kinds.status(one).get("packageName")) == options.package
+    }
+    found = [one for one in near if (objects.name(one), objects.namespace(one)) in offered]
+    if offered and not found:
+        raise InputError(f"no catalog offers the package `{options.package}`")
+    return found or near
+
+
+def _unread(options: InstallOptions, catalog: Catalog, note: str) -> _Choice:
+    csv = ""
+    if options.version:
+        csv = options.version
+        if not csv.startswith(options.package):
+            csv = f"{options.package}.v{options.version}"
+            note += f"; taking `{csv}` for the name of version {options.version}"
+    return _Choice(
+        package=options.package,
+        catalog=catalog,
+        channel=options.channel,
+        csv=csv,
+        notes=(f"{note}, so permissions are not known before OLM asks for approval",),
+    )
+
+
+def _chosen(options: InstallOptions, catalog: Catalog, chosen: cluster_bundle.Chosen) -> _Choice:
+    return _Choice(
+        package=options.package,
+        catalog=catalog,
+        channel=chosen.channel,
+        csv=chosen.csv,
+        preview=chosen.preview,
+        notes=(chosen.note,) if chosen.note else (),
+    )
+
+
+def _mode(
+    here: Snapshot, options: InstallOptions, supported: tuple[str, ...]
+) -> tuple[Mode | None, tuple[str, ...]]:
+    """The OperatorGroup to make, if any, and the namespaces that will be watched."""
+    wished = Mode.parse(options.mode) if options.mode else None
+    if len(here.groups) > 1:
+        names = ", ".join(f"`{objects.name(group)}`" for group in here.groups)
+        raise InputError(
+            f"namespace `{here.namespace}` has several OperatorGroups, so OLM installs nothing "
+            f"in it: {names}",
+            hint="delete all but one, or use another namespace",
+        )
+    if here.groups:
+        wanted.check_group(here.groups[0], supported, wished)
+        return None, kinds.target_namespaces(here.groups[0])
+    mode = wanted.choose_mode(supported, here.namespace, wished)
+    return mode, mode.targets(here.namespace) or ("",)
+
+
+def _is_name(text: str) -> bool:
+    """Whether a catalog is named as an object, not as an image."""
+    return "/" not in text and ":" not in text
+
+
+# Writing
+
+
+async def _create(
+    reader: ClusterObjects, manifest: Manifest, created: Created, report: Report
+) -> None:
+    try:
+        made = await reader.create(manifest)
+    except AlreadyExists:
+        if not await _is_alike(reader, manifest):
+            raise ClusterError(
+                f"{_said(manifest)} is there already, and olmkit did not make it",
+                hint="delete it, or use another namespace",
+            ) from None
+        await reader.apply(manifest)
+        report(f"found {_said(manifest)}")
+        return
+    created.objects.append({**manifest, "metadata": dict(objects.metadata(made))})
+    report(f"created {_said(manifest)}")
+
+
+async def _is_alike(reader: ClusterObjects, manifest: Manifest) -> bool:
+    kind = (objects.text(manifest.get("apiVersion")), objects.kind(manifest))
+    found = await reader.find(kind, objects.name(manifest), objects.namespace(manifest))
+    return found is not None and (wanted.is_ours(found) or objects.kind(manifest) == "Namespace")
+
+
+def _said(manifest: Any) -> str:
+    place = objects.namespace(manifest)
+    return f"{objects.kind(manifest)} {f'{place}/' if place else ''}{objects.name(manifest)}"

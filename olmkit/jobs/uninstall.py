@@ -1,0 +1,181 @@
+"""Remove an operator that OLM installed, in the order that leaves nothing behind.
+
+First the operands, while the operator can still clean up after them; then the
+Subscription, so that OLM installs nothing anew; then the CSV; then what olmkit made for
+it; last the CRDs, when that is wanted. What is gone is asked back from the API.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.objects import ClusterObjects, Kind
+from olmkit.jobs import cluster_read, cluster_wait
+from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds, wanted
+from olmkit.olm.explain import explain
+from olmkit.olm.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UninstallOptions:
+    namespace: str
+    package: str
+    delete_crds: bool = False
+    delete_operands: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What would be deleted, step by step, and what stays with a word on why."""
+
+    package: str
+    operands: tuple[Manifest, ...] = ()
+    subscriptions: tuple[Manifest, ...] = ()
+    csvs: tuple[Manifest, ...] = ()
+    ours: tuple[Manifest, ...] = ()
+    crds: tuple[Manifest, ...] = ()
+    operators: tuple[Manifest, ...] = ()
+    stays: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[Manifest, ...]:
+        """Everything that goes, in order."""
+        parts = (self.operands, self.subscriptions, self.csvs, self.ours, self.crds)
+        return tuple(one for part in (*parts, self.operators) for one in part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What was deleted, and what did not go in time."""
+
+    objects: tuple[Manifest, ...]
+    left: tuple[Manifest, ...] = field(default=())
+
+
+async def plan(reader: ClusterObjects, options: UninstallOptions) -> Removal:
+    """What would be deleted; nothing is written.
+
+    Raises `InputError` when nothing of the package is there, or when deleting the CRDs would
+    delete objects that nobody spoke of.
+    """
+    await cluster_read.require_olm(reader)
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    subscription = seen.subscription(options.package)
+    csvs = _csvs(seen, options.package, subscription)
+    if subscription is None and not csvs:
+        explanation = explain(seen, options.package)
+        hint = explanation.hint if "`-n`" in explanation.hint else ""
+        raise InputError(explanation.message, hint=hint)
+    package = kinds.wish(subscription).package if subscription else options.package
+    names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
+    crds = [crd for name in names if (crd := await reader.find(kinds.CRD, name)) is not None]
+    operands = [one for crd in crds for one in await _operands(reader, crd)]
+    stays = []
+    if options.delete_crds and operands and not options.delete_operands:
+        raise InputError(
+            f"{len(operands)} objects of its APIs are there and would go with the CRDs",
+            hint="say `--delete-operands` too, or delete them first",
+        )
+    if operands and not options.delete_operands:
+        stays.append(f"{len(operands)} objects of its APIs, which nobody looks after any more")
+    if crds and not options.delete_crds:
+        stays.append(f"the CRDs {', '.join(objects.name(crd) for crd in crds)}")
+    operator = await reader.find(kinds.OPERATOR, f"{package}.{options.namespace}")
+    return Removal(
+        package=package,
+        operands=tuple(operands) if options.delete_operands else (),
+        subscriptions=(subscription,) if subscription else (),
+        csvs=tuple(csvs),
+        ours=tuple(_ours(seen, package, subscription, csvs)),
+        crds=tuple(crds) if options.delete_crds else (),
+        # OLM keeps its list of what belongs to an operator as long as a CRD is on it.
+        operators=(operator,) if operator and (options.delete_crds or not crds) else (),
+        stays=tuple(stays),
+    )
+
+
+async def carry_out(
+    reader: ClusterObjects, made: Removal, *, report: Report, patience: Patience
+) -> Removed:
+    """Delete it step by step, each step gone before the next."""
+    gone: list[Manifest] = []
+    steps = (made.operands, made.subscriptions, made.csvs, made.ours, made.crds, made.operators)
+    for step in steps:
+        for manifest in step:
+            if await reader.delete(manifest):
+                report(f"deleting {_said(manifest)}")
+        left = await cluster_wait.until_gone(reader, step, report=report, patience=patience)
+        gone += [one for one in step if one not in left]
+        if left:
+            return Removed(objects=tuple(gone), left=left)
+    return Removed(objects=tuple(gone))
+
+
+def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[Manifest]:
+    """The CSVs of the operator: what the Subscription names, and what those replace."""
+    names: list[str] = []
+    if subscription is not None:
+        status = kinds.status(subscription)
+        names += [text(status.get("installedCSV")), text(status.get("currentCSV"))]
+        package = kinds.wish(subscription).package
+    label = f"operators.coreos.com/{package}.{seen.namespace}"
+    found = [
+        csv
+        for csv in seen.own_csvs()
+        if objects.name(csv) in names or label in objects.labels_of(csv)
+    ]
+    chain = {text(kinds.spec(csv).get("replaces")) for csv in found}
+    found += [csv for csv in seen.own_csvs() if objects.name(csv) in chain and csv not in found]
+    if not found and subscription is None:
+        found = [csv for csv in seen.own_csvs() if objects.name(csv).split(".v")[0] == package]
+    return found
+
+
+def _ours(
+    seen: Snapshot, package: str, subscription: Manifest | None, csvs: list[Manifest]
+) -> list[Manifest]:
+    """What olmkit made for this package and nobody else uses."""
+    others = [one for one in seen.subscriptions if one is not subscription]
+    found: list[Manifest] = []
+    for catalog in seen.catalogs:
+        used = any(
+            kinds.wish(other).catalog == objects.name(catalog)
+            and kinds.wish(other).catalog_namespace == objects.namespace(catalog)
+            for other in (*others, *seen.elsewhere)
+        )
+        if (
+            objects.namespace(catalog) == seen.namespace
+            and wanted.is_ours(catalog)
+            and objects.labels_of(catalog).get(wanted.PART_OF) == package
+            and not used
+        ):
+            found.append(catalog)
+    rest = [csv for csv in seen.own_csvs() if csv not in csvs]
+    if not others and not rest:
+        found += [group for group in seen.groups if wanted.is_ours(group)]
+    return found
+
+
+async def _operands(reader: ClusterObjects, crd: Manifest) -> list[Manifest]:
+    spec = kinds.spec(crd)
+    served = [
+        text(version.get("name"))
+        for version in sequence(spec.get("versions"))
+        if isinstance(version, dict) and version.get("served")
+    ]
+    if not served:
+        return []
+    kind: Kind = (
+        f"{text(spec.get('group'))}/{served[-1]}",
+        text(mapping(spec.get("names")).get("kind")),
+    )
+    return list(await reader.list(kind))
+
+
+def _said(manifest: Manifest) -> str:
+    place = objects.namespace(manifest)
+    return f"{objects.kind(manifest)} {f'{place}/' if place else ''}{objects.name(manifest)}"

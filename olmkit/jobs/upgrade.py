@@ -1,0 +1,260 @@
+"""Take an operator to a newer version, hop by hop.
+
+OLM says which version is next; here it is approved where approval is manual, and waited
+for until it has replaced the old one. With a bundle, a catalog of our own offers it as
+the next version of what is installed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.access import Access
+from olmkit.edges.objects import ClusterObjects
+from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait, install
+from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import bundle_catalog, kinds, wanted
+from olmkit.olm.explain import explain
+from olmkit.olm.explanation import Explanation, Standing
+from olmkit.olm.snapshot import Snapshot
+from olmkit.olm.wanted import Catalog, Served
+
+# A catalog that has changed is read anew within this, and a newer version is planned.
+_SETTLES = 15.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradeOptions:
+    """What to take where.
+
+    `to` is a version or the name of a CSV; `catalog` replaces the image or address of the catalog.
+    """
+
+    namespace: str
+    package: str = ""
+    to: str = ""
+    bundle: str = ""
+    catalog: str = ""
+    catalog_server: str = install.CATALOG_SERVER
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgraded:
+    """Where it was, the versions it went through, and how it stands."""
+
+    package: str
+    before: str
+    hops: tuple[str, ...]
+    explanation: Explanation
+
+
+async def upgrade(
+    reader: ClusterObjects,
+    options: UpgradeOptions,
+    access: Access,
+    *,
+    report: Report,
+    patience: Patience,
+) -> Upgraded:
+    """Go on to the newest version that is offered, or to `to`.
+
+    Raises `InputError` when nothing is installed, or when there is no way to `to`.
+    """
+    await cluster_read.require_olm(reader)
+    package = options.package
+    goal = options.to
+    named: cluster_bundle.Named | None = None
+    if options.bundle:
+        named = await cluster_bundle.read_bundle(options.bundle, access)
+        package = named.rendered.package
+        goal = named.rendered.name
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    subscription = _require(seen, package)
+    before = text(kinds.status(subscription).get("installedCSV"))
+    if named is not None:
+        await _offer(reader, named, options, seen, report, patience)
+    elif options.catalog:
+        await _change_catalog(reader, subscription, seen, options.catalog, access, report)
+    hops: list[str] = []
+    deadline = asyncio.get_running_loop().time() + patience.seconds
+    while True:
+        upcoming = await _next(reader, package, options, goal, hops[-1] if hops else before)
+        if not upcoming:
+            break
+        report(f"going on to {upcoming}")
+        rest = max(1.0, deadline - asyncio.get_running_loop().time())
+        found = await _hop(reader, package, options.namespace, upcoming, report, patience, rest)
+        if not found.is_ready:
+            return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
+        hops.append(upcoming)
+        if _is_goal(upcoming, package, goal):
+            break
+    seen = await cluster_read.snapshot(reader, options.namespace)
+    explanation = explain(seen, package)
+    reached = hops[-1] if hops else before
+    if goal and not _is_goal(reached, package, goal):
+        raise InputError(
+            f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
+            hint="`olmkit catalog graph` shows what replaces what",
+        )
+    return Upgraded(package=package, before=before, hops=tuple(hops), explanation=explanation)
+
+
+def _require(seen: Snapshot, package: str) -> Manifest:
+    subscription = seen.subscription(package)
+    if subscription is None:
+        explanation = explain(seen, package)
+        raise InputError(explanation.message, hint=explanation.hint)
+    return subscription
+
+
+async def _next(
+    reader: ClusterObjects, package: str, options: UpgradeOptions, goal: str, current: str
+) -> str:
+    """The CSV that OLM goes to next, or nothing when it has settled on `current`."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + _SETTLES
+    while True:
+        seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+        subscription = _require(seen, package)
+        chosen = text(kinds.status(subscription).get("currentCSV"))
+        if chosen and chosen != current:
+            return chosen
+        for plan in cluster_wait.waiting_plans(seen)[-1:]:
+            for name in kinds.spec(plan).get("clusterServiceVersionNames") or []:
+                if str(name).startswith(package) and name != current:
+                    return str(name)
+        if clock() >= end or _is_goal(current, package, goal):
+            return ""
+        await asyncio.sleep(0.7)
+
+
+async def _hop(
+    reader: ClusterObjects,
+    package: str,
+    namespace: str,
+    target: str,
+    report: Report,
+    patience: Patience,
+    seconds: float,
+) -> Explanation:
+    """Approve the plan that leads to `target`, and wait until it alone is there."""
+
+    async def act(seen: Snapshot, explanation: Explanation) -> None:
+        if not cluster_wait.is_approval(explanation):
+            return
+        for plan in cluster_wait.waiting_plans(seen):
+            names = [str(name) for name in kinds.spec(plan).get("clusterServiceVersionNames") or []]
+            if target in names:
+                report(f"approving {objects.name(plan)}: {', '.join(names)}")
+                await cluster_wait.approve(reader, plan)
+
+    wait = Patience(seconds=seconds, interval=patience.interval, believed=patience.believed)
+    found = await cluster_wait.until_ready(
+        reader, package, namespace, report=report, target=target, act=act, patience=wait
+    )
+    if not found.is_ready:
+        return found
+    end = asyncio.get_running_loop().time() + seconds
+    while asyncio.get_running_loop().time() < end:
+        seen = await cluster_read.snapshot(reader, namespace, logs=False)
+        if not any(kinds.phase(csv) in ("Replacing", "Deleting") for csv in seen.own_csvs()):
+            break
+        await asyncio.sleep(patience.interval)
+    return found
+
+
+async def _offer(
+    reader: ClusterObjects,
+    named: cluster_bundle.Named,
+    options: UpgradeOptions,
+    seen: Snapshot,
+    report: Report,
+    patience: Patience,
+) -> None:
+    """Let a catalog of our own offer the bundle, and the Subscription take from it."""
+    package = named.rendered.package
+    subscription = _require(seen, package)
+    installed = text(kinds.status(subscription).get("installedCSV"))
+    if installed == named.rendered.name:
+        raise InputError(f"`{installed}` is installed already")
+    wish = kinds.wish(subscription)
+    channel = wish.channel or named.channel
+    served = Served(
+        name=f"{package}-catalog",
+        namespace=options.namespace,
+        package=package,
+        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=installed),
+        image=options.catalog_server,
+        secrets=options.secrets,
+    )
+    config, pod, service = wanted.served_objects(served)
+    await reader.apply(config)
+    for old in await reader.list(
+        ("v1", "Pod"), options.namespace, labels=f"olmkit.dev/catalog={served.name}"
+    ):
+        if objects.name(old) != objects.name(pod):
+            await reader.delete(old)
+    await reader.apply(pod)
+    await reader.apply(service)
+    await install.until_served(reader, served, report, patience)
+    catalog = Catalog(
+        name=served.name, namespace=options.namespace, address=served.address,
+        secrets=options.secrets,
+    )  # fmt: skip
+    await reader.apply(wanted.catalog_source(catalog, package))
+    await install.adopt(reader, served)
+    spec: dict[str, Any] = {
+        "source": served.name,
+        "sourceNamespace": options.namespace,
+        "channel": channel,
+    }
+    await reader.merge(subscription, {"spec": spec})
+
+
+async def _change_catalog(
+    reader: ClusterObjects,
+    subscription: Manifest,
+    seen: Snapshot,
+    reference: str,
+    access: Access,
+    report: Report,
+) -> None:
+    """Let the Subscription's catalog be another image."""
+    wish = kinds.wish(subscription)
+    catalog = seen.catalog(wish.catalog, wish.catalog_namespace)
+    if catalog is None:
+        raise InputError(f"the CatalogSource `{wish.catalog}` is gone")
+    if not wanted.is_ours(catalog):
+        raise InputError(
+            f"the CatalogSource `{wish.catalog}` was not made by olmkit, which leaves it alone",
+            hint="publish the new catalog under the image it names",
+        )
+    spec = kinds.spec(catalog)
+    field = "image" if spec.get("image") else "address"
+    if field == "image":
+        await cluster_bundle.read_catalog(reference, access)
+    report(f"catalog `{wish.catalog}`: {spec.get(field)} → {reference}")
+    await reader.merge(catalog, {"spec": {field: reference}})
+    # The old pod answers until the new one is there; the state of the connection says when.
+    await asyncio.sleep(2)
+    for _ in range(200):
+        found = await reader.find(kinds.CATALOG_SOURCE, wish.catalog, wish.catalog_namespace)
+        if found is not None and kinds.connection_state(found) == "READY":
+            return
+        await asyncio.sleep(0.5)
+
+
+def _is_goal(csv: str, package: str, goal: str) -> bool:
+    return bool(goal) and csv in (goal, f"{package}.v{goal}", f"{package}.{goal}")
+
+
+def is_done(found: Upgraded) -> bool:
+    """Whether it stands well, at whatever version."""
+    return found.explanation.standing is Standing.READY

@@ -1,0 +1,29 @@
+"""A catalog of one bundle, for trying it without a catalog of one's own.
+
+One package, one channel, one bundle, which replaces what is installed. A bundle from a
+folder carries its manifests; that of an image is unpacked by OLM from there.
+"""
+
+from __future__ import annotations
+
+import json
+
+from olmkit.catalog.render import RenderedBundle
+
+
+def blobs(bundle: RenderedBundle, channel: str, *, replaces: str = "") -> bytes:
+    """The catalog as lines of JSON."""
+    entry = {"name": bundle.name}
+    if replaces and replaces != bundle.name:
+        entry["replaces"] = replaces
+    head = (
+        {"schema": "olm.package", "name": bundle.package, "defaultChannel": channel},
+        {
+            "schema": "olm.channel",
+            "package": bundle.package,
+            "name": channel,
+            "entries": [entry],
+        },
+    )
+    lines = [json.dumps(blob, separators=(",", ":")).encode() for blob in head]
+    return b"\n".join((*lines, bundle.text())) + b"\n"

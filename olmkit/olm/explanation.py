@@ -1,0 +1,100 @@
+"""How an install stands, and why: the values that `explain` gives.
+
+The chain goes from what was asked for down to where the cause lies: Subscription,
+InstallPlan, Job or CSV, Deployment, Pod. The message is the cause in one line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+
+
+class Standing(StrEnum):
+    """Whether to wait.
+
+    READY: nothing to wait for. WAITING: it moves. STUCK: it may still come by itself, but
+    somebody should look. BLOCKED: nothing will change until somebody acts.
+    """
+
+    READY = "ready"
+    WAITING = "waiting"
+    STUCK = "stuck"
+    BLOCKED = "blocked"
+
+
+class Blame(StrEnum):
+    """Whether the material does not allow it, or the world said no."""
+
+    MATERIAL = "material"
+    WORLD = "world"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One object of the chain, and how it stands. `subject` is `Kind namespace/name`."""
+
+    subject: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """`cause` is a name that scripts may ask for; `log` are the last lines of a container."""
+
+    standing: Standing
+    cause: str
+    message: str
+    hint: str = ""
+    chain: tuple[Link, ...] = ()
+    log: str = ""
+    blame: Blame = Blame.MATERIAL
+
+    @property
+    def is_ready(self) -> bool:
+        return self.standing is Standing.READY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one object says of why it does not go on, before it stands in a chain."""
+
+    cause: str
+    message: str
+    hint: str = ""
+    links: tuple[Link, ...] = ()
+    log: str = ""
+    standing: Standing = Standing.STUCK
+    blame: Blame = Blame.MATERIAL
+
+    def below(self, *links: Link) -> Explanation:
+        """The finding as an explanation, with the objects above it."""
+        return Explanation(
+            standing=self.standing,
+            cause=self.cause,
+            message=self.message,
+            hint=self.hint,
+            chain=(*links, *self.links),
+            log=self.log,
+            blame=self.blame,
+        )
+
+
+def link(manifest: Manifest, state: str) -> Link:
+    return Link(subject(manifest), state)
+
+
+def subject(manifest: Manifest) -> str:
+    """`Kind namespace/name`."""
+    namespace = objects.namespace(manifest)
+    place = f"{namespace}/" if namespace else ""
+    return f"{objects.kind(manifest)} {place}{objects.name(manifest)}"
+
+
+def first_line(words: str, limit: int = 300) -> str:
+    """The first line of what a program says, cut where it would fill the screen."""
+    line = words.strip().split("\n", 1)[0].strip()
+    return line if len(line) <= limit else line[:limit].rstrip() + " …"

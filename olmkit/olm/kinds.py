@@ -1,0 +1,149 @@
+"""The kinds of OLM v0, and what is read from their objects again and again.
+
+Functions are lenient, as those of `olmkit.kube.objects`: what is missing counts as
+empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+
+GROUP = "operators.coreos.com"
+V1ALPHA1 = f"{GROUP}/v1alpha1"
+V1 = f"{GROUP}/v1"
+COPIED_FROM = "olm.copiedFrom"
+CATALOG_LABEL = "olm.catalogSource"
+UNPACK_LABEL = "operatorframework.io/bundle-unpack-ref"
+
+SUBSCRIPTION = (V1ALPHA1, "Subscription")
+INSTALL_PLAN = (V1ALPHA1, "InstallPlan")
+CSV = (V1ALPHA1, "ClusterServiceVersion")
+CATALOG_SOURCE = (V1ALPHA1, "CatalogSource")
+OPERATOR_GROUP = (V1, "OperatorGroup")
+OPERATOR = (V1, "Operator")
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionKey:
+    """What a Subscription asks for."""
+
+    package: str
+    channel: str
+    catalog: str
+    catalog_namespace: str
+
+
+def spec(manifest: Any) -> Mapping[str, Any]:
+    return mapping(mapping(manifest).get("spec"))
+
+
+def status(manifest: Any) -> Mapping[str, Any]:
+    return mapping(mapping(manifest).get("status"))
+
+
+def wish(subscription: Manifest) -> SubscriptionKey:
+    found = spec(subscription)
+    return SubscriptionKey(
+        text(found.get("name")),
+        text(found.get("channel")),
+        text(found.get("source")),
+        text(found.get("sourceNamespace")),
+    )
+
+
+def phase(manifest: Any) -> str:
+    return text(status(manifest).get("phase"))
+
+
+def reason(manifest: Any) -> str:
+    return text(status(manifest).get("reason"))
+
+
+def message(manifest: Any) -> str:
+    return text(status(manifest).get("message"))
+
+
+def conditions(manifest: Any) -> Iterator[Mapping[str, Any]]:
+    for one in sequence(status(manifest).get("conditions")):
+        if isinstance(one, Mapping):
+            yield one
+
+
+def condition(manifest: Any, type_: str, *, value: str = "True") -> Mapping[str, Any] | None:
+    """The condition of that type, when its status is `value`."""
+    for one in conditions(manifest):
+        if one.get("type") == type_ and one.get("status") == value:
+            return one
+    return None
+
+
+def is_copy(csv: Manifest) -> bool:
+    """Whether OLM made it in another namespace from the real one."""
+    return COPIED_FROM in objects.labels_of(csv)
+
+
+def plan_name(subscription: Manifest) -> str:
+    return text(mapping(status(subscription).get("installPlanRef")).get("name"))
+
+
+def connection_state(catalog: Manifest) -> str:
+    """`READY`, or what stands in its place; empty as long as nothing is known."""
+    return text(mapping(status(catalog).get("connectionState")).get("lastObservedState"))
+
+
+def supported_modes(csv: Any) -> tuple[str, ...]:
+    """The install modes that a CSV supports, in the order of `MODES`."""
+    found = {
+        text(mode.get("type"))
+        for mode in sequence(spec(csv).get("installModes"))
+        if isinstance(mode, Mapping) and mode.get("supported") is True
+    }
+    return tuple(mode for mode in MODES if mode in found)
+
+
+def deployment_names(csv: Any) -> tuple[str, ...]:
+    install = mapping(mapping(spec(csv).get("install")).get("spec"))
+    return tuple(
+        text(one.get("name"))
+        for one in sequence(install.get("deployments"))
+        if isinstance(one, Mapping)
+    )
+
+
+def owned_crds(csv: Any) -> tuple[str, ...]:
+    return tuple(
+        text(one.get("name"))
+        for one in sequence(mapping(spec(csv).get("customresourcedefinitions")).get("owned"))
+        if isinstance(one, Mapping)
+    )
+
+
+def target_namespaces(group: Manifest) -> tuple[str, ...]:
+    """The namespaces of an OperatorGroup; one empty name stands for all of them."""
+    found = status(group).get("namespaces")
+    if isinstance(found, list):
+        return tuple(text(name) for name in found)
+    named = sequence(spec(group).get("targetNamespaces"))
+    return tuple(text(name) for name in named) or ("",)
+
+
+def needed_modes(targets: Sequence[str], namespace: str) -> tuple[str, ...]:
+    """The install modes that a CSV in `namespace` must support to watch `targets`.
+
+    Source: the install-mode rules of OLM v0's OperatorGroups.
+    """
+    if list(targets) == [namespace]:
+        return ("OwnNamespace",)
+    if list(targets) == [""]:
+        return ("AllNamespaces",)
+    if len(targets) == 1:
+        return ("SingleNamespace",)
+    return ("MultiNamespace", "OwnNamespace") if namespace in targets else ("MultiNamespace",)

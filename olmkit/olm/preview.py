@@ -1,0 +1,157 @@
+"""What a bundle will bring, before anything is written: objects and permissions, in words.
+
+The permissions of a CSV are those that its service accounts get: in the namespaces that
+are watched, and in the whole cluster. Some of them deserve to stand out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """One rule that a service account gets. `scope` is `cluster` or `namespaces`."""
+
+    account: str
+    scope: str
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+
+    @property
+    def is_far_reaching(self) -> bool:
+        """Whether it lets the operator take what it was not given."""
+        return self.scope == "cluster" and (
+            "*" in self.verbs
+            or "*" in self.resources
+            or bool({"escalate", "bind", "impersonate"} & set(self.verbs))
+            or ("secrets" in self.resources and not self.names)
+        )
+
+    def __str__(self) -> str:
+        what = ", ".join(self.urls) if self.urls else ", ".join(self._resources())
+        named = f" named {', '.join(self.names)}" if self.names else ""
+        return f"{', '.join(self.verbs)}: {what}{named}"
+
+    def _resources(self) -> Iterator[str]:
+        for resource in self.resources:
+            for group in self.groups or ("",):
+                yield f"{resource}.{group}" if group else resource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What is known of the bundle that OLM will install; `origin` says where it was read."""
+
+    csv: str
+    version: str
+    modes: tuple[str, ...]
+    grants: tuple[Grant, ...]
+    images: tuple[str, ...] = ()
+    crds: tuple[str, ...] = ()
+    webhooks: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    min_kube_version: str = ""
+    origin: str = ""
+
+
+def of_csv(csv: Mapping[str, Any], origin: str = "") -> Preview:
+    """What stands in a CSV."""
+    spec = kinds.spec(csv)
+    apis = mapping(spec.get("customresourcedefinitions"))
+    return Preview(
+        csv=objects.name(csv),
+        version=text(spec.get("version")),
+        modes=kinds.supported_modes(csv),
+        grants=tuple(grants(csv)),
+        images=tuple(dict.fromkeys(_images(csv))),
+        crds=kinds.owned_crds(csv),
+        webhooks=tuple(
+            f"{text(one.get('type'))} {text(one.get('generateName'))}"
+            for one in _mappings(spec.get("webhookdefinitions"))
+        ),
+        requires=tuple(text(one.get("name")) for one in _mappings(apis.get("required"))),
+        min_kube_version=text(spec.get("minKubeVersion")),
+        origin=origin,
+    )
+
+
+def grants(csv: Mapping[str, Any]) -> Iterator[Grant]:
+    """Each rule that OLM makes a role of, those of the whole cluster first."""
+    install = mapping(mapping(kinds.spec(csv).get("install")).get("spec"))
+    for field, scope in (("clusterPermissions", "cluster"), ("permissions", "namespaces")):
+        for permission in _mappings(install.get(field)):
+            account = text(permission.get("serviceAccountName"))
+            for rule in _mappings(permission.get("rules")):
+                yield Grant(
+                    account=account,
+                    scope=scope,
+                    groups=_texts(rule.get("apiGroups")),
+                    resources=_texts(rule.get("resources")),
+                    verbs=_texts(rule.get("verbs")),
+                    names=_texts(rule.get("resourceNames")),
+                    urls=_texts(rule.get("nonResourceURLs")),
+                )
+
+
+def lines(preview: Preview, targets: Iterable[str]) -> Iterator[str]:
+    """The preview for people. `targets`: the namespaces that are watched, one empty for all."""
+    watched = list(targets)
+    where = "all namespaces" if watched in ([], [""]) else ", ".join(f"`{one}`" for one in watched)
+    yield f"{preview.csv} (version {preview.version}), watching {where}"
+    for title, values in (
+        ("images", preview.images),
+        ("brings the APIs", preview.crds),
+        ("needs the APIs", preview.requires),
+        ("webhooks", preview.webhooks),
+    ):
+        if values:
+            yield f"  {title}:"
+            yield from (f"    {value}" for value in values)
+    everywhere = watched in ([], [""])
+    for scope, title in (
+        ("cluster", "permissions in the whole cluster"),
+        ("namespaces", f"permissions in {where}"),
+    ):
+        found = [grant for grant in preview.grants if grant.scope == scope]
+        if not found:
+            continue
+        yield f"  {title}:"
+        for grant in found:
+            mark = "  (far-reaching)" if grant.is_far_reaching else ""
+            yield f"    {grant}{mark}"
+    if everywhere and any(grant.scope == "namespaces" for grant in preview.grants):
+        yield "  since it watches all namespaces, it has all of these in the whole cluster"
+
+
+def _images(csv: Mapping[str, Any]) -> Iterator[str]:
+    install = mapping(mapping(kinds.spec(csv).get("install")).get("spec"))
+    for deployment in _mappings(install.get("deployments")):
+        spec = objects.pod_spec({"kind": "Deployment", "spec": deployment.get("spec")})
+        for part in ("initContainers", "containers"):
+            yield from (text(one.get("image")) for one in _mappings(spec.get(part)))
+
+
+def of_step_manifests(manifests: Iterable[Manifest]) -> Preview | None:
+    """The preview of the CSV among the objects of a bundle."""
+    for manifest in manifests:
+        if objects.kind(manifest) == "ClusterServiceVersion":
+            return of_csv(manifest)
+    return None
+
+
+def _mappings(value: Any) -> list[Mapping[str, Any]]:
+    return [one for one in sequence(value) if isinstance(one, Mapping)]
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(one for one in sequence(value) if isinstance(one, str))

@@ -1,0 +1,321 @@
+"""The objects that install an operator through OLM v0, as values.
+
+What is wanted of the user (`InstallRequest`) becomes objects to create, each once and in
+this order: Namespace, OperatorGroup, CatalogSource, Subscription. Ours carry a label, so
+that what we made can be told from what was there, and only that is removed again.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+from olmkit.olm import kinds
+
+MANAGED_BY = "app.kubernetes.io/managed-by"
+PART_OF = "app.kubernetes.io/part-of"
+OURS = {MANAGED_BY: "olmkit"}
+
+CATALOG_PORT = 50051
+# A ConfigMap holds no more than this, and so does the request that writes it.
+MAX_CATALOG = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Catalog:
+    """Which catalog a Subscription takes from.
+
+    `image` is one that serves itself, or, with `folder`, one that only holds files there;
+    `address` is a server that runs already. With none of them, the catalog is there.
+    """
+
+    name: str
+    namespace: str
+    image: str = ""
+    folder: str = ""
+    address: str = ""
+    poll: str = ""
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def is_new(self) -> bool:
+        return bool(self.image or self.address)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """An install mode and the namespaces that it names."""
+
+    type: str
+    namespaces: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, words: str) -> Mode:
+        """`AllNamespaces`, `OwnNamespace`, `SingleNamespace=a` or `MultiNamespace=a,b`."""
+        type_, _, listed = words.partition("=")
+        names = tuple(name for name in listed.split(",") if name)
+        if type_ not in kinds.MODES:
+            known = ", ".join(f"`{mode}`" for mode in kinds.MODES)
+            raise ConfigurationError(f"`{type_}` is no install mode", hint=f"there are {known}")
+        needs = {"SingleNamespace": 1, "MultiNamespace": 2}.get(type_, 0)
+        if (needs == 2 and len(names) < 2) or (needs < 2 and len(names) != needs):
+            example = {1: f"`{type_}=apps`", 2: f"`{type_}=apps,tests`"}.get(needs, f"`{type_}`")
+            raise ConfigurationError(
+                f"the install mode `{words}` names the wrong number of namespaces",
+                hint=f"write {example}",
+            )
+        return cls(type=type_, namespaces=names)
+
+    def targets(self, namespace: str) -> tuple[str, ...]:
+        """What an OperatorGroup in `namespace` names; nothing stands for all namespaces."""
+        return (namespace,) if self.type == "OwnNamespace" else self.namespaces
+
+    def __str__(self) -> str:
+        return f"{self.type}={','.join(self.namespaces)}" if self.namespaces else self.type
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallRequest:
+    """What shall be installed where. `starting_csv` only with manual approval."""
+
+    package: str
+    namespace: str
+    catalog: Catalog
+    channel: str = ""
+    starting_csv: str = ""
+    manual: bool = False
+    config: Mapping[str, Any] | None = None
+
+
+def subscription_objects(request: InstallRequest, mode: Mode | None) -> tuple[Manifest, ...]:
+    """What is created, in order; `mode` None when the namespace has its OperatorGroup."""
+    made: list[Manifest] = []
+    if mode is not None:
+        made.append(operator_group(request.namespace, request.package, mode))
+    if request.catalog.is_new:
+        made.append(catalog_source(request.catalog, request.package))
+    return (*made, subscription(request))
+
+
+def namespace(name: str) -> Manifest:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": OURS}}
+
+
+def operator_group(place: str, package: str, mode: Mode) -> Manifest:
+    targets = mode.targets(place)
+    return {
+        "apiVersion": kinds.V1,
+        "kind": "OperatorGroup",
+        "metadata": _metadata(f"{package}-group", place, package),
+        "spec": {"targetNamespaces": list(targets)} if targets else {},
+    }
+
+
+def catalog_source(catalog: Catalog, package: str) -> Manifest:
+    spec: dict[str, Any] = {"sourceType": "grpc", "displayName": package}
+    if catalog.address:
+        spec["address"] = catalog.address
+    else:
+        spec["image"] = catalog.image
+        pod: dict[str, Any] = {"securityContextConfig": "restricted"}
+        if catalog.folder:
+            pod["extractContent"] = {"catalogDir": catalog.folder, "cacheDir": "/tmp/cache"}  # noqa: S108
+        spec["grpcPodConfig"] = pod
+    if catalog.secrets:
+        spec["secrets"] = list(catalog.secrets)
+    if catalog.poll:
+        spec["updateStrategy"] = {"registryPoll": {"interval": catalog.poll}}
+    return {
+        "apiVersion": kinds.V1ALPHA1,
+        "kind": "CatalogSource",
+        "metadata": _metadata(catalog.name, catalog.namespace, package),
+        "spec": spec,
+    }
+
+
+def subscription(request: InstallRequest) -> Manifest:
+    spec: dict[str, Any] = {
+        "name": request.package,
+        "source": request.catalog.name,
+        "sourceNamespace": request.catalog.namespace,
+        "installPlanApproval": "Manual" if request.manual else "Automatic",
+    }
+    if request.channel:
+        spec["channel"] = request.channel
+    if request.starting_csv:
+        spec["startingCSV"] = request.starting_csv
+    if request.config:
+        spec["config"] = dict(request.config)
+    return {
+        "apiVersion": kinds.V1ALPHA1,
+        "kind": "Subscription",
+        "metadata": _metadata(request.package, request.namespace, request.package),
+        "spec": spec,
+    }
+
+
+# A catalog of one bundle, served inside the cluster
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A catalog of our own making, and the image that serves it: `opm serve` must run there."""
+
+    name: str
+    namespace: str
+    package: str
+    blobs: bytes
+    image: str
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def address(self) -> str:
+        return f"{self.name}.{self.namespace}.svc:{CATALOG_PORT}"
+
+
+def served_objects(served: Served) -> tuple[Manifest, ...]:
+    """The ConfigMap that holds the catalog, the Pod that serves it, and its Service.
+
+    The Pod carries the digest of the catalog: another one is another Pod. Raises
+    `InputError` when the catalog is too large.
+    """
+    encoded = base64.b64encode(served.blobs).decode()
+    if len(encoded) > MAX_CATALOG:
+        raise InputError(
+            f"the bundle takes {len(encoded) / 1e6:.1f} MB as a catalog, and a ConfigMap holds "
+            f"{MAX_CATALOG / 1e6:.1f} MB",
+            hint="build its image and name that, or install it from the image of a catalog",
+        )
+    labels = {**OURS, PART_OF: served.package, "olmkit.dev/catalog": served.name}
+    metadata = _metadata(served.name, served.namespace, served.package)
+    return (
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "binaryData": {"catalog.json": encoded},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {**metadata, "name": pod_name(served), "labels": labels},
+            "spec": _serving_pod(served),
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": metadata,
+            "spec": {
+                "selector": {"olmkit.dev/catalog": served.name},
+                "ports": [{"name": "grpc", "port": CATALOG_PORT, "targetPort": CATALOG_PORT}],
+            },
+        },
+    )
+
+
+def pod_name(served: Served) -> str:
+    digest = hashlib.sha256(served.blobs + served.image.encode()).hexdigest()[:8]
+    return f"{served.name}-{digest}"
+
+
+def _serving_pod(served: Served) -> Manifest:
+    security = {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    # Mounted as one file: `opm` stumbles over the links that a mounted ConfigMap is made of.
+    file = "/configs/catalog.json"
+    words = ["opm", "serve", "/configs", "-p", str(CATALOG_PORT), "--cache-dir=/tmp/cache"]
+    words += ["--cache-enforce-integrity=false", "--termination-log=/tmp/termination"]
+    spec: dict[str, Any] = {
+        "automountServiceAccountToken": False,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 1001,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            {
+                "name": "catalog",
+                "image": served.image,
+                "command": words,
+                "ports": [{"name": "grpc", "containerPort": CATALOG_PORT}],
+                "readinessProbe": {"grpc": {"port": CATALOG_PORT}, "periodSeconds": 1},
+                "resources": {"requests": {"cpu": "10m", "memory": "50Mi"}},
+                "securityContext": security,
+                "volumeMounts": [
+                    {"name": "catalog", "mountPath": file, "subPath": "catalog.json"},
+                    {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 - in the container
+                ],
+            }
+        ],
+        "volumes": [
+            {"name": "catalog", "configMap": {"name": served.name}},
+            {"name": "tmp", "emptyDir": {}},
+        ],
+    }
+    if served.secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in served.secrets]
+    return spec
+
+
+def is_ours(manifest: Manifest) -> bool:
+    return objects.labels_of(manifest).get(MANAGED_BY) == "olmkit"
+
+
+def choose_mode(supported: Sequence[str], namespace: str, wanted: Mode | None) -> Mode:
+    """The install mode of a namespace without an OperatorGroup: the wanted one, else the widest.
+
+    `supported` is empty when nothing is known of the bundle. Raises `InputError` when the
+    bundle does not support it, or when a choice needs names of namespaces.
+    """
+    if wanted is not None:
+        needed = kinds.needed_modes(wanted.targets(namespace) or ("",), namespace)
+        lacking = [mode for mode in needed if supported and mode not in supported]
+        if lacking:
+            raise InputError(
+                f"the bundle does not support the install mode `{lacking[0]}`",
+                hint=f"it supports {', '.join(f'`{mode}`' for mode in supported)}",
+            )
+        return wanted
+    if not supported or "AllNamespaces" in supported:
+        return Mode(type="AllNamespaces")
+    if "OwnNamespace" in supported:
+        return Mode(type="OwnNamespace")
+    raise InputError(
+        f"the bundle supports only {', '.join(f'`{mode}`' for mode in supported)}: "
+        "say which namespaces it shall watch",
+        hint=f"`--mode {supported[0]}=NAMESPACE`",
+    )
+
+
+def check_group(group: Manifest, supported: Sequence[str], wanted: Mode | None) -> None:
+    """Refuse what the OperatorGroup that is there does not allow: `InputError`."""
+    place = objects.namespace(group)
+    targets = kinds.target_namespaces(group)
+    if wanted is not None and sorted(wanted.targets(place) or ("",)) != sorted(targets):
+        watched = "all namespaces" if targets == ("",) else ", ".join(targets)
+        raise InputError(
+            f"namespace `{place}` has the OperatorGroup `{objects.name(group)}`, which watches "
+            f"{watched}, not what `{wanted}` says",
+            hint="change it, or use another namespace: a namespace has one OperatorGroup",
+        )
+    lacking = [mode for mode in kinds.needed_modes(targets, place) if mode not in supported]
+    if supported and lacking:
+        raise InputError(
+            f"the bundle does not support the install mode `{lacking[0]}` that OperatorGroup "
+            f"`{objects.name(group)}` of namespace `{place}` asks for",
+            hint=f"it supports {', '.join(f'`{mode}`' for mode in supported)}: "
+            "use another namespace",
+        )
+
+
+def _metadata(name: str, place: str, package: str) -> dict[str, Any]:
+    return {"name": name, "namespace": place, "labels": {**OURS, PART_OF: package}}
