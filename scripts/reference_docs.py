@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from olmkit.apis import marker_pages
 from olmkit.base import tree
 from olmkit.base.tree import Tree
 from olmkit.cli import main as program
@@ -34,6 +35,11 @@ def commands_page() -> Tree:
     return Tree({COMMANDS: ("\n\n".join(parts) + "\n").encode()})
 
 
+def markers_page() -> Tree:
+    """The page of all markers."""
+    return Tree({marker_pages.PAGE: marker_pages.page().encode()})
+
+
 def _help(path: str) -> str:
     context = click.Context(program.root, info_name="olmkit", terminal_width=_WIDTH)
     command: click.Command = program.root
@@ -51,9 +57,10 @@ def main() -> None:
     folder = ROOT / pages.FOLDER
     found = disk.read_tree(folder).at(pages.FOLDER) if folder.is_dir() else Tree()
     disk.apply(ROOT, tree.diff(wanted, found, stale=frozenset(found)))
-    page = ROOT / COMMANDS
-    found = Tree({COMMANDS: page.read_bytes()}) if page.exists() else Tree()
-    disk.apply(ROOT, tree.diff(commands_page(), found))
+    for page in (commands_page(), markers_page()):
+        (path,) = page
+        found = Tree({path: (ROOT / path).read_bytes()}) if (ROOT / path).exists() else Tree()
+        disk.apply(ROOT, tree.diff(page, found))
 
 
 if __name__ == "__main__":

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import click
 
+from olmkit.apis import marker_pages
 from olmkit.cli import render
 from olmkit.cli.app import App, command
 from olmkit.cli.exits import Exit
@@ -17,6 +21,7 @@ from olmkit.jobs.scaffold import Target
     example="""
     olmkit generate
     olmkit generate crd rbac --check
+    olmkit generate crd --set max-description=0
     """,
 )
 @click.argument(
@@ -25,17 +30,36 @@ from olmkit.jobs.scaffold import Target
 @click.option("--check", is_flag=True, help="Change nothing; exit with 1 if something would.")
 @click.option("--dry-run", is_flag=True, help="Change nothing; say what would.")
 @click.option("--strict-markers", is_flag=True, help="Markers of no known meaning are errors.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of this run, in place of the one in [tool.olmkit]; may be repeated.",
+)
+@click.option("--list-markers", is_flag=True, help="Print all markers that are known, and end.")
 def generate(
-    app: App, targets: tuple[str, ...], check: bool, dry_run: bool, strict_markers: bool
+    app: App,
+    targets: tuple[str, ...],
+    check: bool,
+    dry_run: bool,
+    strict_markers: bool,
+    settings: tuple[str, ...],
+    list_markers: bool,
 ) -> None:
     """Write CRDs, roles, webhooks and the base CSV from types and markers.
 
     WHAT is any of crd, rbac, webhook and csv; without it, all of them are written.
-    Sources are read as text and never imported.
+    Sources are Python or Go; they are read as text, never imported or compiled.
     """
+    if list_markers:
+        app.emit(_markers_json(), text=marker_pages.listing)
+        return
     options = scaffold.GenerateOptions(
         targets=frozenset(Target(name) for name in targets) or frozenset(Target),
         strict_markers=strict_markers,
+        settings=settings,
+        environment=os.environ,
     )
     is_dry = check or dry_run
     result = scaffold.generate(app.project, options, dry_run=is_dry)
@@ -46,3 +70,21 @@ def generate(
     )
     if check and result.changes:
         app.exit(Exit.NO)
+
+
+def _markers_json() -> dict[str, Any]:
+    return {
+        "markers": [
+            {
+                "name": row.name,
+                "levels": list(row.levels),
+                "arguments": [
+                    {"name": name, "type": kind, "required": required}
+                    for name, kind, required in row.arguments
+                ],
+                "doc": row.doc,
+            }
+            for row in marker_pages.rows()
+            if row.is_used
+        ]
+    }

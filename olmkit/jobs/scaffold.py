@@ -7,8 +7,9 @@ there, and writes. When the sources have an error, nothing is written.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ from olmkit.base.diagnostics import (
 )
 from olmkit.base.tree import Changes, File, Tree, diff
 from olmkit.bundle import base_csv
-from olmkit.edges import disk
+from olmkit.edges import disk, go_modules
+from olmkit.jobs import sources as project_sources
 from olmkit.project import config
 from olmkit.project.config import Project
 
@@ -37,11 +39,10 @@ CRD_FOLDER = "config/crd/bases"
 ROLE_FILE = "config/rbac/role.yaml"
 WEBHOOK_FILE = "config/webhook/manifests.yaml"
 CSV_FOLDER = "config/manifests/bases"
+# The annotation in which controller-gen says of which version it is.
+STAMP = "controller-gen.kubebuilder.io/version"
+_STAMP = re.compile(rb"^ +controller-gen\.kubebuilder\.io/version: (\S+)$", re.MULTILINE)
 
-# Folders that hold no sources of the operator, when a whole project is looked through.
-_NO_SOURCES = frozenset(
-    {"tests", "test", "venv", "build", "dist", "node_modules", "config", "bundle", "catalog"}
-)
 # What a bundle consists of, beside the base CSV.
 _OVERLAYS = ("default", "samples", "scorecard")
 _STRICT = frozenset({"API004", "API005", "API022"})
@@ -58,10 +59,16 @@ class Target(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
-    """`targets`: what to generate; `strict_markers`: doubtful markers are errors."""
+    """`targets`: what to generate; `strict_markers`: doubtful markers are errors.
+
+    `settings`: `NAME=VALUE` texts that win over `[tool.olmkit]`; `environment` says where
+    Go's module cache is.
+    """
 
     targets: frozenset[Target] = frozenset(Target)
     strict_markers: bool = False
+    settings: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +89,11 @@ def generate(
     when there is no project or it is set up wrongly; then nothing is written.
     """
     wish = options or GenerateOptions()
-    project = load_project(folder)
-    prefix = _prefix(folder)
+    project = _project(folder, wish)
     findings = Findings()
-    sources = source.read(_source_tree(folder, project), findings, prefix=prefix)
+    sources = project_sources.read(
+        folder, project, findings, prefix=_prefix(folder), environment=wish.environment
+    )
     wanted, stale = _wanted(folder, project, sources, wish, findings)
     found = _judged(findings, strict=wish.strict_markers or project.settings.strict_markers)
     if has_errors(found):
@@ -111,6 +119,23 @@ def load_project(folder: Path) -> Project:
     )
 
 
+def _project(folder: Path, wish: GenerateOptions) -> Project:
+    """The project with the settings of this run; a Go module needs a project file for CSVs only."""
+    is_plain_go = (folder / go_modules.MOD_FILE).is_file() and not (
+        folder / config.PROJECT_FILE
+    ).exists()
+    if is_plain_go and Target.CSV not in wish.targets:
+        project = config.without_file(
+            _read_if_there(folder / config.PYPROJECT_FILE), prefix=_prefix(folder)
+        )
+    else:
+        project = load_project(folder)
+    settings = project.settings
+    for text in wish.settings:
+        settings = config.changed(settings, text)
+    return replace(project, settings=settings)
+
+
 def _prefix(folder: Path) -> str:
     shown = folder.as_posix()
     return "" if shown == "." else shown.rstrip("/") + "/"
@@ -118,66 +143,6 @@ def _prefix(folder: Path) -> str:
 
 def _read_if_there(path: Path) -> bytes | None:
     return disk.read_file(path, limit=source.MAX_SOURCE_SIZE) if path.exists() else None
-
-
-# Sources
-
-
-def _source_tree(folder: Path, project: Project) -> Tree:
-    """The Python files of a project: the packages it names, else all that are no tests."""
-    files: dict[str, File] = {}
-    for name in _source_folders(folder, project):
-        root = folder / name
-        for path in _python_files(root):
-            relative = path.relative_to(folder).as_posix()
-            if not name and _is_elsewhere(relative):
-                continue
-            files[relative] = File(disk.read_file(path))
-    if not files:
-        language = project.language
-        if language and language != "python":
-            raise ConfigurationError(
-                f"the project is written in {language.capitalize()}, whose sources are not read",
-                hint="generate with the tools of that language; bundles and catalogs work on",
-            )
-        raise ConfigurationError(
-            "the project has no Python sources",
-            hint='name their folders in `pyproject.toml`: [tool.olmkit] sources = ["…"]',
-        )
-    return Tree(files)
-
-
-def _source_folders(folder: Path, project: Project) -> tuple[str, ...]:
-    if project.settings.sources:
-        for name in project.settings.sources:
-            if not (folder / name).exists():
-                raise ConfigurationError(
-                    f"`{folder / name}` does not exist, and [tool.olmkit] names it in `sources`"
-                )
-        return project.settings.sources
-    packages = dict.fromkeys(api.path.partition(".")[0] for api in project.own_apis() if api.path)
-    found = [
-        place
-        for package in packages
-        for place in (package, f"src/{package}")
-        if (folder / place).is_dir()
-    ]
-    return tuple(found) if found else ("",)
-
-
-def _python_files(root: Path) -> Iterator[Path]:
-    if root.is_file():
-        yield root
-        return
-    for path in disk.files_of(root):
-        if path.suffix == ".py":
-            yield path
-
-
-def _is_elsewhere(relative: str) -> bool:
-    *parents, name = relative.split("/")
-    is_test = name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
-    return is_test or any(part in _NO_SOURCES or part.startswith(".") for part in parents)
 
 
 # What is wanted
@@ -188,24 +153,28 @@ def _wanted(
 ) -> tuple[Tree, tuple[Diagnostic, ...]]:
     files: dict[str, File | bytes] = {}
     notes: list[Diagnostic] = []
+    header = _header(folder, project)
     if Target.CRD in wish.targets:
         options = Options(
             allow_dangerous_types=project.settings.allow_dangerous_types,
             embedded_object_meta=project.settings.embedded_object_meta,
             infer_defaults=project.settings.infer_defaults,
             max_description=project.settings.max_description,
+            preserve_unknown_fields=project.settings.preserve_unknown_fields,
         )
-        crds = manifests.crds(sources, findings, options)
-        files |= {f"{CRD_FOLDER}/{name}": _stream([crd]) for name, crd in crds.items()}
+        for name, crd in manifests.crds(sources, findings, options).items():
+            path = f"{CRD_FOLDER}/{name}"
+            _stamp(crd, _read_if_there(folder / path), project.settings.controller_gen_version)
+            files[path] = header + _stream([crd])
         notes += _strangers(folder, sources, files)
     if Target.RBAC in wish.targets:
         found = roles.roles(sources, role_name=project.settings.role_name)
         if found:
-            files[ROLE_FILE] = _stream(found)
+            files[ROLE_FILE] = header + _stream(found)
     if Target.WEBHOOK in wish.targets:
         found = webhooks.configurations(sources, findings)
         if found:
-            files[WEBHOOK_FILE] = _stream(found)
+            files[WEBHOOK_FILE] = header + _stream(found)
     if Target.CSV in wish.targets and not has_errors(findings):
         files |= _base_csv(folder, project, sources, findings)
         files |= _bundle_overlay(folder, project)
@@ -214,6 +183,28 @@ def _wanted(
 
 def _stream(objects: Iterable[Any]) -> bytes:
     return b"".join(b"---\n" + documents.dump(one) for one in objects)
+
+
+def _header(folder: Path, project: Project) -> bytes:
+    """The text that stands above every generated object, its year put in."""
+    settings = project.settings
+    if not settings.header_file:
+        return b""
+    year = f" {settings.year}" if settings.year else " "
+    return disk.read_file(folder / settings.header_file).replace(b" YEAR", year.encode())
+
+
+def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
+    """Keep the stamp that controller-gen left in a CRD file, unless a setting names another.
+
+    A new file gets none: a tool's version changes files without a reason.
+    """
+    if not version and present is not None:
+        match = _STAMP.search(present)
+        version = match.group(1).decode("utf-8", "replace") if match else ""
+    if version:
+        annotations = crd["metadata"].get("annotations", {})
+        crd["metadata"]["annotations"] = {**annotations, STAMP: version}
 
 
 def _strangers(

@@ -59,6 +59,11 @@ class Settings:
     embedded_object_meta: bool = False
     infer_defaults: bool = True
     strict_markers: bool = False
+    ignore_unexported_fields: bool = False
+    preserve_unknown_fields: bool | None = None
+    header_file: str = ""
+    year: str = ""
+    controller_gen_version: str = ""
     image_base: str = ""
     image_entrypoint: tuple[str, ...] = ()
     image_libc: str = ""
@@ -84,7 +89,7 @@ class Project:
     def language(self) -> str:
         """`python`, `go`, `helm`, `ansible`, or an empty text."""
         for key in self.layout:
-            language = key.partition(".")[0]
+            language = key.removeprefix("base.").partition(".")[0]
             if language in ("python", "go", "helm", "ansible"):
                 return language
         return ""
@@ -118,6 +123,36 @@ def parse(
     if reader.errors:
         raise ConfigurationError(reader.errors[0].message, "", tuple(reader.errors))
     return replace(project, settings=settings, findings=warnings)
+
+
+def without_file(pyproject: bytes | None, *, prefix: str = "") -> Project:
+    """A project that has settings but no PROJECT file: its APIs and its name are not known."""
+    settings, warnings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
+    document = documents.load(b"{}", prefix + PROJECT_FILE)
+    return Project(name="", document=document, settings=settings, findings=warnings)
+
+
+def changed(settings: Settings, text: str) -> Settings:
+    """Settings with one that is said as `NAME=VALUE`; raises `ConfigurationError`.
+
+    Items of a list stand between commas.
+    """
+    name, equals, said = text.partition("=")
+    known = {setting.name.replace("_", "-"): setting for setting in fields(Settings)}
+    if not equals or name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        names = ", ".join(f"`{key}`" for key in known)
+        hint = f"did you mean `{near[0]}`?" if near else f"known are {names}"
+        raise ConfigurationError(f"`{text}` is no setting: write `NAME=VALUE`", hint)
+    kind = str(known[name].type)
+    value: Any = said
+    if kind.startswith("tuple"):
+        value = [item for item in said.split(",") if item]
+    elif kind.startswith("bool"):
+        value = {"true": True, "false": False}.get(said, said)
+    elif kind.startswith("int"):
+        value = int(said) if said.isascii() and said.isdigit() else said
+    return replace(settings, **{known[name].name: _setting(name, kind, value, "--set")})
 
 
 @dataclass(slots=True)

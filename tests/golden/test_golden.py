@@ -37,6 +37,7 @@ def _run(case: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str,
     before = _files(folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("GOMODCACHE", str(folder / "no-cache"))
     for name in [name for name in os.environ if name.startswith("OLMKIT_")]:
         monkeypatch.delenv(name)
     streams = {

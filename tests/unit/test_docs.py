@@ -58,10 +58,11 @@ def test_every_command_in_the_documents_exists(root: Path) -> None:
         _check(words)
 
 
-def test_the_page_of_commands_is_what_the_program_says(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("page", ["commands_page", "markers_page"])
+def test_a_page_of_the_reference_is_what_the_program_says(
+    page: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
-    made = runpy.run_path(str(root / "scripts/reference_docs.py"))["commands_page"]()
+    made = runpy.run_path(str(root / "scripts/reference_docs.py"))[page]()
     for path, file in made.items():
         assert (root / path).read_bytes() == file.data, "run `make docs`"

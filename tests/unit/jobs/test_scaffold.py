@@ -229,8 +229,9 @@ def test_bad_project_is_told_of_and_nothing_is_written(
     assert not (toy / CRD).exists()
 
 
-def test_go_project_is_told_that_its_sources_are_not_read(toy: Path) -> None:
+def test_helm_project_is_told_that_its_sources_are_not_read(toy: Path) -> None:
     shutil.rmtree(toy / "toy")
-    (toy / "PROJECT").write_text(PROJECT.replace("python.olmkit/v1", "go.kubebuilder.io/v4"))
-    with pytest.raises(ConfigurationError, match="written in Go"):
+    helm = PROJECT.replace("python.olmkit/v1", "helm.sdk.operatorframework.io/v1")
+    (toy / "PROJECT").write_text(helm)
+    with pytest.raises(ConfigurationError, match="written in Helm"):
         scaffold.generate(toy)

@@ -1,0 +1,140 @@
+"""The sources of a project, in whatever language it is written: from disk to `Sources`.
+
+Python packages and Go packages are read as text. Which of the two it is, the
+project file says, and else what lies there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from olmkit.apis import go_source, source
+from olmkit.apis.findings import Findings
+from olmkit.apis.go_source import GoOptions
+from olmkit.apis.model import Sources
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import File, Tree
+from olmkit.edges import disk, go_modules
+from olmkit.project.config import Project
+
+# Folders that hold no sources of the operator, when a whole project is looked through.
+_NO_SOURCES = frozenset(
+    {"tests", "test", "venv", "build", "dist", "node_modules", "config", "bundle", "catalog"}
+)
+
+
+def read(
+    folder: Path,
+    project: Project,
+    findings: Findings,
+    *,
+    prefix: str,
+    environment: Mapping[str, str],
+) -> Sources:
+    """The types and markers of a project; `environment` says where Go's module cache is.
+
+    Raises `ConfigurationError` when there are no sources, or their reader is not installed.
+    """
+    if is_go(folder, project):
+        return _read_go(folder, project, findings, prefix=prefix, environment=environment)
+    return source.read(_python_tree(folder, project), findings, prefix=prefix)
+
+
+def is_go(folder: Path, project: Project) -> bool:
+    """Whether the project's types are Go's: its file says so, or says nothing beside a `go.mod`."""
+    if project.language:
+        return project.language == "go"
+    return (folder / go_modules.MOD_FILE).is_file()
+
+
+def _named_folders(folder: Path, project: Project) -> tuple[str, ...]:
+    for name in project.settings.sources:
+        if not (folder / name).exists():
+            raise ConfigurationError(
+                f"`{folder / name}` does not exist, and [tool.olmkit] names it in `sources`"
+            )
+    return project.settings.sources
+
+
+# Go
+
+
+def _read_go(
+    folder: Path,
+    project: Project,
+    findings: Findings,
+    *,
+    prefix: str,
+    environment: Mapping[str, str],
+) -> Sources:
+    modules = go_modules.ModuleFolders(folder, environment)
+    named = tuple(name.strip("/").removeprefix("./") for name in _named_folders(folder, project))
+    files: dict[str, File] = {}
+    for path in go_modules.own_files(folder):
+        relative = path.relative_to(folder).as_posix()
+        if not named or any(relative.startswith(f"{name}/") for name in named):
+            files[relative] = File(disk.read_file(path))
+    if not files:
+        raise ConfigurationError(
+            "the project has no Go sources", hint=f"they are looked for below `{folder}`"
+        )
+    options = GoOptions(ignore_unexported=project.settings.ignore_unexported_fields)
+    return go_source.read(
+        Tree(files), modules.module, modules, findings, prefix=prefix, options=options
+    )
+
+
+# Python
+
+
+def _python_tree(folder: Path, project: Project) -> Tree:
+    """The Python files of a project: the packages it names, else all that are no tests."""
+    files: dict[str, File] = {}
+    for name in _python_folders(folder, project):
+        root = folder / name
+        for path in _python_files(root):
+            relative = path.relative_to(folder).as_posix()
+            if not name and _is_elsewhere(relative):
+                continue
+            files[relative] = File(disk.read_file(path))
+    if not files:
+        language = project.language
+        if language and language != "python":
+            raise ConfigurationError(
+                f"the project is written in {language.capitalize()}, whose sources are not read",
+                hint="generate with the tools of that language; bundles and catalogs work on",
+            )
+        raise ConfigurationError(
+            "the project has no Python sources",
+            hint='name their folders in `pyproject.toml`: [tool.olmkit] sources = ["…"]',
+        )
+    return Tree(files)
+
+
+def _python_folders(folder: Path, project: Project) -> tuple[str, ...]:
+    if project.settings.sources:
+        return _named_folders(folder, project)
+    packages = dict.fromkeys(api.path.partition(".")[0] for api in project.own_apis() if api.path)
+    found = [
+        place
+        for package in packages
+        for place in (package, f"src/{package}")
+        if (folder / place).is_dir()
+    ]
+    return tuple(found) if found else ("",)
+
+
+def _python_files(root: Path) -> Iterator[Path]:
+    if root.is_file():
+        yield root
+        return
+    for path in disk.files_of(root):
+        if path.suffix == ".py":
+            yield path
+
+
+def _is_elsewhere(relative: str) -> bool:
+    *parents, name = relative.split("/")
+    is_test = name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+    return is_test or any(part in _NO_SOURCES or part.startswith(".") for part in parents)
