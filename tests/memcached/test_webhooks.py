@@ -17,13 +17,13 @@ from memcached_operator import webhooks
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.objects import Manifest
-from olmkit.runtime import certificates
+from olmkit.runtime import self_signed
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.webhook import CertificateFiles, WebhookServer
 
 
 def files(folder: Path) -> CertificateFiles:
-    certificate, key = certificates.self_signed()
+    certificate, key = self_signed.make()
     (folder / "tls.crt").write_bytes(certificate)
     (folder / "tls.key").write_bytes(key)
     return CertificateFiles(folder=folder)

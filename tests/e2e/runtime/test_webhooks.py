@@ -19,7 +19,7 @@ import pytest
 from olmkit.base import documents
 from olmkit.kube.api import ClusterError, EventType, Invalid, NotFound, PatchType, Resource
 from olmkit.kube.objects import Manifest
-from olmkit.runtime import certificates
+from olmkit.runtime import self_signed
 from olmkit.testing.registry import free_port
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Hooked:
         self.port = free_port()
         self.folder = operated.plane.folder / "serving-certs"
         self.folder.mkdir()
-        certificate, key = certificates.self_signed()
+        certificate, key = self_signed.make()
         (self.folder / "tls.crt").write_bytes(certificate)
         (self.folder / "tls.key").write_bytes(key)
         self._bundle = base64.b64encode(certificate).decode()

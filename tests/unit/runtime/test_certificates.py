@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.runtime import certificates
+from olmkit.runtime import certificates, self_signed
 from olmkit.runtime.metrics import Registry
 
 
@@ -33,7 +33,7 @@ def shake_hands(server: ssl.SSLContext, ca: bytes) -> str:
 
 
 def write(folder: Path) -> tuple[Path, Path, bytes]:
-    certificate, key = certificates.self_signed()
+    certificate, key = self_signed.make()
     (folder / "tls.crt").write_bytes(certificate)
     (folder / "tls.key").write_bytes(key)
     return folder / "tls.crt", folder / "tls.key", certificate

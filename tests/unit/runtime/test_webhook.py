@@ -17,7 +17,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.objects import GVK
-from olmkit.runtime import certificates, webhook
+from olmkit.runtime import self_signed, webhook
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.probes import CheckFailed
 from olmkit.runtime.webhook import CertificateFiles, WebhookServer
@@ -28,7 +28,7 @@ PATH = "/validate-cache-example-com-v1-cache"
 
 
 def files(folder: Path) -> CertificateFiles:
-    certificate, key = certificates.self_signed()
+    certificate, key = self_signed.make()
     (folder / "tls.crt").write_bytes(certificate)
     (folder / "tls.key").write_bytes(key)
     return CertificateFiles(folder=folder)
