@@ -6,6 +6,7 @@ failure becomes a `ClusterError`. How requests travel is the connection's part.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
@@ -120,12 +121,14 @@ class HttpCluster:
             accept=_PARTIAL_LIST if metadata_only else "application/json",
             seconds=_LIST_TIMEOUT,
         )
+        await asyncio.sleep(0)  # each step takes milliseconds for ten thousand objects
         try:
             found = _LIST_DECODER.decode(body)
         except msgspec.DecodeError as error:
             raise ClusterError(
                 f"the API server's list of `{resource}` cannot be read", temporary=True
             ) from error
+        await asyncio.sleep(0)
         return ObjectList(
             resource_version=found.metadata.resource_version or "",
             items=[bytes(item) for item in found.items or ()],

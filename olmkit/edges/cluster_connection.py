@@ -54,6 +54,7 @@ class Connection:
         self._user_agent = user_agent
         self._observer = observer
         self._session: aiohttp.ClientSession | None = None
+        self._proxy: str | None = None
         self._certificate: tuple[bytes, bytes] | None = None
         self._warned: set[str] = set()
 
@@ -195,7 +196,7 @@ class Connection:
             data=body,
             headers=headers,
             timeout=limits,
-            proxy=self._config.proxy or _environment_proxy(self._config.server),
+            proxy=self._proxy,
             server_hostname=self._config.server_name,
             allow_redirects=False,
         )
@@ -207,6 +208,7 @@ class Connection:
             return old
         context = self._config.ssl_context(certificate)
         self._certificate = certificate
+        self._proxy = self._config.proxy or _environment_proxy(self._config.server)
         self._session = made = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # each watch holds a connection, and workers need theirs

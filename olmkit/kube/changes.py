@@ -21,10 +21,12 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any
         patch[key] = None
     for key, value in new.items():
         before = old.get(key)
+        if value is before:
+            continue  # most of an object is carried over as it was
         if value is None:
             if before is not None:
                 patch[key] = None
-        elif key not in old or before is None:
+        elif before is None:
             patch[key] = value
         elif isinstance(value, Mapping) and isinstance(before, Mapping):
             inner = merge_patch(before, value)

@@ -11,10 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Request:
+
+class Request(msgspec.Struct, frozen=True, gc=False):
     """Which object to look at; `namespace` is empty for kinds that have none."""
+
+    # No dataclass: as the key of every cache and queue it is hashed a dozen times a pass.
 
     name: str
     namespace: str = ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -184,3 +185,32 @@ def test_a_controller_that_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(ValueError, match=words):
         builder.build(_Reconciler())
+
+
+@pytest.mark.parametrize("workers", [1, 10])
+def test_a_full_queue_of_passes_that_wait_for_nothing_lets_others_run(workers: int) -> None:
+    class Busy:
+        passes = 0
+
+        async def reconcile(self, request: Request) -> None:  # noqa: ARG002
+            until = time.perf_counter() + 0.002
+            while time.perf_counter() < until:
+                pass
+            self.passes += 1
+
+    async def story() -> int:
+        busy = Busy()
+        settings = ControllerSettings(max_concurrent_reconciles=workers)
+        controller = Controller("c", busy, [], settings=settings)
+        for number in range(60):
+            controller.queue.add(Request(str(number)))
+        task = asyncio.ensure_future(controller.run(Cache(None)))  # type: ignore[arg-type]
+        turns = 0
+        while busy.passes < 60:
+            await asyncio.sleep(0)
+            turns += 1
+        controller.stop()
+        await task
+        return turns
+
+    assert asyncio.run(story()) > 5
