@@ -17,10 +17,11 @@ from olmkit.base.diagnostics import ConfigurationError, Diagnostic
 from olmkit.base.tree import Change, Changes, File, Tree, diff
 from olmkit.edges import disk
 from olmkit.jobs import scaffold as generating
-from olmkit.project import config, scaffold, scaffold_api
+from olmkit.project import config, scaffold, scaffold_api, scaffold_webhook
 from olmkit.project.config import Project
 from olmkit.project.scaffold import Draft, EditRequest, InitRequest
 from olmkit.project.scaffold_api import ApiRequest
+from olmkit.project.scaffold_webhook import WebhookRequest
 
 # A scaffold edits text files of people; what is larger is none of these.
 _MAX_FILE = 4 * 1024 * 1024
@@ -61,6 +62,18 @@ def create_api(folder: Path, request: ApiRequest, *, dry_run: bool = False) -> S
     """
     project, present = _open(folder)
     draft = scaffold_api.create_api(request, project, present, _templates())
+    return _finish(folder, draft, project, dry_run=dry_run, generate=True)
+
+
+def create_webhook(
+    folder: Path, request: WebhookRequest, *, dry_run: bool = False
+) -> ScaffoldResult:
+    """Add webhooks to a kind of a project, and generate what their markers say.
+
+    Raises as `create_api` does.
+    """
+    project, present = _open(folder)
+    draft = scaffold_webhook.create_webhook(request, project, present, _templates())
     return _finish(folder, draft, project, dry_run=dry_run, generate=True)
 
 

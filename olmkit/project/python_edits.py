@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Sequence
 
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
@@ -41,6 +42,8 @@ def with_import(data: bytes, path: str, module: str, name: str, *, alias: str = 
         place = after[0].lineno - 1
     elif family:
         place = _end(family[-1])
+    elif package in sys.stdlib_module_names:
+        place, statement = _place_of_library(tree, statement)
     else:
         place = _end_of_imports(tree)
         statement = ["", *statement]
@@ -75,13 +78,22 @@ def with_statement(
     following = [node.lineno - 1 for node in tree.body if node.lineno > found.lineno]
     place, is_marked = _marker(lines[: min(following, default=len(lines))], start, marker)
     if not is_marked:
-        place = end
+        is_return = isinstance(found.body[-1], ast.Return)
+        place = found.body[-1].lineno - 1 if is_return else end
     indent = " " * (found.body[0].col_offset)
     lines[place:place] = [indent + line if line else "" for line in statement.splitlines()]
     last = found.body[-1]
     if not is_marked and len(found.body) == 1 and isinstance(last, ast.Pass):
         del lines[last.lineno - 1]
     return _joined(lines)
+
+
+def with_class(data: bytes, path: str, name: str, text: str) -> bytes:
+    """`data` with the text of a class at its end, unless a class `name` is there."""
+    tree, lines = _parse(data, path)
+    if any(isinstance(node, ast.ClassDef) and node.name == name for node in tree.body):
+        return data
+    return ("\n".join(lines).rstrip("\n") + "\n\n\n" + text.strip("\n") + "\n").encode()
 
 
 def with_class_marker(data: bytes, path: str, name: str, marker: str) -> bytes:
@@ -103,6 +115,12 @@ def with_class_marker(data: bytes, path: str, name: str, marker: str) -> bytes:
             return data
     lines.insert(start, f"# {marker}")
     return _joined(lines)
+
+
+def without_marker(data: bytes, marker: str) -> bytes:
+    """`data` without the lines that hold a marker comment and nothing else."""
+    lines = data.decode("utf-8").split("\n")
+    return _joined([line for line in lines if line.strip().lstrip("# ") != marker])
 
 
 def _marker(lines: Sequence[str], start: int, marker: str) -> tuple[int, bool]:
@@ -149,6 +167,24 @@ def _import_order(name: str) -> tuple[int, str]:
 
 def _end(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
+
+
+def _place_of_library(tree: ast.Module, statement: list[str]) -> tuple[int, list[str]]:
+    """Where an import of the standard library goes: below its like, above all others."""
+    place = 0
+    for index, node in enumerate(tree.body):
+        is_words = (
+            index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        )
+        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else names
+        package = names[0].partition(".")[0] if names else ""
+        if not is_words and package not in sys.stdlib_module_names:
+            break
+        place = _end(node)
+        above = [] if package and package != "__future__" else [""]
+        statement = [*above, *(line for line in statement if line)]
+    return place, statement
 
 
 def _end_of_imports(tree: ast.Module) -> int:

@@ -350,6 +350,9 @@ def set_variable(draft: Draft, variable: Mapping[str, object]) -> None:
                 keys = (*container, "env", index)
                 for key, value in variable.items():
                     part = yaml_edits.with_value(part, MANAGER_FILE, (*keys, key), value)
+                for key in one:
+                    if key not in variable:
+                        part = yaml_edits.without_key(part, MANAGER_FILE, (*keys, key))
                 return part
         return yaml_edits.with_item(part, MANAGER_FILE, (*container, "env"), variable)
 

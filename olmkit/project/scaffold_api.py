@@ -58,7 +58,7 @@ class ApiRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class Names:
     """Where the parts of one kind lie, as modules and as files."""
 
     folder: str
@@ -112,7 +112,7 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
     _check_place(request, project, found, api)
     draft = Draft(present, force=request.force)
     folder = scaffold.package_folder(project, present)
-    where = _Names(folder, scaffold.package_of(project), api, project.is_multigroup)
+    where = Names(folder, scaffold.package_of(project), api, project.is_multigroup)
     values = _values(request, project, where, templates)
     if request.resource:
         _add_types(draft, request, project, where, templates, values)
@@ -237,9 +237,7 @@ def _check_deploy(request: ApiRequest) -> None:
         )
 
 
-def _values(
-    request: ApiRequest, project: Project, where: _Names, templates: Tree
-) -> dict[str, str]:
+def _values(request: ApiRequest, project: Project, where: Names, templates: Tree) -> dict[str, str]:
     api, deploy = where.api, request.deploy
     prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="-")
     options = []
@@ -297,7 +295,7 @@ def _add_types(
     draft: Draft,
     request: ApiRequest,
     project: Project,
-    where: _Names,
+    where: Names,
     templates: Tree,
     values: dict[str, str],
 ) -> None:
@@ -313,7 +311,7 @@ def _add_types(
     _mark_storage(draft, project, where)
 
 
-def _mark_storage(draft: Draft, project: Project, where: _Names) -> None:
+def _mark_storage(draft: Draft, project: Project, where: Names) -> None:
     """Let one of several versions be the stored one: the oldest, until the author says else."""
     others = [
         api
@@ -321,9 +319,7 @@ def _mark_storage(draft: Draft, project: Project, where: _Names) -> None:
         if (api.group, api.kind) == (where.api.group, where.api.kind)
         and api.version != where.api.version
     ]
-    files = [
-        _Names(where.folder, where.package, api, where.multigroup).types_file for api in others
-    ]
+    files = [Names(where.folder, where.package, api, where.multigroup).types_file for api in others]
     texts = [draft.get(path) or b"" for path in files]
     marker = "+kubebuilder:storageversion"
     if not others or any(marker.encode() in text for text in texts):
@@ -375,7 +371,7 @@ def _add_reconciler(
     draft: Draft,
     request: ApiRequest,
     project: Project,
-    where: _Names,
+    where: Names,
     templates: Tree,
     values: dict[str, str],
 ) -> None:
@@ -393,7 +389,7 @@ def _add_reconciler(
 
 
 def _wire(
-    draft: Draft, request: ApiRequest, project: Project, where: _Names, values: dict[str, str]
+    draft: Draft, request: ApiRequest, project: Project, where: Names, values: dict[str, str]
 ) -> None:
     """Let the manager run the controller."""
     path = f"{where.folder}/wiring.py"
@@ -457,7 +453,7 @@ def _recorder(controller: str) -> str:
     return line if len(line) <= _MAX_STATEMENT else f"recorder = EventRecorder(\n    {given}\n)"
 
 
-def _prefix_of_clash(project: Project, where: _Names) -> str:
+def _prefix_of_clash(project: Project, where: Names) -> str:
     """What tells a kind from one of the same name in another group."""
     api = where.api
     if all(other.kind != api.kind or other.group == api.group for other in project.apis):
@@ -501,7 +497,7 @@ def _write_project(
     project: Project,
     api: Api,
     found: int | None,
-    where: _Names,
+    where: Names,
 ) -> None:
     data = draft.get(PROJECT_FILE) or b""
     if found is None:
@@ -518,7 +514,7 @@ def _write_project(
     draft.put(PROJECT_FILE, data)
 
 
-def _resource(request: ApiRequest, api: Api, where: _Names) -> dict[str, Any]:
+def _resource(request: ApiRequest, api: Api, where: Names) -> dict[str, Any]:
     entry: dict[str, Any] = {}
     if request.resource:
         entry["api"] = {"crdVersion": "v1"} | ({"namespaced": True} if api.is_namespaced else {})

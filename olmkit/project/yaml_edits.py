@@ -52,6 +52,15 @@ def with_item(
     return text.data()
 
 
+def with_replaced_item(data: bytes, path: str, keys: tuple[Key, ...], old: str, new: str) -> bytes:
+    """`data` with the text `new` instead of `old` in the list under `keys`, if that is there."""
+    text = _Text(data, path)
+    found = text.document.get(*keys)
+    if isinstance(found, list) and old in found:
+        text.replace_item(keys, found.index(old), new)
+    return text.data()
+
+
 def with_value(data: bytes, path: str, keys: tuple[Key, ...], value: Any) -> bytes:
     """`data` with `value` under `keys`; the mapping above is made when it is not there.
 
@@ -161,7 +170,7 @@ class _Text:
             where = documents.field_path(keys)
             raise _refusal(f"`{where}` stands on one line", self.document.at(*keys))
         lines = _item_lines(item, " " * dash)
-        marked = self._marker(marker)
+        marked = self._marker(marker, keys)
         if first:
             place = self._above_comments(start)
         elif marked is not None:
@@ -169,6 +178,11 @@ class _Text:
         else:
             place = self._end_of_item(self._dash(keys, len(found) - 1)[0], dash)
         self._lines[place:place] = lines
+
+    def replace_item(self, keys: tuple[Key, ...], index: int, item: str) -> None:
+        line, dash = self._dash(keys, index)
+        if dash >= 0:
+            self._lines[line] = _item_lines(item, " " * dash)[0]
 
     def fill_list(self, keys: tuple[Key, ...], item: Any, *, marker: str) -> None:
         """Give the empty list under `keys` its first entry."""
@@ -178,8 +192,8 @@ class _Text:
         comment = rest[rest.index(" #") :] if " #" in rest else ""
         self._lines[index] = f"{line[:column]}{head}:{comment}"
         place = index + 1
-        marked = self._marker(marker)
-        if marked is not None and marked >= place:
+        marked = self._marker(marker, keys)
+        if marked is not None:
             place = marked
         indent = " " * column
         self._lines[place:place] = _item_lines(item, indent)
@@ -214,6 +228,8 @@ class _Text:
                     self.document.at(*above),
                 )
             place = self._end_of_key(index, column)
+            while place < len(self._lines) and MARKER in self._lines[place]:
+                place += 1  # the marker belongs to the list before it
             self._lines[place:place] = _key_lines(str(name), value, " " * column)
             return
         index, column = self._place((*above, after[0]))
@@ -248,12 +264,18 @@ class _Text:
         before = self._lines[line][:column]
         return line, before.rindex("-") if before.strip() == "-" else -1
 
-    def _marker(self, name: str) -> int | None:
+    def _marker(self, name: str, keys: tuple[Key, ...]) -> int | None:
+        """The line of a marker in or right below the list under `keys`."""
         if not name:
             return None
-        for index, line in enumerate(self._lines):
+        start, column = self._place(keys)
+        end = self._end_of_key(start, column)
+        for index in range(start + 1, len(self._lines)):
+            line = self._lines[index]
             if line.strip().lstrip("# ") == MARKER + name:
                 return index
+            if index >= end and line.strip() and not _COMMENT.match(line):
+                return None
         return None
 
     def _above_comments(self, index: int) -> int:

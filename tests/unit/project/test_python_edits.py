@@ -57,6 +57,45 @@ def test_an_import_goes_to_its_like(module: str, name: str, part: str) -> None:
     assert "import os  # mine" in text
 
 
+def test_the_standard_library_comes_first() -> None:
+    text = '"""Words."""\n\nfrom __future__ import annotations\n\nfrom olmkit import x\n'
+    assert imported(text, "collections.abc", "Sequence") == (
+        '"""Words."""\n\nfrom __future__ import annotations\n\n'
+        "from collections.abc import Sequence\n\nfrom olmkit import x\n"
+    )
+    assert "from collections.abc import Mapping\nfrom typing import Any\n" in imported(
+        HEAD, "typing", "Any"
+    )
+
+
+def test_a_long_import_is_broken_as_formatters_do() -> None:
+    name = "N" * 90
+    assert imported("from a import B\n", "a", name) == (
+        f"from a import (\n    {name},\n    B,\n)\n"
+    )
+
+
+def test_an_import_under_another_name_stands_alone() -> None:
+    done = python_edits.with_import(b"from a import b\n", "w.py", "a", "c", alias="d")
+    assert done == b"from a import b\nfrom a import c as d\n"
+
+
+def test_a_statement_goes_above_the_return() -> None:
+    assert added("def f() -> int:\n    return 1\n", "f", "x()", "x(").endswith(
+        "    x()\n    return 1\n"
+    )
+
+
+def test_a_class_is_added_once() -> None:
+    done = python_edits.with_class(b"x = 1\n", "a.py", "A", "class A:\n    pass\n")
+    assert done == b"x = 1\n\n\nclass A:\n    pass\n"
+    assert python_edits.with_class(done, "a.py", "A", "class A:\n    pass\n") == done
+
+
+def test_a_marker_is_taken_away() -> None:
+    assert python_edits.without_marker(b"# +a\n# +ab\nx = 1\n", "+a") == b"# +ab\nx = 1\n"
+
+
 def test_an_import_goes_below_the_words_of_a_module_without_any() -> None:
     assert imported('"""Words."""\n', "a", "b") == '"""Words."""\n\nfrom a import b\n'
 

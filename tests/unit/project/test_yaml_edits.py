@@ -45,6 +45,14 @@ LISTS = {
         "resources: []\n# +kubebuilder:scaffold:r\nx: 1\n",
         "resources:\n- b\n# +kubebuilder:scaffold:r\nx: 1\n",
     ),
+    "not above the marker of another list": (
+        "resources:\n- a\nx:\n- y\n# +kubebuilder:scaffold:r\n",
+        "resources:\n- a\n- b\nx:\n- y\n# +kubebuilder:scaffold:r\n",
+    ),
+    "into a new one, below the marker of the one before": (
+        "patches:\n- a\n# +kubebuilder:scaffold:p\n",
+        "patches:\n- a\n# +kubebuilder:scaffold:p\nresources:\n- b\n",
+    ),
     "no comment any more": ("resources:\n- a\n#- b\n- c\n", "resources:\n- a\n- b\n- c\n"),
     "there already": ("resources:\n- ./b\n", "resources:\n- ./b\n"),
 }
@@ -142,3 +150,22 @@ def test_a_value_below_a_text_is_refused() -> None:
 def test_a_key_is_taken_away() -> None:
     text = yaml_edits.without_key(b"a: 1\nb:\n  c: 2\n# about d\nd: 3\n", "k.yaml", ("b",))
     assert text == b"a: 1\n# about d\nd: 3\n"
+
+
+def test_an_item_is_replaced_where_it_stands() -> None:
+    text = b"resources:\n- a\n# about b\n- b\n"
+    done = yaml_edits.with_replaced_item(text, "k.yaml", ("resources",), "b", "c")
+    assert done == b"resources:\n- a\n# about b\n- c\n"
+    assert yaml_edits.with_replaced_item(done, "k.yaml", ("resources",), "b", "c") == done
+
+
+def test_one_document_of_a_file_is_edited() -> None:
+    text = b"# head\nkind: A\n---\nkind: B # mine\n---\nkind: C\n"
+
+    def change(part: bytes) -> bytes:
+        return yaml_edits.with_value(part, "k.yaml", ("x",), 1)
+
+    done = yaml_edits.in_document(text, "k.yaml", "B", change)
+    assert done == b"# head\nkind: A\n---\nkind: B # mine\nx: 1\n---\nkind: C\n"
+    with pytest.raises(InputError, match="holds no D"):
+        yaml_edits.in_document(text, "k.yaml", "D", change)

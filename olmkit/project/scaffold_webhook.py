@@ -1,0 +1,359 @@
+"""Which files `create webhook` makes or changes: handlers, their wiring, and manifests.
+
+Webhooks need a certificate. OLM makes one, so a bundle has them always; the
+overlay `config/default` runs in any cluster, and has none. `config/with-webhooks`
+is the same with webhooks, for OLM and for whoever mounts a certificate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from olmkit.base import names
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import Tree
+from olmkit.project import python_edits, scaffold, scaffold_api, template_files, yaml_edits
+from olmkit.project.config import PROJECT_FILE, Api, Project
+from olmkit.project.scaffold import Draft
+from olmkit.project.scaffold_api import Names
+
+WITH_WEBHOOKS = "config/with-webhooks"
+_CRDS = f"{scaffold.CRD_FOLDER}/kustomization.yaml"
+_STORAGE = "+kubebuilder:storageversion"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookRequest:
+    """Webhooks for one version of a kind; with `conversion` it is the hub of `spokes`.
+
+    Without `spokes`, all other versions of the kind are.
+    """
+
+    group: str
+    version: str
+    kind: str
+    defaulting: bool = False
+    validation: bool = False
+    conversion: bool = False
+    spokes: Sequence[str] = ()
+    force: bool = False
+
+
+def create_webhook(
+    request: WebhookRequest, project: Project, present: Tree, templates: Tree
+) -> Draft:
+    """A project with webhooks for one of its kinds.
+
+    Raises `ConfigurationError` for a kind that is not there, and for webhooks that are.
+    """
+    if not (request.defaulting or request.validation or request.conversion):
+        raise ConfigurationError(
+            "there is no webhook to make",
+            hint="say which: `--defaulting`, `--validation`, `--conversion`",
+        )
+    found = scaffold_api.find(project, request.group, request.version, request.kind)
+    if found is None or not project.apis[found].has_types:
+        raise ConfigurationError(
+            f"the project has no types of `{request.kind}` in version `{request.version}`",
+            hint="make them first, with `olmkit create api`",
+        )
+    request = replace(request, spokes=_spokes(request, project))
+    _check_present(request, project, found)
+    api = project.apis[found]
+    draft = Draft(present, force=request.force)
+    folder = scaffold.package_folder(project, present)
+    where = Names(folder, scaffold.package_of(project), api, project.is_multigroup)
+    path = f"{api.qualified_group.replace('.', '-')}-{api.version}-{api.kind.lower()}"
+    values = scaffold.api_values(project, api) | {
+        "types_module": where.module_of(where.types_file),
+        "rbac_group": api.qualified_group or '""',
+        "variable": scaffold.module_name(api.kind),
+        "webhook_path": path,
+    }
+    if request.defaulting or request.validation:
+        _add_handlers(draft, request, where, templates, values)
+    if request.conversion:
+        _add_conversion(draft, request, project, where, templates, values)
+    _add_manifests(draft, request, project, api, templates, values)
+    _write_project(draft, request, project, found)
+    return draft
+
+
+def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
+    if not request.conversion:
+        if request.spokes:
+            raise ConfigurationError("`--spoke` belongs to `--conversion`")
+        return ()
+    others = {
+        api.version
+        for api in project.own_apis()
+        if (api.group, api.kind) == (request.group, request.kind) and api.version != request.version
+    }
+    for spoke in request.spokes:
+        if spoke not in others:
+            raise ConfigurationError(
+                f"the project has no version `{spoke}` of `{request.kind}` beside the hub",
+                hint=f"`olmkit create api --version {spoke} --no-controller …` makes it",
+            )
+    if not others:
+        raise ConfigurationError(
+            f"`{request.kind}` has one version, so there is nothing to convert",
+            hint="make another one with `olmkit create api --version … --no-controller`",
+        )
+    return tuple(sorted(request.spokes or others, key=names.kube_version_key))
+
+
+def _check_present(request: WebhookRequest, project: Project, found: int) -> None:
+    known = project.document.get("resources", found, "webhooks", default={}) or {}
+    asked = {
+        "defaulting": request.defaulting,
+        "validation": request.validation,
+        "conversion": request.conversion,
+    }
+    there = [name for name, wanted in asked.items() if wanted and known.get(name)]
+    if there and not request.force:
+        raise ConfigurationError(
+            f"`{request.kind}` in version `{request.version}` has a webhook for {there[0]} already",
+            hint="`--force` writes its file anew, and takes what was changed in it",
+        )
+
+
+def _add_handlers(
+    draft: Draft,
+    request: WebhookRequest,
+    where: Names,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    module = f"{where.module}_{scaffold.module_name(where.api.version)}"
+    folder = f"{where.folder}/webhooks/{where.group_folder}"
+    path = f"{folder}{module}.py"
+    _add_packages(draft, where, "webhooks", templates)
+    data = None if request.force else draft.get(path)
+    if data is None:
+        data = template_files.file(templates, "webhook/head.py", values)
+    kind = values["kind"]
+    wiring: list[str] = []
+    for wanted, name, word, function in (
+        (request.defaulting, "Defaulter", "mutate", "defaulting"),
+        (request.validation, "Validator", "validate", "validating"),
+    ):
+        if not wanted:
+            continue
+        text = template_files.file(templates, f"webhook/{name.lower()}.py", values).decode()
+        data = python_edits.with_class(data, path, f"{kind}{name}", text)
+        if "Sequence[" in text:
+            data = python_edits.with_import(data, path, "collections.abc", "Sequence")
+        wiring.append(
+            f"server.add(\n"
+            f'    webhook_admission.path_for("{word}", {kind}.gvk),\n'
+            f"    webhook_admission.{function}({kind}{name}(), {kind}),\n"
+            f")"
+        )
+    draft.put(path, data)
+    own = where.module_of(path)
+    for statement, name in zip(wiring, _names(request, kind), strict=True):
+        _wire(
+            draft,
+            where,
+            "add_webhooks",
+            statement,
+            marker="webhook",
+            sign=f"{name}()",
+            imports=[
+                ("olmkit.runtime", "webhook_admission"),
+                (values["types_module"], kind),
+                (own, name),
+            ],
+        )
+
+
+def _names(request: WebhookRequest, kind: str) -> list[str]:
+    wanted = [(request.defaulting, "Defaulter"), (request.validation, "Validator")]
+    return [f"{kind}{name}" for is_wanted, name in wanted if is_wanted]
+
+
+def _add_conversion(
+    draft: Draft,
+    request: WebhookRequest,
+    project: Project,
+    where: Names,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    _mark_hub(draft, project, where)
+    _add_packages(draft, where, "conversions", templates)
+    kind = values["kind"]
+    imports = [("olmkit.runtime.webhook_conversion", "Spoke"), (values["types_module"], kind)]
+    lines = [f"made.add(\n    {kind}.gvk,"]
+    for spoke in request.spokes:
+        module = f"{where.module}_{scaffold.module_name(spoke)}"
+        path = f"{where.folder}/conversions/{where.group_folder}{module}.py"
+        text = template_files.file(templates, "webhook/conversion.py", values | {"spoke": spoke})
+        draft.make(path, text)
+        imports.append((where.module_of(path).rpartition(".")[0], module))
+        lines.append(
+            f"    Spoke(\n"
+            f'        version="{spoke}",\n'
+            f"        to_hub={module}.to_hub,\n"
+            f"        from_hub={module}.from_hub,\n"
+            f"    ),"
+        )
+    statement = "\n".join([*lines, ")"])
+    sign = f"{kind}.gvk"
+    is_new = _wire(
+        draft, where, "conversions", statement, marker="conversion", sign=sign, imports=imports
+    )
+    if not is_new and request.force:
+        draft.note(
+            f"the wiring converts `{kind}` already and is kept",
+            f"{where.folder}/wiring.py",
+            f"see that it has the spokes {', '.join(request.spokes)}",
+        )
+
+
+def _mark_hub(draft: Draft, project: Project, where: Names) -> None:
+    """Let the hub be the version that is stored."""
+    files = {
+        api.version: replace(where, api=api).types_file
+        for api in project.own_apis()
+        if (api.group, api.kind) == (where.api.group, where.api.kind)
+    }
+    for version, path in files.items():
+        data = draft.get(path)
+        if data is None:
+            continue
+        if version == where.api.version:
+            data = python_edits.with_class_marker(data, path, where.api.kind, _STORAGE)
+        elif _STORAGE.encode() in data:
+            data = python_edits.without_marker(data, _STORAGE)
+            draft.note(f"version `{version}` is no longer the stored one", path)
+        draft.put(path, data)
+
+
+def _add_packages(draft: Draft, where: Names, name: str, templates: Tree) -> None:
+    text = template_files.file(templates, f"webhook/{name}_package.py", {})
+    for folder in dict.fromkeys(("", where.group_folder)):
+        path = f"{where.folder}/{name}/{folder}__init__.py"
+        if draft.get(path) is None:
+            draft.put(path, text)
+
+
+def _wire(
+    draft: Draft,
+    where: Names,
+    function: str,
+    statement: str,
+    *,
+    marker: str,
+    sign: str,
+    imports: Sequence[tuple[str, str]],
+) -> bool:
+    """Add a statement to the wiring; whether it was not there."""
+    path = f"{where.folder}/wiring.py"
+    data = draft.get(path)
+    if data is None:
+        draft.note(f"`{path}` is not there, so nothing serves the webhooks", path, statement)
+        return True
+    wired = python_edits.with_statement(data, path, function, statement, marker=marker, sign=sign)
+    if wired == data:
+        return False
+    for module, name in sorted(imports):
+        wired = python_edits.with_import(wired, path, module, name)
+    draft.put(path, wired)
+    return True
+
+
+def _add_manifests(
+    draft: Draft,
+    request: WebhookRequest,
+    project: Project,
+    api: Api,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    def template(name: str) -> bytes:
+        return template_files.file(templates, f"webhook/{name}", values)
+
+    def make(path: str, name: str) -> None:
+        if draft.get(path) is None:  # for all kinds, so never anew
+            draft.put(path, template(name))
+
+    overlay = "config/webhook/kustomization.yaml"
+    if draft.get(overlay) is None:
+        draft.put(overlay, b"resources:\n- service.yaml\n")
+    make("config/webhook/service.yaml", "service.yaml")
+    if request.defaulting or request.validation:
+        data = draft.get(overlay) or b""
+        draft.put(
+            overlay,
+            yaml_edits.with_item(data, overlay, ("resources",), "manifests.yaml", first=True),
+        )
+    make(f"{WITH_WEBHOOKS}/kustomization.yaml", "with_webhooks.yaml")
+    make(f"{WITH_WEBHOOKS}/manager_webhook_patch.yaml", "manager_webhook_patch.yaml")
+    manifests = draft.get(scaffold.MANIFESTS_OVERLAY)
+    if manifests is not None:
+        draft.put(
+            scaffold.MANIFESTS_OVERLAY,
+            yaml_edits.with_replaced_item(
+                manifests,
+                scaffold.MANIFESTS_OVERLAY,
+                ("resources",),
+                "../default",
+                "../with-webhooks",
+            ),
+        )
+    make("config/network-policy/allow-webhook-traffic.yaml", "allow-webhook-traffic.yaml")
+    policies = "config/network-policy/kustomization.yaml"
+    draft.add_item(policies, ("resources",), "allow-webhook-traffic.yaml")
+    if request.conversion:
+        _convert_crd(draft, request, project, api, template("crd_patch.yaml"), values)
+
+
+def _convert_crd(
+    draft: Draft,
+    request: WebhookRequest,
+    project: Project,
+    api: Api,
+    patch: bytes,
+    values: dict[str, str],
+) -> None:
+    """Say in the CRD who converts, and serve the hub alone where nobody does."""
+    prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="_")
+    plural = values["plural"]
+    file = f"patches/webhook_in_{prefix}{plural}.yaml"
+    draft.make(f"{scaffold.CRD_FOLDER}/{file}", patch)
+    draft.add_item(_CRDS, ("patches",), {"path": file}, marker="crdkustomizewebhookpatch")
+    draft.add_item(_CRDS, ("configurations",), "kustomizeconfig.yaml")
+    versions = sorted(
+        other.version
+        for other in project.own_apis()
+        if (other.group, other.kind) == (api.group, api.kind)
+    )
+    operations: list[str] = []
+    for index in reversed(range(len(versions))):
+        if versions[index] != request.version:
+            operations.append(f"- op: test\n  path: /spec/versions/{index}/name\n")
+            operations.append(f"  value: {versions[index]}\n")
+            operations.append(f"- op: remove\n  path: /spec/versions/{index}\n")
+    words = "# Without a conversion webhook one version can be served, the one that is stored.\n"
+    text = words + "".join(operations) + "- op: remove\n  path: /spec/conversion\n"
+    only = f"{prefix}{plural}_{request.version}_only.yaml"
+    draft.make(f"config/default/{only}", text.encode())
+    crd = f"{plural}.{api.qualified_group}"
+    target = {"kind": "CustomResourceDefinition", "name": crd}
+    draft.add_item(scaffold.DEFAULT_OVERLAY, ("patches",), {"path": only, "target": target})
+
+
+def _write_project(draft: Draft, request: WebhookRequest, project: Project, found: int) -> None:
+    known = project.document.get("resources", found, "webhooks", default={}) or {}
+    entry = dict(known)
+    entry |= {"defaulting": True} if request.defaulting else {}
+    entry |= {"validation": True} if request.validation else {}
+    if request.conversion:
+        entry |= {"conversion": True, "spoke": list(request.spokes)}
+    entry["webhookVersion"] = "v1"
+    data = draft.get(PROJECT_FILE) or b""
+    keys = ("resources", found, "webhooks")
+    draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, keys, entry))
