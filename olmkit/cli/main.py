@@ -133,6 +133,9 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.project:generate",
         "Write CRDs, roles, webhooks and the base CSV from types and markers.",
     ),
+    "run": Entry(
+        "olmkit.cli.run:run", "Run the project's operator on this machine, against a cluster."
+    ),
 }
 
 

@@ -1,0 +1,90 @@
+"""A process in the foreground: its words are ours, and so are the signals and its end.
+
+The process gets a group of its own, so that an interrupt from the terminal reaches
+it once, through us, and not a second time behind our back: many programs take a
+second interrupt as the wish to end at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+
+from olmkit.base.diagnostics import ConfigurationError
+
+_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
+
+
+def run(command: Sequence[str], *, folder: Path, environment: Mapping[str, str]) -> int:
+    """Run a command in `folder` to its end; its exit code, or 128 and its signal's number.
+
+    Raises `ConfigurationError` when there is no such program.
+    """
+    with _Signals() as signals:
+        try:
+            process = subprocess.Popen(  # noqa: S603 - what the project says
+                list(command),
+                cwd=folder,
+                env=dict(environment),
+                stdin=subprocess.DEVNULL,
+                process_group=0,
+            )
+        except OSError as error:
+            words = (error.strerror or str(error)).lower()
+            raise ConfigurationError(f"cannot run `{command[0]}`: {words}") from error
+        with process:
+            signals.pass_to(process)
+            code = process.wait()
+    return code if code >= 0 else 128 - code
+
+
+class _Signals:
+    """Passes signals on to a process; those that come before it has begun, too."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> _Signals:
+        self._stack.enter_context(_handled(self._take))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def pass_to(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        while self._early:
+            process.send_signal(self._early.pop(0))
+
+    def _take(self, number: int, _: FrameType | None) -> None:
+        if self._process is None:
+            self._early.append(number)
+        else:
+            self._process.send_signal(number)
+
+
+@contextlib.contextmanager
+def _handled(handler: object) -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in _PASSED_ON}
+    # One that is ignored, as SIGHUP is behind nohup, stays so, for us and for the process.
+    taken = [number for number in _PASSED_ON if before[number] is not signal.SIG_IGN]
+    for number in taken:
+        signal.signal(number, handler)  # type: ignore[arg-type]
+    try:
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+
+
+def path_with(folder: Path, environment: Mapping[str, str]) -> str:
+    """`PYTHONPATH` with a folder in front of what it has."""
+    found = environment.get("PYTHONPATH")
+    return os.pathsep.join([str(folder), found]) if found else str(folder)

@@ -1,0 +1,107 @@
+"""Running a project's operator on this machine: which words, which variables.
+
+What the Deployment of the manager would give its container, the process gets
+too, as far as it makes sense outside a pod: variables with a plain value, not
+those that a pod's own facts fill. Functions of the project's files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.project.config import Project
+
+WATCH_NAMESPACE = "WATCH_NAMESPACE"
+_PYTHONS = frozenset({"python", "python3"})
+_MANAGER = "manager"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunPlan:
+    """What is run: the words, and the variables beside those that are there already."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def check_language(project: Project) -> None:
+    """Raise `ConfigurationError` for a project whose operator Python cannot run."""
+    if project.language not in ("python", ""):
+        raise ConfigurationError(
+            f"the operator of this project is written for `{project.language}`, not for Python",
+            hint="its own build runs it: `make run`",
+        )
+
+
+def plan(
+    entrypoint: Sequence[str],
+    *,
+    python: str,
+    manifests: Iterable[Manifest],
+    namespace: str = "",
+    arguments: Sequence[str] = (),
+) -> RunPlan:
+    """How the operator is started.
+
+    `entrypoint` is that of its image, `python` the interpreter of this machine in the place
+    of the image's. `namespace`: the only one that is watched; empty leaves it to the rest.
+    """
+    first, *rest = entrypoint
+    environment = dict(_variables(manifests))
+    # Which namespaces OLM chose is not known here, whatever a manifest says.
+    environment.pop(WATCH_NAMESPACE, None)
+    if namespace:
+        environment[WATCH_NAMESPACE] = namespace
+    return RunPlan(
+        command=(python if first in _PYTHONS else first, *rest, *arguments),
+        environment=environment,
+    )
+
+
+def kinds(project: Project) -> tuple[GVK, ...]:
+    """The kinds that the operator's controllers are for."""
+    return tuple(
+        dict.fromkeys(
+            GVK(group=api.qualified_group, version=api.version, kind=api.kind)
+            for api in project.own_apis()
+            if api.has_controller
+        )
+    )
+
+
+def missing_kinds(missing: Sequence[GVK]) -> ConfigurationError:
+    """What to say when the cluster does not know kinds of the project."""
+    names = ", ".join(f"`{one.kind}` of `{one.group}/{one.version}`" for one in missing)
+    return ConfigurationError(
+        f"the cluster does not know {names}",
+        hint="install the CustomResourceDefinitions first: "
+        "`olmkit generate` and `kubectl apply -k config/crd`",
+    )
+
+
+def _variables(manifests: Iterable[Manifest]) -> Iterator[tuple[str, str]]:
+    """The variables of the manager's container that have a value."""
+    for manifest in manifests:
+        if manifest.get("kind") != "Deployment":
+            continue
+        containers = _at(manifest, "spec", "template", "spec", "containers")
+        listed = [one for one in containers or () if isinstance(one, Mapping)]
+        named = [one for one in listed if one.get("name") == _MANAGER]
+        for container in named or listed[:1]:
+            variables = container.get("env")
+            for variable in variables if isinstance(variables, list) else ():
+                if not isinstance(variable, Mapping):
+                    continue
+                name, value = variable.get("name"), variable.get("value")
+                if isinstance(name, str) and isinstance(value, str):
+                    yield name, value
+
+
+def _at(value: Any, *keys: str) -> Any:
+    for key in keys:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value

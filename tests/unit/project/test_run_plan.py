@@ -1,0 +1,91 @@
+"""How an operator is started outside a pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube.objects import GVK
+from olmkit.project import config, run_plan
+
+
+def deployment(*containers: dict[str, Any]) -> dict[str, Any]:
+    spec = {"template": {"spec": {"containers": list(containers)}}}
+    return {"kind": "Deployment", "spec": spec}
+
+
+def variable(name: str, value: str) -> dict[str, str]:
+    return {"name": name, "value": value}
+
+
+MANAGER = {
+    "name": "manager",
+    "env": [
+        variable("IMAGE", "a:1"),
+        variable("WATCH_NAMESPACE", "x"),
+        {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+        "odd",
+    ],
+}
+
+
+def test_interpreter_and_arguments_take_their_places() -> None:
+    plan = run_plan.plan(
+        ("python", "-m", "toy"), python="/venv/bin/python", manifests=[], arguments=("--a", "b")
+    )
+    assert plan.command == ("/venv/bin/python", "-m", "toy", "--a", "b")
+
+
+def test_other_programs_stay_what_they_are() -> None:
+    plan = run_plan.plan(("/bin/toy",), python="/venv/bin/python", manifests=[])
+    assert plan.command == ("/bin/toy",)
+
+
+def test_variables_with_values_come_from_the_manager() -> None:
+    sidecar = {"name": "proxy", "env": [variable("OTHER", "1")]}
+    manifests = [{"kind": "Service"}, deployment(sidecar, MANAGER)]
+    plan = run_plan.plan(("python",), python="p", manifests=manifests)
+    assert plan.environment == {"IMAGE": "a:1"}
+
+
+def test_first_container_counts_when_none_is_called_manager() -> None:
+    plan = run_plan.plan(
+        ("python",), python="p", manifests=[deployment({"env": [variable("A", "1")]}, {})]
+    )
+    assert plan.environment == {"A": "1"}
+
+
+@pytest.mark.parametrize("spec", [None, [], {"template": 1}, {"template": {"spec": None}}])
+def test_odd_manifests_give_nothing(spec: Any) -> None:
+    plan = run_plan.plan(("p",), python="p", manifests=[{"kind": "Deployment", "spec": spec}])
+    assert plan.environment == {}
+
+
+def test_namespace_is_the_one_that_was_named() -> None:
+    plan = run_plan.plan(("p",), python="p", manifests=[deployment(MANAGER)], namespace="here")
+    assert plan.environment["WATCH_NAMESPACE"] == "here"
+
+
+def project(text: str) -> config.Project:
+    return config.parse(f'version: "3"\n{text}'.encode())
+
+
+def test_kinds_are_those_with_a_controller() -> None:
+    found = run_plan.kinds(
+        project(
+            "resources:\n"
+            "- {group: a, domain: b.c, version: v1, kind: One, api: {crdVersion: v1}, "
+            "controller: true}\n"
+            "- {group: a, domain: b.c, version: v2, kind: One, api: {crdVersion: v1}}\n"
+            "- {group: apps, version: v1, kind: Deployment, controller: true}\n"
+        )
+    )
+    assert found == (GVK(group="a.b.c", version="v1", kind="One"),)
+
+
+def test_operator_in_another_language_is_left_to_its_own_build() -> None:
+    run_plan.check_language(project("layout: [python.olmkit/v1]"))
+    with pytest.raises(ConfigurationError, match="written for `go`"):
+        run_plan.check_language(project("layout: [go.kubebuilder.io/v4]"))
