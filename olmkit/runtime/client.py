@@ -95,7 +95,7 @@ class Client:
         if fresh:
             await self._wait_for_own_write(gvk, key)
         snapshot = await self._cache.get(gvk, key)
-        return None if snapshot is None else snapshot.manifest()
+        return None if snapshot is None else _manifest(gvk, snapshot)
 
     async def require(self, gvk: GVK, key: Request, *, fresh: bool = False) -> Manifest:
         """One object; raises `NotFound`."""
@@ -121,7 +121,7 @@ class Client:
         found = await self._cache.list(
             gvk, namespace=namespace, labels=selector if labels else None, index=index
         )
-        return [snapshot.manifest() for snapshot in found]
+        return [_manifest(gvk, snapshot) for snapshot in found]
 
     async def apply(self, manifest: Manifest, *, force: bool = True) -> Manifest:
         """Server-side apply: own the fields that `manifest` has, and no others.
@@ -266,10 +266,7 @@ class Client:
                 limit=500,
                 continue_token=token,
             )
-            found += [
-                {"apiVersion": resource.api_version, "kind": gvk.kind} | Snapshot(raw).manifest()
-                for raw in page.items
-            ]
+            found += [_manifest(gvk, Snapshot(raw)) for raw in page.items]
             token = page.continue_token
             if not token:
                 return found
@@ -328,6 +325,15 @@ def _reached(seen: str, wanted: str) -> bool:
     if not _COMPARABLE.fullmatch(seen):
         return True
     return (len(seen), seen) >= (len(wanted), wanted)
+
+
+def _manifest(gvk: GVK, snapshot: Snapshot) -> Manifest:
+    """The object with what it is: lists of built-in kinds leave that out of their items."""
+    found = snapshot.manifest()
+    if found.get("kind"):
+        return found
+    version = f"{gvk.group}/{gvk.version}" if gvk.group else gvk.version
+    return {"apiVersion": version, "kind": gvk.kind} | found
 
 
 def _gvk(manifest: Manifest) -> GVK:
