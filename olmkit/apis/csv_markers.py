@@ -14,7 +14,7 @@ from typing import Any
 
 from olmkit.apis import manifests
 from olmkit.apis.findings import Findings
-from olmkit.apis.manifests import KindKey, Version
+from olmkit.apis.manifests import KindKey
 from olmkit.apis.marker_table import CSV
 from olmkit.apis.markers import Marker
 from olmkit.apis.model import (
@@ -71,7 +71,8 @@ def owned(
     every = manifests.versions(sources, Findings())
     found = []
     for key, at in wanted.items():
-        version = _find(every, key)
+        versions = every.get(KindKey(key.group, key.kind), ())
+        version = next((version for version in versions if version.name == key.version), None)
         if version is None:
             findings.add(
                 "API020",
@@ -80,13 +81,9 @@ def owned(
                 hint="declare it, or take it out of the project file",
             )
             continue
-        found.append(_Describer(sources, findings, key, version.kind).describe())
+        plural = manifests.plural(versions)
+        found.append(_Describer(sources, findings, key, version.kind, plural).describe())
     return tuple(found)
-
-
-def _find(every: Mapping[KindKey, tuple[Version, ...]], key: ApiKey) -> Version | None:
-    versions = every.get(KindKey(key.group, key.kind), ())
-    return next((version for version in versions if version.name == key.version), None)
 
 
 def merged(base: Sequence[Any], generated: Sequence[Owned]) -> list[Any]:
@@ -128,6 +125,7 @@ class _Describer:
     findings: Findings
     key: ApiKey
     kind: Struct
+    plural: str
 
     def describe(self) -> Owned:
         markers = [marker for marker in self.kind.markers if marker.name == CSV]
@@ -137,7 +135,7 @@ class _Describer:
             display = marker.get("displayName") or display
             order = marker.get("order", order)
         entry: Manifest = {
-            "name": f"{manifests.resource_name(self.kind)}.{self.key.group}",
+            "name": f"{self.plural}.{self.key.group}",
             "kind": self.key.kind,
             "version": self.key.version,
             "displayName": display,
@@ -190,7 +188,7 @@ class _Describer:
             descriptors += marker.get("xDescriptors") or ()
         descriptor: Manifest = {
             "description": one.doc,
-            "displayName": display or names.display_name(one.json_name),
+            "displayName": display or names.display_name(one.name),
             "path": path,
             "x-descriptors": descriptors,
         }
@@ -219,8 +217,15 @@ class _Describer:
                     waiting.append((f"{path}[0]." if is_list else f"{path}.", one.type, inside))
 
     def _fields(self, struct: Struct, seen: frozenset[Named]) -> Iterator[Field]:
-        """Own fields, and those of base classes that are not declared again."""
-        yield from struct.fields
+        """Own fields, those of inline ones, and those of base classes not declared again."""
+        for one in struct.fields:
+            if not one.is_inline:
+                yield one
+                continue
+            for name in _named(one.type):
+                inline = self.sources.get(name)
+                if isinstance(inline, Struct) and name not in seen:
+                    yield from self._fields(inline, seen | {struct.name, name})
         own = {one.json_name for one in struct.fields}
         for base in struct.bases:
             declaration = self.sources.get(base)

@@ -7,7 +7,7 @@ stamp of a tool's version is written: it would change files without a reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -83,11 +83,11 @@ def crds(
     return found
 
 
-def resource_name(kind: Struct) -> str:
-    """The plural under which a kind is served: its marker's `path`, else by the rules."""
-    marker = _last(kind, "kubebuilder:resource")
-    path = marker.get("path") if marker else ""
-    return path or names.plural_of_kind(kind.name.name)
+def plural(every: Sequence[Version]) -> str:
+    """The plural under which a kind is served: what a version's marker says, else by the rules."""
+    said = [marker for v in every if (marker := _last(v.kind, "kubebuilder:resource"))]
+    paths = [marker.get("path") for marker in said if marker.get("path")]
+    return str(paths[-1]) if paths else names.plural_of_kind(every[0].kind.name.name)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,43 @@
+"""Base CSVs of Go projects, against `operator-sdk generate kustomize manifests` 1.42.3.
+
+A line that only one side has must stand in `differences.toml` with its reason.
+"""
+
+from __future__ import annotations
+
+import difflib
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from olmkit.jobs import scaffold
+from olmkit.jobs.scaffold import GenerateOptions, Target
+
+HERE = Path(__file__).parent
+CASES = [
+    f"bundle-{name}"
+    for name in (
+        *("base", "basic", "csvmarkers", "digests", "extras", "images", "names"),
+        *("packagemanifests", "rbac", "samples", "webhooks"),
+    )
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_base_csv_is_the_one_of_operator_sdk(case: str, cases: Path, tmp_path: Path) -> None:
+    folder = cases / "go" / case
+    project = tmp_path / "project"
+    shutil.copytree(folder / "project", project)
+
+    scaffold.generate(project, GenerateOptions(targets=frozenset({Target.CSV})))
+
+    (wanted,) = (folder / "expected" / "manifests-base").glob("*.yaml")
+    ours = (project / "config" / "manifests" / "bases" / wanted.name).read_text()
+    lines = difflib.unified_diff(
+        wanted.read_text().splitlines(), ours.splitlines(), n=0, lineterm=""
+    )
+    changes = [line for line in lines if line[0] in "+-" and line[:3] not in ("+++", "---")]
+    listed = tomllib.loads((HERE / "differences.toml").read_text())
+    assert changes == listed.get(case, {}).get("lines", [])
