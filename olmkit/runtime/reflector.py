@@ -196,7 +196,7 @@ class Reflector:
                 if number % BREATH == 0:
                     await asyncio.sleep(0)
                 try:
-                    snapshots.append(self._snapshot(raw, resource))
+                    snapshots.append(self._snapshot(_complete(raw, resource), resource))
                 except msgspec.MsgspecError as error:
                     # One odd object must not hide all others.
                     _LOG.error("object cannot be read", extra=self._facts(error=str(error)))
@@ -299,6 +299,23 @@ class Reflector:
             "kind": self._kind,
             "watched_namespace": self._namespace,
         } | more
+
+
+class _Kind(msgspec.Struct, gc=False):
+    kind: str | None = None
+
+
+_KIND = msgspec.json.Decoder(_Kind)
+
+
+def _complete(raw: bytes, resource: Resource) -> bytes:
+    """An item of a list with its kind: those of built-in kinds come without."""
+    # What begins with one of the two has both; the decoder would look through all of it.
+    if raw.startswith((b'{"apiVersion"', b'{"kind"')) or _KIND.decode(raw).kind is not None:
+        return raw
+    words = f'{{"apiVersion":"{resource.api_version}","kind":"{resource.gvk.kind}"'.encode()
+    rest = raw.lstrip()[1:]
+    return words + (b"" if rest.lstrip().startswith(b"}") else b",") + rest
 
 
 def _relabelled(raw: bytes, resource: Resource) -> bytes:

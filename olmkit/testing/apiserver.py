@@ -1,60 +1,115 @@
 """A small Kubernetes API on loopback, for tests of controllers.
 
-It stores objects, counts resource versions and generations, streams watches
-and merges applied fields. It knows no schemas, no admission and no field
-ownership: what those do is tried against a real API server.
+It keeps objects with versions, generations and owners of fields, streams watches
+from any moment that was not forgotten, knows subresources, finalizers, dry runs
+and the schemas of CRDs, and can be told to be slow, to refuse, to forget and to
+freeze. It reads no rules in CEL, and no controller runs beside it unless
+`collects_garbage` is set: what those do is tried against a real API server.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import copy
 import json
 import uuid
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from aiohttp import web
 
+from olmkit.base.diagnostics import InputError
+from olmkit.kube import patches
 from olmkit.kube.api import Resource
-from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import Manifest
+from olmkit.kube.patches import PatchError
+from olmkit.testing import (
+    api_answers,
+    api_collection,
+    api_discovery,
+    api_ownership,
+    api_refusals,
+    api_rules,
+)
+from olmkit.testing.api_collection import Change, Collection, Key, Selection
+from olmkit.testing.api_ownership import Owners
+from olmkit.testing.api_refusals import Refusal
+from olmkit.testing.api_rules import Manner
+from olmkit.testing.faults import Fault
 
-Key = tuple[str, str]
+_FIRST_VERSION = 100
+_BOOKMARKS = 60.0  # seconds between two
+_LAST_BOOKMARK = 2.0  # seconds before a watch ends
+_FREEZE = Change(-1, None, None)
+_BOOKMARK = Change(-2, None, None)
+_REVIEWS = {
+    "/apis/authentication.k8s.io/v1/tokenreviews": "TokenReview",
+    "/apis/authorization.k8s.io/v1/subjectaccessreviews": "SubjectAccessReview",
+}
+
+Plan = Callable[[str, str], "Refusal | Fault | float | None"]
+"""What is to happen to a request of this method and path with query: it is refused, its
+connection is cut, or it is answered some seconds later."""
 
 
-@dataclass(slots=True)
-class Collection:
-    """The objects of one resource, and who watches them."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """What a request needed to be allowed, in the words of RBAC."""
 
-    resource: Resource
-    objects: dict[Key, Manifest] = field(default_factory=dict)
-    watchers: list[asyncio.Queue[dict[str, Any] | None]] = field(default_factory=list)
+    verb: str
+    group: str
+    resource: str  # with its subresource, as in `pods/log`
+    namespace: str = ""
+    name: str = ""
 
 
 @dataclass(slots=True)
 class ApiServer:
-    """Serves the given resources. `requests` holds method and path of everything asked."""
+    """Serves the given resources. `requests` holds method and path of everything asked.
+
+    `users`: who has which bearer token; asked for on every request when `authenticates`.
+    `denies`: which accesses RBAC forbids. `allows`: what a SubjectAccessReview answers.
+    `stale_at`: the version at which lists that may be old are read.
+    """
 
     collections: dict[str, Collection]
     url: str = ""
-    version: int = 100
+    version: int = _FIRST_VERSION
     requests: list[tuple[str, str]] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+    plan: Plan | None = None
+    authenticates: bool = False
+    users: dict[str, Mapping[str, Any]] = field(
+        default_factory=lambda: {"double": {"username": "admin", "groups": ["system:masters"]}}
+    )
+    denies: Callable[[Access], bool] = lambda _: False
+    allows: Callable[[Mapping[str, Any]], bool] = lambda spec: (
+        "system:masters" in (spec.get("groups") or ())
+    )
+    collects_garbage: bool = False
+    now: Callable[[], str] = lambda: "2024-01-01T00:00:00Z"
+    forgotten: int = _FIRST_VERSION
+    stale_at: int | None = None
+    _pages: dict[str, list[Manifest]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, resources: Iterable[Resource]) -> Self:
-        return cls({resource.path(): Collection(resource) for resource in resources})
+    def of(cls, resources: Iterable[Resource] = (), *, crds: Iterable[Manifest] = ()) -> Self:
+        """Built-in kinds by their resources, custom ones by these or by their CRDs."""
+        found = [api_collection.built_in(resource) for resource in resources]
+        found += [one for crd in crds for one in api_collection.of_crd(crd)]
+        return cls({one.resource.path(): one for one in found})
 
     @asynccontextmanager
-    async def serving(self) -> AsyncIterator[Self]:
-        """Listen on a free port of the loopback until left."""
-        application = web.Application()
+    async def serving(self, *, port: int = 0) -> AsyncIterator[Self]:
+        """Listen on the loopback until left; enter again with the same port for a restart."""
+        application = web.Application(client_max_size=16 << 20)
         application.router.add_route("*", "/{path:.*}", self._handle)
         runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", port, reuse_address=True)
         await site.start()
         host, port = runner.addresses[0][:2]
         self.url = f"http://{host}:{port}"
@@ -70,25 +125,48 @@ class ApiServer:
         found = self._collection(plural).objects.get((namespace, name))
         return copy.deepcopy(found)
 
+    def all(self, plural: str) -> list[Manifest]:
+        """Every object of a kind."""
+        return [copy.deepcopy(one) for one in self._collection(plural).objects.values()]
+
     def put(self, plural: str, manifest: Manifest) -> Manifest:
-        """Create or change an object as somebody else would."""
+        """Create or change an object as somebody else would; nothing is checked."""
         collection = self._collection(plural)
+        manifest = copy.deepcopy(manifest)
         metadata = manifest.setdefault("metadata", {})
-        metadata.setdefault("namespace", "default")
-        old = collection.objects.get((metadata["namespace"], metadata["name"]))
-        return self._store(collection, copy.deepcopy(manifest), old)
+        if collection.resource.namespaced:
+            metadata.setdefault("namespace", "default")
+        old = collection.objects.get(api_collection.key_of(manifest))
+        return copy.deepcopy(self._keep(collection, manifest, old))
 
     def remove(self, plural: str, name: str, namespace: str = "default") -> None:
+        """Make an object vanish, whatever its finalizers."""
         self._drop(self._collection(plural), (namespace, name))
 
     def end_watches(self) -> None:
         """Close every watch, as a server that restarts does."""
+        self._tell(None)
+
+    def freeze_watches(self) -> None:
+        """Let every watch that is open stay open and tell nothing any more."""
+        self._tell(_FREEZE)
+
+    def send_bookmarks(self) -> None:
+        self._tell(_BOOKMARK)
+
+    def compact(self) -> None:
+        """Forget everything but the present."""
+        self.forgotten = self.version
         for collection in self.collections.values():
-            for watcher in collection.watchers:
-                watcher.put_nowait(None)
+            collection.storage.changes.clear()
 
     def writes(self) -> list[tuple[str, str]]:
         return [request for request in self.requests if request[0] != "GET"]
+
+    def _tell(self, change: Change | None) -> None:
+        for collection in self.collections.values():
+            for watcher in collection.storage.watchers:
+                watcher.put_nowait(change)
 
     def _collection(self, plural: str) -> Collection:
         return next(c for c in self.collections.values() if c.resource.plural == plural)
@@ -97,60 +175,82 @@ class ApiServer:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         self.requests.append((request.method, request.path))
-        if request.path in ("/api", "/apis"):
-            return web.json_response(self._discovery(is_core=request.path == "/api"))
-        found = self._find(request.path)
-        if found is None:
-            return _status(404, "NotFound", "the server could not find the requested resource")
-        collection, namespace, name, subresource = found
-        if not name:
-            if request.method == "POST":
-                return await self._create(request, collection, namespace)
-            if request.query.get("watch") == "true":
-                return await self._watch(request, collection, namespace)
-            return self._list(request, collection, namespace)
-        key = (namespace, name)
-        match request.method:
-            case "GET":
-                one = collection.objects.get(key)
-                return web.json_response(one) if one else _missing(collection, name)
-            case "PATCH" | "PUT":
-                return await self._change(request, collection, key, subresource)
-            case "DELETE":
-                if key not in collection.objects:
-                    return _missing(collection, name)
-                return web.json_response(self._drop(collection, key))
+        try:
+            await self._suffer(request)
+            user = self._user(request)
+            return await self._route(request, user)
+        except Refusal as refusal:
+            headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else None
+            return web.json_response(refusal.status, status=refusal.code, headers=headers)
+
+    async def _suffer(self, request: web.Request) -> None:
+        fault = self.plan(request.method, request.path_qs) if self.plan is not None else None
+        match fault:
+            case None:
+                return
+            case Refusal():
+                raise fault
+            case Fault.TOO_MANY:
+                raise Refusal(
+                    429, "TooManyRequests", "too many requests, try again later", retry_after=1
+                )
+            case Fault.ERROR:
+                raise Refusal(500, "InternalError", "a fault made for a test")
+            case int() | float():
+                await asyncio.sleep(fault)
             case _:
-                return _status(405, "MethodNotAllowed", "the server does not allow this method")
+                if request.transport is not None:
+                    request.transport.abort()
+                raise ConnectionResetError("cut for a test")
 
-    def _discovery(self, *, is_core: bool) -> dict[str, Any]:
-        groups: dict[str, dict[str, list[Any]]] = {}
-        for collection in self.collections.values():
-            resource = collection.resource
-            if bool(resource.gvk.group) is is_core:
-                continue
-            entry = {
-                "resource": resource.plural,
-                "responseKind": {"kind": resource.gvk.kind},
-                "scope": "Namespaced" if resource.namespaced else "Cluster",
-                "subresources": [{"subresource": name} for name in resource.subresources],
-                "verbs": ["get", "list", "watch", "create", "patch", "update", "delete"],
-            }
-            versions = groups.setdefault(resource.gvk.group, {})
-            versions.setdefault(resource.gvk.version, []).append(entry)
-        return {
-            "kind": "APIGroupDiscoveryList",
-            "apiVersion": "apidiscovery.k8s.io/v2",
-            "items": [
-                {
-                    "metadata": {"name": group},
-                    "versions": [{"version": v, "resources": r} for v, r in versions.items()],
-                }
-                for group, versions in groups.items()
-            ],
-        }
+    def _user(self, request: web.Request) -> str:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+        user = self.users.get(token)
+        if user is None and self.authenticates:
+            raise api_refusals.unauthorized()
+        return str((user or {}).get("username") or "system:anonymous")
 
-    def _find(self, path: str) -> tuple[Collection, str, str, str] | None:
+    async def _route(self, request: web.Request, user: str) -> web.StreamResponse:
+        path = request.path.rstrip("/")
+        if path in _REVIEWS and request.method == "POST":
+            return await self._review(request, _REVIEWS[path])
+        known = api_discovery.answer(path, request, self.collections.values())
+        if known is not None:
+            return web.json_response(known) if isinstance(known, dict) else web.Response(text=known)
+        found = self._find(path)
+        if found is None:
+            return web.Response(status=404, text="404 page not found\n")
+        collection, (namespace, name), subresource = found
+        access = _access(request, collection, namespace, name, subresource)
+        self.accesses.append(access)
+        if self.denies(access):
+            raise api_refusals.forbidden(collection.resource, name, access.verb, user, namespace)
+        if subresource and subresource not in collection.resource.subresources:
+            raise api_refusals.no_such_path()
+        key = (namespace, name)
+        match request.method, bool(name):
+            case "POST", False:
+                return await self._create(request, collection, namespace)
+            case "GET", False if access.verb == "watch":
+                return await self._watch(request, collection, namespace)
+            case "GET", False:
+                return self._list(request, collection, namespace)
+            case "DELETE", False:
+                return await self._delete_all(request, collection, namespace)
+            case "GET", True:
+                return self._answer(
+                    request, collection, self._present(collection, key), subresource
+                )
+            case "PUT" | "PATCH", True:
+                return await self._change(request, collection, key, subresource)
+            case "DELETE", True:
+                return await self._delete(request, collection, key)
+            case _:
+                raise Refusal(
+                    405, "MethodNotAllowed", "the server does not allow this method on this path"
+                )
+
+    def _find(self, path: str) -> tuple[Collection, Key, str] | None:
         parts = path.strip("/").split("/")
         size = 3 if parts[0] == "apis" else 2
         root, rest = parts[:size], parts[size:]
@@ -158,145 +258,581 @@ class ApiServer:
         if len(rest) > 2 and rest[0] == "namespaces":
             namespace, rest = rest[1], rest[2:]
         collection = self.collections.get("/" + "/".join([*root, *rest[:1]]))
-        if collection is None:
+        if collection is None or len(rest) > 3:
             return None
         name, subresource = (*rest[1:3], "", "")[:2]
-        return collection, namespace, name, subresource
+        return collection, (namespace, name), subresource
+
+    def _present(self, collection: Collection, key: Key) -> Manifest:
+        found = collection.objects.get(key)
+        if found is None:
+            raise api_refusals.not_found(collection.resource, key[1])
+        return found
+
+    def _answer(
+        self,
+        request: web.Request,
+        collection: Collection,
+        manifest: Manifest,
+        subresource: str = "",
+        *,
+        status: int = 200,
+        manner: Manner | None = None,
+    ) -> web.Response:
+        shown = self._shown(collection, manifest)
+        if subresource == "scale":
+            shown = api_answers.scale_of(collection, shown)
+        elif api_answers.wants_metadata(request):
+            shown = api_answers.partial(shown)
+        answer = web.json_response(shown, status=status)
+        for words in manner.warnings if manner is not None else ():
+            quoted = words.replace("\\", "\\\\").replace('"', '\\"')
+            answer.headers.add("Warning", f'299 - "{quoted}"')
+        return answer
+
+    def _shown(self, collection: Collection, manifest: Manifest) -> Manifest:
+        """An object as it is answered, with its managed fields."""
+        shown = collection.shown(manifest)
+        owners = collection.storage.owners.get(api_collection.key_of(shown))
+        if owners is not None:
+            fields = owners.managed_fields(collection.resource.api_version, self.now())
+            if fields:
+                shown["metadata"]["managedFields"] = fields
+        return shown
+
+    async def _review(self, request: web.Request, kind: str) -> web.Response:
+        review = await _body(request)
+        spec = review.get("spec") or {}
+        if kind == "TokenReview":
+            user = self.users.get(str(spec.get("token") or ""))
+            review["status"] = {"authenticated": True, "user": dict(user)} if user else {}
+        else:
+            review["status"] = {"allowed": bool(self.allows(spec))}
+        return web.json_response(review, status=201)
+
+    # Reading
+
+    def _selection(self, request: web.Request, collection: Collection, namespace: str) -> Selection:
+        try:
+            found = Selection.parse(collection, namespace, request.query)
+        except InputError as error:
+            raise api_refusals.bad_request(str(error)) from error
+        if isinstance(found, str):
+            raise api_refusals.bad_request(found)
+        return found
 
     def _list(
         self, request: web.Request, collection: Collection, namespace: str
     ) -> web.StreamResponse:
-        items = [
-            one
-            for (place, _), one in sorted(collection.objects.items())
-            if _is_wanted(request, one) and namespace in ("", place)
-        ]
-        return web.json_response(
-            {
-                "kind": f"{collection.resource.gvk.kind}List",
-                "apiVersion": collection.resource.api_version,
-                "metadata": {"resourceVersion": str(self.version)},
-                "items": items,
-            }
-        )
+        selection = self._selection(request, collection, namespace)
+        asked = _version(request)
+        limit = int(request.query.get("limit") or 0)
+        token = request.query.get("continue", "")
+        present = self.stale_at if self.stale_at is not None and asked is not None else self.version
+        version, after = present, ("", "")
+        metadata: dict[str, Any] = {}
+        if token:
+            version, after = self._moment(token)
+        elif asked is not None and asked > present:
+            raise api_refusals.too_large_version(asked, present)
+        objects = sorted(collection.storage.at(version).items())
+        wanted = [one for key, one in objects if key > after and selection.takes(one)]
+        page = wanted[:limit] if limit else wanted
+        if len(page) < len(wanted):
+            metadata["continue"] = _token(version, api_collection.key_of(page[-1]))
+            if selection.is_all:
+                metadata["remainingItemCount"] = len(wanted) - len(page)
+        metadata = {"resourceVersion": str(version)} | metadata
+        shown = [self._shown(collection, one) for one in page]
+        return web.json_response(api_answers.listed(request, collection, shown, metadata))
+
+    def _moment(self, token: str) -> tuple[int, Key]:
+        """The version and the last key that a token to continue stands for."""
+        try:
+            found = json.loads(base64.urlsafe_b64decode(token.encode()))
+            version, after = int(found["v"]), (str(found["n"]), str(found["k"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise api_refusals.bad_request("continue key is not valid") from error
+        if version == -1:
+            return self.version, after
+        if version < self.forgotten:
+            raise api_refusals.expired(
+                "The provided continue parameter is too old to display a consistent list result.",
+                **{"continue": _token(-1, after)},
+            )
+        return version, after
 
     async def _watch(
         self, request: web.Request, collection: Collection, namespace: str
     ) -> web.StreamResponse:
-        since = int(request.query.get("resourceVersion") or 0)
+        selection = self._selection(request, collection, namespace)
+        asked = _version(request)
+        begins = request.query.get("sendInitialEvents") == "true"
+        if begins and request.query.get("resourceVersionMatch") != "NotOlderThan":
+            cause = api_refusals.FieldCause(
+                *("resourceVersionMatch", "FieldValueForbidden"),
+                "Forbidden: sendInitialEvents needs resourceVersionMatch to be NotOlderThan",
+            )
+            raise api_refusals.invalid(collection.resource, "", [cause])
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
-        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
-        collection.watchers.append(queue)
-        for one in list(collection.objects.values()):
-            if int(one["metadata"]["resourceVersion"]) > since:
-                queue.put_nowait({"type": "MODIFIED", "object": one})
+        told = _Teller(request, collection, response)
+        queue: asyncio.Queue[Change | None] = asyncio.Queue()
+        watchers = collection.storage.watchers
+        watchers.append(queue)  # before the first pause: nothing is missed
+        if asked and not begins:
+            replayed = [one for one in collection.storage.changes if one.version > asked]
+            initial: list[Manifest] = []
+        else:
+            replayed = []
+            initial = [one for _, one in sorted(collection.objects.items()) if selection.takes(one)]
+        version = self.version
         try:
-            while (event := await queue.get()) is not None:
-                one = event["object"]
-                if _is_wanted(request, one) and namespace in ("", one["metadata"]["namespace"]):
-                    await response.write(json.dumps(event).encode() + b"\n")
+            if asked and asked < self.forgotten:
+                refusal = api_refusals.expired(f"too old resource version: {asked}")
+                await told.event("ERROR", refusal.status)
+                return response
+            for one in initial:
+                await told.object("ADDED", one)
+            if begins:
+                await told.bookmark(version, ended=True)
+            for change in replayed:
+                await told.change(selection, change)
+            await self._follow(request, queue, selection, told)
         except ConnectionError:
             pass
         finally:
-            collection.watchers.remove(queue)
+            watchers.remove(queue)
         return response
+
+    async def _follow(
+        self,
+        request: web.Request,
+        queue: asyncio.Queue[Change | None],
+        selection: Selection,
+        told: _Teller,
+    ) -> None:
+        """Tell what happens until the watch ends."""
+        clock = asyncio.get_running_loop().time
+        seconds = float(request.query.get("timeoutSeconds") or 1800)
+        end = clock() + seconds
+        marks = request.query.get("allowWatchBookmarks") == "true"
+        last_mark = end - _LAST_BOOKMARK
+        mark = min(clock() + _BOOKMARKS, last_mark) if marks and seconds > _LAST_BOOKMARK else end
+        while clock() < end:
+            try:
+                async with asyncio.timeout_at(min(mark, end)):
+                    change = await queue.get()
+            except TimeoutError:
+                if mark < end:
+                    await told.bookmark(self.version)
+                    mark = min(mark + _BOOKMARKS, last_mark) if mark < last_mark else end
+                continue
+            if change is None:
+                return
+            if change is _FREEZE:
+                await asyncio.Event().wait()
+            elif change is _BOOKMARK:
+                await told.bookmark(self.version)
+            else:
+                await told.change(selection, change)
+
+    # Writing
 
     async def _create(
         self, request: web.Request, collection: Collection, namespace: str
     ) -> web.StreamResponse:
-        manifest = await request.json()
-        manifest.setdefault("metadata", {})["namespace"] = namespace
-        if (namespace, manifest["metadata"]["name"]) in collection.objects:
-            return _status(409, "AlreadyExists", "the object exists already")
-        return web.json_response(self._store(collection, manifest, None), status=201)
+        manner, dry_run = _manner(request)
+        manifest = api_rules.check_identity(collection, await _body(request), (namespace, ""))
+        metadata = manifest["metadata"]
+        if not metadata.get("name") and metadata.get("generateName"):
+            word = uuid.uuid5(uuid.NAMESPACE_OID, str(self.version)).hex[:5]
+            metadata["name"] = metadata["generateName"] + word
+        manifest = api_rules.created(collection, manifest, manner)
+        key = api_collection.key_of(manifest)
+        if key in collection.objects:
+            raise api_refusals.exists(collection.resource, key[1])
+        made = self._keep(collection, manifest, None, dry_run=dry_run)
+        if not dry_run:
+            self._owned(collection, request, {}, made)
+        return self._answer(request, collection, made, status=201, manner=manner)
 
     async def _change(
         self, request: web.Request, collection: Collection, key: Key, subresource: str
     ) -> web.StreamResponse:
-        old = collection.objects.get(key)
-        wanted = await request.json()
-        is_apply = "apply-patch" in request.content_type
-        if old is None:
-            if not is_apply or subresource:
-                return _missing(collection, key[1])
-            wanted.setdefault("metadata", {})["namespace"] = key[0]
-            return web.json_response(self._store(collection, wanted, None), status=201)
-        told = (wanted.get("metadata") or {}).get("resourceVersion")
-        if told and told != old["metadata"]["resourceVersion"]:
-            return _status(409, "Conflict", "the object has been modified")
-        new = copy.deepcopy(old)
-        if subresource:
-            wanted = {subresource: wanted.get(subresource)}
-        elif "status" in collection.resource.subresources:
-            wanted.pop("status", None)
-        if request.method == "PUT":
-            new = {**old, **wanted}
+        manner, dry_run = _manner(request)
+        is_apply = request.method == "PATCH" and "apply-patch" in request.content_type
+        wanted = await _body(request)
+        if is_apply and not subresource and key not in collection.objects:
+            return self._create_by_apply(request, collection, key, wanted, manner, dry_run)
+        old = self._present(collection, key)
+        if subresource == "scale":
+            new = api_answers.scaled(
+                collection,
+                old,
+                _patched(request, api_answers.scale_of(collection, collection.shown(old)), wanted),
+            )
+            subresource = ""
+            owners = None
+            shown = "scale"
+        elif is_apply:
+            new, owners = self._applied(request, collection, key, wanted, old, subresource)
+            shown = subresource
         else:
-            _merge(new, wanted)
-        for kept in ("uid", "creationTimestamp", "generation", "resourceVersion"):
-            new["metadata"][kept] = old["metadata"][kept]
-        if new == old:
-            return web.json_response(old)
-        return web.json_response(self._store(collection, new, old))
+            base = collection.shown(old)
+            given = wanted if request.method == "PUT" else _patched(request, base, wanted)
+            new = api_rules.check_identity(collection, given, key)
+            owners = None
+            shown = subresource
+            if (
+                request.method == "PUT"
+                and collection.is_custom
+                and not new["metadata"].get("resourceVersion")
+            ):
+                cause = api_refusals.FieldCause(
+                    *("metadata.resourceVersion", "FieldValueInvalid"),
+                    "Invalid value: 0: must be specified for an update",
+                )
+                raise api_refusals.invalid(collection.resource, key[1], [cause])
+        new = api_rules.changed(collection, collection.shown(old), new, subresource, manner)
+        kept = self._keep(collection, new, old, dry_run=dry_run)
+        if not dry_run and key in collection.objects:
+            if owners is not None:
+                collection.storage.owners[key] = owners
+            elif isinstance(wanted, dict) and _clears_owners(wanted):
+                collection.storage.owners.pop(key, None)
+            else:
+                self._owned(collection, request, old, kept, subresource)
+        return self._answer(request, collection, kept, shown, manner=manner)
 
-    def _store(self, collection: Collection, manifest: Manifest, old: Manifest | None) -> Manifest:
-        self.version += 1
-        metadata = manifest["metadata"]
-        resource = collection.resource
-        manifest["apiVersion"], manifest["kind"] = resource.api_version, resource.gvk.kind
-        before = old["metadata"] if old else {}
-        metadata["uid"] = before.get("uid") or str(
-            uuid.uuid5(uuid.NAMESPACE_OID, str(self.version))
+    def _create_by_apply(
+        self,
+        request: web.Request,
+        collection: Collection,
+        key: Key,
+        wanted: Manifest,
+        manner: Manner,
+        dry_run: bool,
+    ) -> web.StreamResponse:
+        manager = _manager(request)
+        _check_unmanaged(wanted)
+        wanted = api_rules.check_identity(collection, wanted, key)
+        if wanted["metadata"].get("uid"):
+            raise api_refusals.not_found(collection.resource, key[1])
+        fields = set(dict(api_ownership.leaves(wanted, collection.list_keys)))
+        manifest = api_rules.created(collection, wanted, manner)
+        made = self._keep(collection, manifest, None, dry_run=dry_run)
+        if not dry_run:
+            collection.storage.owners[key] = Owners({(manager, "Apply", ""): fields})
+        return self._answer(request, collection, made, status=201, manner=manner)
+
+    def _applied(
+        self,
+        request: web.Request,
+        collection: Collection,
+        key: Key,
+        wanted: Manifest,
+        old: Manifest,
+        subresource: str,
+    ) -> tuple[Manifest, Owners]:
+        manager = _manager(request)
+        _check_unmanaged(wanted)
+        wanted = api_rules.check_identity(collection, wanted, key)
+        told = {
+            name: wanted["metadata"][name]
+            for name in ("resourceVersion", "uid")
+            if name in wanted["metadata"]
+        }
+        if subresource:
+            wanted = {name: wanted[name] for name in ("metadata", subresource) if name in wanted}
+            wanted["metadata"] = {}
+        elif "status" in collection.resource.subresources:
+            wanted = {name: item for name, item in wanted.items() if name != "status"}
+        new, owners, conflicts = api_ownership.apply(
+            collection.shown(old),
+            wanted,
+            collection.storage.owners.get(key) or Owners(),
+            (manager, "Apply", subresource),
+            collection.list_keys,
+            force=request.query.get("force") == "true",
         )
-        metadata.setdefault("creationTimestamp", "2024-01-01T00:00:00Z")
-        is_new_wish = old is None or old.get("spec") != manifest.get("spec")
-        metadata["generation"] = before.get("generation", 0) + is_new_wish
-        metadata["resourceVersion"] = str(self.version)
-        collection.objects[(metadata["namespace"], metadata["name"])] = manifest
-        self._tell(collection, "MODIFIED" if old else "ADDED", manifest)
-        return manifest
+        if conflicts:
+            raise api_answers.field_conflicts(conflicts, collection.resource.api_version)
+        new["metadata"].pop("resourceVersion", None)
+        new["metadata"] |= told
+        return new, owners
 
-    def _drop(self, collection: Collection, key: Key) -> Manifest:
+    def _owned(
+        self,
+        collection: Collection,
+        request: web.Request,
+        old: Manifest,
+        new: Manifest,
+        subresource: str = "",
+    ) -> None:
+        """What a write other than apply changed belongs to who wrote it."""
+        agent = request.headers.get("User-Agent", "").partition("/")[0]
+        manager = (request.query.get("fieldManager") or agent, "Update", subresource)
+        owners = collection.storage.owners.setdefault(api_collection.key_of(new), Owners())
+        owners.wrote(manager, old, new, collection.list_keys)
+
+    async def _delete(
+        self, request: web.Request, collection: Collection, key: Key
+    ) -> web.StreamResponse:
+        options = await _body(request) if request.can_read_body else {}
+        _, dry_run = _manner(request)
+        dry_run = dry_run or options.get("dryRun") == ["All"]
+        old = self._present(collection, key)
+        for words, name in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
+            wanted = (options.get("preconditions") or {}).get(name)
+            found = old["metadata"][name]
+            if wanted and wanted != found:
+                happened = "deleted and then recreated" if name == "uid" else "modified"
+                raise api_refusals.conflict(
+                    *(collection.resource, key[1]),
+                    f"the {words} in the precondition ({wanted}) does not match the {words} in "
+                    f"record ({found}). The object might have been {happened}",
+                )
+        policy = options.get("propagationPolicy") or request.query.get("propagationPolicy")
+        gone = self._end(collection, key, policy, dry_run=dry_run)
+        if gone is not None:
+            return self._answer(request, collection, gone)
+        details = api_refusals.details_of(collection.resource, key[1])
+        return web.json_response(
+            {
+                "kind": "Status",
+                "apiVersion": "v1",
+                "metadata": {},
+                "status": "Success",
+                "details": details | {"uid": old["metadata"]["uid"]},
+            }
+        )
+
+    async def _delete_all(
+        self, request: web.Request, collection: Collection, namespace: str
+    ) -> web.StreamResponse:
+        selection = self._selection(request, collection, namespace)
+        options = await _body(request) if request.can_read_body else {}
+        _, dry_run = _manner(request)
+        found = [one for _, one in sorted(collection.objects.items()) if selection.takes(one)]
+        for one in found:
+            self._end(
+                collection,
+                api_collection.key_of(one),
+                options.get("propagationPolicy"),
+                dry_run=dry_run or options.get("dryRun") == ["All"],
+            )
+        metadata = {"resourceVersion": str(self.version)}
+        shown = [collection.shown(one) for one in found]
+        return web.json_response(api_answers.listed(request, collection, shown, metadata))
+
+    def _end(
+        self, collection: Collection, key: Key, policy: str | None, *, dry_run: bool
+    ) -> Manifest | None:
+        """Delete; the object when finalizers hold it, None when it is gone."""
+        old = collection.objects[key]
+        more = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"]}.get(policy or "", [])
+        finalizers = list(dict.fromkeys([*(old["metadata"].get("finalizers") or ()), *more]))
+        if self.collects_garbage and not old["metadata"].get("finalizers"):
+            finalizers = []
+        if not finalizers:
+            if not dry_run:
+                self._drop(collection, key, orphan=policy == "Orphan")
+            return None
+        new = copy.deepcopy(old)
+        new["metadata"]["finalizers"] = finalizers
+        new["metadata"].setdefault("deletionTimestamp", self.now())
+        new["metadata"].setdefault("deletionGracePeriodSeconds", 0)
+        return self._keep(collection, new, old, dry_run=dry_run)
+
+    def _keep(
+        self,
+        collection: Collection,
+        manifest: Manifest,
+        old: Manifest | None,
+        *,
+        dry_run: bool = False,
+    ) -> Manifest:
+        """Store what changed, with what the server gives; the object as it is then."""
+        new = collection.shown(manifest)
+        metadata = new["metadata"]
+        before = old["metadata"] if old else {}
+        if old is not None:
+            metadata = new["metadata"] = metadata | {
+                name: before[name] for name in ("uid", "creationTimestamp") if name in before
+            }
+            metadata["resourceVersion"] = before["resourceVersion"]
+            if "generation" in before:
+                metadata["generation"] = before["generation"]
+            if new == collection.shown(old):
+                return old
+        version = self.version + 1
+        metadata.setdefault("uid", str(uuid.uuid5(uuid.NAMESPACE_OID, str(version))))
+        metadata.setdefault("creationTimestamp", self.now())
+        if collection.counts_wishes:
+            is_deleted = "deletionTimestamp" in metadata and "deletionTimestamp" not in before
+            is_new_wish = old is None or api_rules.wishes(collection, old) != api_rules.wishes(
+                collection, new
+            )
+            metadata["generation"] = before.get("generation", 0) + (is_new_wish or is_deleted)
+        metadata["resourceVersion"] = str(version)
+        if dry_run:
+            metadata["resourceVersion"] = before.get("resourceVersion", "")
+            return new
+        self.version = version
+        key = api_collection.key_of(new)
+        if metadata.get("deletionTimestamp") and not metadata.get("finalizers") and old is not None:
+            self.version -= 1
+            self._drop(collection, key)
+            return new
+        collection.objects[key] = new
+        collection.storage.record(Change(version, old, new))
+        return new
+
+    def _drop(self, collection: Collection, key: Key, *, orphan: bool = False) -> None:
         self.version += 1
         gone = collection.objects.pop(key)
-        gone["metadata"]["resourceVersion"] = str(self.version)
-        self._tell(collection, "DELETED", gone)
-        return gone
+        collection.storage.owners.pop(key, None)
+        collection.storage.record(Change(self.version, gone, None))
+        if self.collects_garbage:
+            self._collect(gone["metadata"]["uid"], orphan=orphan)
 
-    def _tell(self, collection: Collection, kind: str, manifest: Manifest) -> None:
-        event = {"type": kind, "object": copy.deepcopy(manifest)}
-        for watcher in collection.watchers:
-            watcher.put_nowait(event)
-
-
-def _is_wanted(request: web.Request, manifest: Manifest) -> bool:
-    selector = request.query.get("labelSelector", "")
-    labels: Mapping[str, str] = manifest["metadata"].get("labels") or {}
-    return not selector or LabelSelector.parse(selector).matches(labels)
-
-
-def _merge(target: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    for key, value in patch.items():
-        if value is None:
-            target.pop(key, None)
-        elif isinstance(value, Mapping) and isinstance(target.get(key), dict):
-            _merge(target[key], value)
-        else:
-            target[key] = copy.deepcopy(value)
+    def _collect(self, uid: str, *, orphan: bool) -> None:
+        """What the garbage collector does once an owner is gone."""
+        for collection in list(self.collections.values()):
+            for key, one in list(collection.objects.items()):
+                owners = one["metadata"].get("ownerReferences") or []
+                left = [owner for owner in owners if owner.get("uid") != uid]
+                if len(left) == len(owners) or key not in collection.objects:
+                    continue
+                if left or orphan:
+                    new = copy.deepcopy(one)
+                    new["metadata"]["ownerReferences"] = left
+                    self._keep(collection, new, one)
+                else:
+                    self._end(collection, key, None, dry_run=False)
 
 
-def _missing(collection: Collection, name: str) -> web.Response:
-    return _status(404, "NotFound", f'{collection.resource} "{name}" not found')
+class _Teller:
+    """Writes the lines of one watch."""
+
+    def __init__(
+        self, request: web.Request, collection: Collection, response: web.StreamResponse
+    ) -> None:
+        self._collection = collection
+        self._response = response
+        self._metadata_only = api_answers.wants_metadata(request)
+
+    async def change(self, selection: Selection, change: Change) -> None:
+        told = selection.told(change)
+        if told is not None:
+            await self.object(*told)
+
+    async def object(self, kind: str, manifest: Manifest) -> None:
+        shown = self._collection.shown(manifest)
+        await self.event(kind, api_answers.partial(shown) if self._metadata_only else shown)
+
+    async def bookmark(self, version: int, *, ended: bool = False) -> None:
+        metadata: dict[str, Any] = {"resourceVersion": str(version)}
+        if ended:
+            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+        await self.object("BOOKMARK", {"metadata": metadata})
+
+    async def event(self, kind: str, shown: Manifest) -> None:
+        line = json.dumps({"type": kind, "object": shown}, separators=(",", ":"))
+        await self._response.write(line.encode() + b"\n")
 
 
-def _status(code: int, reason: str, message: str) -> web.Response:
-    body = {
-        "kind": "Status",
-        "apiVersion": "v1",
-        "status": "Failure",
-        "code": code,
-        "reason": reason,
-        "message": message,
-    }
-    return web.json_response(body, status=code)
+def _access(
+    request: web.Request, collection: Collection, namespace: str, name: str, subresource: str
+) -> Access:
+    verbs = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+    if request.method == "GET":
+        is_watch = request.query.get("watch") in ("true", "1")
+        verb = "get" if name else "watch" if is_watch else "list"
+    elif request.method == "DELETE":
+        verb = "delete" if name else "deletecollection"
+    else:
+        verb = verbs.get(request.method, request.method.lower())
+    plural = collection.resource.plural
+    return Access(
+        verb=verb,
+        group=collection.resource.gvk.group,
+        resource=f"{plural}/{subresource}" if subresource else plural,
+        namespace=namespace,
+        name=name,
+    )
+
+
+def _version(request: web.Request) -> int | None:
+    text = request.query.get("resourceVersion", "")
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise api_refusals.bad_request(f"invalid resource version {text!r}")
+    return int(text)
+
+
+def _token(version: int, key: Key) -> str:
+    value = json.dumps({"v": version, "n": key[0], "k": key[1]})
+    return base64.urlsafe_b64encode(value.encode()).decode()
+
+
+def _manner(request: web.Request) -> tuple[Manner, bool]:
+    dry_run = request.query.get("dryRun", "")
+    if dry_run not in ("", "All"):
+        raise api_refusals.bad_request(f'dryRun: Unsupported value: "{dry_run}"')
+    manner = Manner(
+        validation=request.query.get("fieldValidation") or "Warn",
+        is_patch=request.method == "PATCH",
+    )
+    return manner, dry_run == "All"
+
+
+def _check_unmanaged(wanted: Any) -> None:
+    if isinstance(wanted, dict) and (wanted.get("metadata") or {}).get("managedFields"):
+        raise api_refusals.bad_request("metadata.managedFields must be nil")
+
+
+def _clears_owners(wanted: Manifest) -> bool:
+    return (wanted.get("metadata") or {}).get("managedFields") in ([], [{}])
+
+
+def _manager(request: web.Request) -> str:
+    found = request.query.get("fieldManager")
+    if not found:
+        raise Refusal(
+            *(422, "Invalid"),
+            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required '
+            "for apply patch",
+        )
+    return found
+
+
+async def _body(request: web.Request) -> Any:
+    try:
+        return await request.json()
+    except ValueError as error:
+        raise api_refusals.bad_request(f"the object provided is unrecognized: {error}") from error
+
+
+def _patched(request: web.Request, base: Manifest, patch: Any) -> Any:
+    """`base` after a patch of the sort that the content type says."""
+    if request.method == "PUT":
+        return patch
+    sort = request.content_type
+    if sort == "application/json-patch+json":
+        if not isinstance(patch, list):
+            raise api_refusals.bad_request("a JSON patch is a list of operations")
+        try:
+            return patches.json_patch(base, patch)
+        except PatchError as error:
+            raise Refusal(422, "Invalid", f"the server rejected our request: {error}") from error
+    if not isinstance(patch, dict):
+        raise api_refusals.bad_request("a patch is an object")
+    if sort == "application/merge-patch+json":
+        return patches.merge_patch(base, patch)
+    group = str(base.get("apiVersion", "")).rpartition("/")[0]
+    if sort == "application/strategic-merge-patch+json" and patches.is_built_in(group):
+        return patches.strategic_merge(base, patch)
+    raise api_refusals.unsupported_media(sort)

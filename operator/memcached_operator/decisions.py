@@ -189,6 +189,34 @@ def covers(found: Any, wanted: Any) -> bool:
     return bool(found == wanted)
 
 
+def realigned(found: Any, wanted: Any) -> Any:
+    """`found`, with our ports under the numbers that they should have.
+
+    Ports merge by number: applying one whose number somebody changed would add a second
+    of the same name, which the server refuses.
+    """
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        changed = {
+            key: realigned(found[key], value) for key, value in wanted.items() if key in found
+        }
+        if isinstance(wanted.get("ports"), list) and isinstance(found.get("ports"), list):
+            ours = {one["name"]: one for one in wanted["ports"] if _has_name(one)}
+            changed["ports"] = [
+                {**one, **ours[one["name"]]} if _has_name(one) and one["name"] in ours else one
+                for one in found["ports"]
+            ]
+        return {**found, **changed}
+    if isinstance(wanted, list) and isinstance(found, list) and all(map(_has_name, wanted)):
+        by_name = {one["name"]: one for one in wanted}
+        return [
+            realigned(one, by_name[one["name"]])
+            if _has_name(one) and one["name"] in by_name
+            else one
+            for one in found
+        ]
+    return found
+
+
 def status_from(
     memcached: Memcached,
     deployment: Manifest,

@@ -122,8 +122,10 @@ def test_finalizer_is_stored_before_anything_is_made() -> None:
 
 def test_deleted_object_is_let_go_with_one_warning_and_its_children_stay() -> None:
     async def work(server: ApiServer) -> None:
-        await until(lambda: not (server.get("memcacheds", "m") or {})["metadata"].get("finalizers"))
-        assert said(server, "Degraded") == ("True", "Finalizing")
+        await until(lambda: server.get("memcacheds", "m") is None)
+        last = server.collections["/apis/cache.example.com/v1alpha1/memcacheds"].last("m")
+        degraded = conditions.find(last["status"]["conditions"], "Degraded") or {}
+        assert (degraded["status"], degraded["reason"]) == ("True", "Finalizing")
         assert server.get("deployments", "m") is None
 
     server = play(work, ("memcacheds", memcached(deletionTimestamp=NOW, finalizers=[FINALIZER])))
