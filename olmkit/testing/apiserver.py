@@ -431,7 +431,9 @@ class ApiServer:
             if change is None:
                 return
             if change is _FREEZE:
-                await asyncio.Event().wait()
+                while await queue.get() is not None:
+                    pass
+                return
             elif change is _BOOKMARK:
                 await told.bookmark(self.version)
             else:
