@@ -52,7 +52,7 @@ cluster-down: ## end that cluster
 	@$(BIN)/python tests/cluster down
 
 bench: $(STAMP) ## figures beside the reference tools (OPM and OPERATOR_SDK name their programs)
-	@for file in benchmarks/*.py; do case $$file in */_*) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done
+	@for file in benchmarks/*.py benchmarks/*/*.py; do case $$file in */_*) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done
 
 lock: $(STAMP) ## write requirements.lock anew from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
