@@ -1,0 +1,234 @@
+"""The process of an operator: what every one of them starts around its controllers.
+
+An `Operator` says what an author's is; `main` reads flags and environment, puts
+probes, metrics, webhooks and leader election around it, and runs until a signal
+says stop. Who wants something else builds a `Manager` as `assemble` does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import datetime
+import logging
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.edges import kubeconfig
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.kube.api import Cluster
+from olmkit.runtime import certificates, flags, metrics_server, probes, serving, webhook
+from olmkit.runtime import manager as managers
+from olmkit.runtime.cache import CacheSettings, parse_namespaces
+from olmkit.runtime.flags import Flags
+from olmkit.runtime.leader import ElectionSettings, ThreadedElector
+from olmkit.runtime.manager import Elector, Group, LeadershipLost, Manager, ShutdownTimeout
+from olmkit.runtime.metrics import Registry, RestClientMetrics
+from olmkit.runtime.operator_condition import OperatorCondition
+from olmkit.runtime.webhook import CertificateFiles, WebhookServer
+
+_LOG = logging.getLogger(__name__)
+
+
+AddControllers = Callable[[Manager, Flags, Mapping[str, str]], None]
+"""Puts controllers into a manager; flags and environment are those of the process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operator:
+    """What is an author's own in a process.
+
+    `name` is who writes to the cluster; `lock` is the Lease of its leader, which no other
+    operator may have; `graceful_shutdown_timeout`, in seconds, is less than the pod's grace.
+    """
+
+    name: str
+    lock: str
+    add_controllers: AddControllers
+    add_webhooks: Callable[[WebhookServer], None] | None = None
+    add_flags: Callable[[argparse.ArgumentParser], None] | None = None
+    cache: CacheSettings = field(default_factory=CacheSettings)
+    description: str = ""
+    workers: int = 1
+    graceful_shutdown_timeout: float = 8.0
+
+
+def main(
+    operator: Operator,
+    words: Sequence[str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> int:
+    """Run the operator as a process; the exit code.
+
+    1 when it could not go on, with the reason in the log: a container that ends so is
+    started again, with growing pauses.
+    """
+    given = parse_flags(operator, sys.argv[1:] if words is None else words)
+    logging.basicConfig(
+        level=given.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
+    )
+    try:
+        asyncio.run(run(operator, given, os.environ if environment is None else environment))
+    except (OlmkitError, LeadershipLost, ShutdownTimeout) as error:
+        _LOG.error("%s", error)
+        return 1
+    return 0
+
+
+def parse_flags(operator: Operator, words: Sequence[str]) -> Flags:
+    """The flags of an operator's command line."""
+    return flags.parse(
+        words,
+        name=operator.name,
+        description=operator.description,
+        workers=operator.workers,
+        add=operator.add_flags,
+    )
+
+
+async def run(operator: Operator, given: Flags, environment: Mapping[str, str]) -> None:
+    """Work until a signal says stop; raises what ended it early."""
+    paths = [given.kubeconfig] if given.kubeconfig else []
+    config = kubeconfig.load(paths=paths, environment=environment)
+    registry = Registry()
+    observer = RestClientMetrics(registry).observe
+    async with HttpCluster(config, user_agent=operator.name, observer=observer) as cluster:
+        manager = assemble(
+            operator,
+            given,
+            environment,
+            cluster=cluster,
+            registry=registry,
+            elector=elector(operator, config, given, registry),
+            namespace=config.namespace,
+        )
+        managers.stop_on_signals(manager)
+        await manager.run()
+
+
+def assemble(
+    operator: Operator,
+    given: Flags,
+    environment: Mapping[str, str],
+    *,
+    cluster: Cluster,
+    registry: Registry,
+    elector: Elector | None = None,
+    namespace: str = "",
+) -> Manager:
+    """A manager with all that belongs to it, not started; `namespace` is the pod's."""
+    manager = Manager(
+        cluster,
+        name=operator.name,
+        cache_settings=operator.cache.watching(
+            parse_namespaces(environment.get("WATCH_NAMESPACE"))
+        ),
+        registry=registry,
+        elector=elector,
+        graceful_shutdown_timeout=operator.graceful_shutdown_timeout,
+    )
+    hooks = _add_webhooks(operator, manager, given, environment)
+    _add_probes(manager, given, hooks)
+    _add_metrics(manager, given)
+    operator.add_controllers(manager, given, environment)
+    told = OperatorCondition.of(manager.client, environment, namespace=namespace, now=now)
+    if told is not None:
+        manager.add(told.upgradeable)
+    return manager
+
+
+def elector(
+    operator: Operator, config: ClusterConfig, given: Flags, registry: Registry
+) -> ThreadedElector | None:
+    """Who says whether this replica works; None when it always does.
+
+    Raises `ConfigurationError` when nothing says in which namespace the lease lies.
+    """
+    if not given.leader_elect:
+        return None
+    status = registry.gauge(
+        "leader_election_master_status", "1 while this process leads", ("name",)
+    ).child(operator.lock)
+    in_pod = config.namespace if kubeconfig.SERVICE_ACCOUNT.is_dir() else ""
+    return ThreadedElector(
+        lambda: HttpCluster(config, user_agent=operator.name),
+        ElectionSettings(
+            name=operator.lock,
+            namespace=given.leader_namespace or in_pod,
+            lease_duration=given.lease_duration,
+            renew_deadline=given.renew_deadline,
+            retry_period=given.retry_period,
+        ),
+        on_change=lambda leads: status.set(float(leads)),
+    )
+
+
+def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFiles | None:
+    """Where the webhooks' certificate lies; None when there is none, and so no webhooks.
+
+    A folder that is asked for must hold one; the usual one need not, as when the operator
+    runs outside a cluster.
+    """
+    if environment.get("ENABLE_WEBHOOKS") == "false":
+        return None
+    asked = given.webhook_files.files
+    if asked is not None:
+        return asked
+    usual = webhook.default_files(environment)
+    return usual if usual.exist else None
+
+
+def now() -> str:
+    """The time as conditions write it: RFC 3339, UTC, whole seconds."""
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _add_webhooks(
+    operator: Operator, manager: Manager, given: Flags, environment: Mapping[str, str]
+) -> WebhookServer | None:
+    """The webhooks, where they have an address and a certificate."""
+    if operator.add_webhooks is None:
+        return None
+    address = serving.parse_address(given.webhook_address)
+    files = webhook_files(given, environment)
+    if address is None or files is None:
+        _LOG.info("webhooks are not served: they have no address or no certificate")
+        return None
+    server = WebhookServer(address, files, registry=manager.registry)
+    operator.add_webhooks(server)
+    manager.add(server, Group.WEBHOOKS)
+    return server
+
+
+def _add_probes(manager: Manager, given: Flags, hooks: WebhookServer | None) -> None:
+    address = serving.parse_address(given.health_address)
+    if address is None:
+        return
+    live = {"ping": probes.ping, "watches": probes.watches_kept(manager.cache)}
+    # Nothing here waits for lists: they may need a conversion, which reaches only a pod
+    # that is ready.
+    ready = {"ping": probes.ping, "manager": probes.manager_ready(manager)}
+    if hooks is not None:
+        ready["webhook"] = hooks.started()
+    manager.add(probes.server(address, live=live, ready=ready), Group.SERVERS)
+
+
+def _add_metrics(manager: Manager, given: Flags) -> None:
+    address = serving.parse_address(given.metrics_address)
+    if address is None:
+        return
+    if not given.metrics_secure:
+        manager.add(metrics_server.server(address, manager.registry), Group.SERVERS)
+        return
+    files = given.metrics_files.files
+    tls = certificates.context(*(files.paths if files else (None, None)))
+    if files is not None:
+        manager.add(certificates.Reloader(tls, *files.paths), Group.SERVERS)
+    access = metrics_server.Access(manager.cluster)
+    manager.add(
+        metrics_server.server(address, manager.registry, tls=tls, access=access), Group.SERVERS
+    )

@@ -1,0 +1,221 @@
+"""The process of an operator, whole: flags, election, probes, metrics, webhooks, signals."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK
+from olmkit.runtime import process, self_signed
+from olmkit.runtime.builder import ControllerBuilder
+from olmkit.runtime.flags import Flags
+from olmkit.runtime.manager import Manager
+from olmkit.runtime.metrics import Registry
+from olmkit.runtime.process import Operator
+from olmkit.runtime.reconcile import Request, Result
+from olmkit.runtime.webhook import CertificateFiles, WebhookServer
+from olmkit.runtime.webhook_conversion import Conversions
+from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.registry import free_port
+
+TOY = GVK(group="toys.example.com", version="v1", kind="Toy")
+RESOURCES = [
+    Resource(gvk=TOY, plural="toys"),
+    Resource(gvk=GVK(group="events.k8s.io", version="v1", kind="Event"), plural="events"),
+    Resource(gvk=GVK(group="coordination.k8s.io", version="v1", kind="Lease"), plural="leases"),
+]
+
+
+class Painter:
+    """Gives every toy a label."""
+
+    def __init__(self, manager: Manager, colour: str) -> None:
+        self._client = manager.client
+        self._colour = colour
+
+    async def reconcile(self, request: Request) -> Result:
+        if await self._client.get(TOY, request) is not None:
+            await self._client.apply(
+                {
+                    "apiVersion": "toys.example.com/v1",
+                    "kind": "Toy",
+                    "metadata": {
+                        "name": request.name,
+                        "namespace": request.namespace,
+                        "labels": {"colour": self._colour},
+                    },
+                }
+            )
+        return Result()
+
+
+def add_controllers(manager: Manager, flags: Flags, environment: Mapping[str, str]) -> None:
+    painter = Painter(manager, environment.get("COLOUR", "red"))
+    builder = ControllerBuilder().watches_for(TOY)
+    manager.add_controller(builder.build(painter, registry=manager.registry))
+    assert flags.workers == 3
+
+
+def add_webhooks(server: WebhookServer) -> None:
+    server.add_conversions(Conversions())
+
+
+OPERATOR = Operator(
+    name="toy-operator",
+    lock="toys",
+    workers=3,
+    add_controllers=add_controllers,
+    add_webhooks=add_webhooks,
+)
+
+
+def write_kubeconfig(path: Path, url: str) -> None:
+    path.write_text(
+        "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+        f"clusters: [{{name: k, cluster: {{server: '{url}'}}}}], users: [{{name: u, user: {{}}}}]}}"
+    )
+
+
+def write_certificate(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    certificate, key = self_signed.make()
+    (folder / "tls.crt").write_bytes(certificate)
+    (folder / "tls.key").write_bytes(key)
+
+
+async def ask(url: str) -> tuple[int, str]:
+    async with aiohttp.ClientSession() as session, session.get(url, ssl=False) as answer:
+        return answer.status, await answer.text()
+
+
+def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) -> None:
+    health, metrics, webhooks = free_port(), free_port(), free_port()
+    write_certificate(tmp_path / "certificate")
+    given = process.parse_flags(
+        OPERATOR,
+        [
+            f"--kubeconfig={tmp_path / 'kubeconfig'}",
+            f"--health-probe-bind-address=127.0.0.1:{health}",
+            f"--metrics-bind-address=127.0.0.1:{metrics}",
+            f"--webhook-bind-address=127.0.0.1:{webhooks}",
+            f"--webhook-cert-path={tmp_path / 'certificate'}",
+            "--leader-elect",
+            "--leader-election-namespace=default",
+        ],
+    )
+
+    async def work() -> None:
+        async with asyncio.timeout(30), ApiServer.of(RESOURCES).serving() as server:
+            write_kubeconfig(tmp_path / "kubeconfig", server.url)
+            server.put("toys", {"metadata": {"name": "t"}})
+            running = asyncio.create_task(process.run(OPERATOR, given, {"COLOUR": "blue"}))
+            while "labels" not in (server.get("toys", "t") or {"metadata": {}})["metadata"]:
+                assert not running.done()
+                await asyncio.sleep(0.02)
+            toy = server.get("toys", "t")
+            assert toy is not None
+            assert toy["metadata"]["labels"] == {"colour": "blue"}
+            lease = server.get("leases", "toys")
+            assert lease is not None
+            assert lease["spec"]["holderIdentity"]
+            code, text = await ask(f"http://127.0.0.1:{health}/readyz?verbose")
+            assert (code, text.splitlines()) == (
+                200,
+                ["[+]manager ok", "[+]ping ok", "[+]webhook ok", "readyz check passed"],
+            )
+            code, _ = await ask(f"https://127.0.0.1:{metrics}/metrics")
+            assert code == 401  # metrics are for whom the cluster knows
+            os.kill(os.getpid(), signal.SIGTERM)
+            await running
+            lease = server.get("leases", "toys")
+            assert lease is not None
+            assert lease["spec"]["holderIdentity"] == ""
+
+    asyncio.run(work())
+
+
+def test_process_watches_the_namespaces_that_it_is_told(tmp_path: Path) -> None:
+    flags = process.parse_flags(
+        OPERATOR,
+        [f"--kubeconfig={tmp_path / 'kubeconfig'}", "--health-probe-bind-address=0"],
+    )
+
+    async def work() -> None:
+        async with asyncio.timeout(30), ApiServer.of(RESOURCES).serving() as server:
+            write_kubeconfig(tmp_path / "kubeconfig", server.url)
+            for namespace in ("a", "b", "c"):
+                server.put("toys", {"metadata": {"name": "t", "namespace": namespace}})
+            environment = {"WATCH_NAMESPACE": "a, c"}
+            running = asyncio.create_task(process.run(OPERATOR, flags, environment))
+            for namespace in ("a", "c"):
+                while "labels" not in (server.get("toys", "t", namespace) or {})["metadata"]:
+                    assert not running.done()
+                    await asyncio.sleep(0.02)
+            os.kill(os.getpid(), signal.SIGTERM)
+            await running
+            left = server.get("toys", "t", "b")
+            assert left is not None
+            assert "labels" not in left["metadata"]
+
+    asyncio.run(work())
+
+
+def test_process_that_cannot_reach_a_cluster_says_why_and_ends_with_1(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    code = process.main(OPERATOR, [f"--kubeconfig={tmp_path / 'missing'}"], {})
+    assert code == 1
+    assert "missing" in caplog.text
+
+
+def test_port_that_is_taken_ends_the_process_with_its_number(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with ApiServer.of(RESOURCES).serving() as server:
+            write_kubeconfig(tmp_path / "kubeconfig", server.url)
+            port = server.url.rpartition(":")[2]
+            flags = process.parse_flags(
+                OPERATOR,
+                [
+                    f"--kubeconfig={tmp_path / 'kubeconfig'}",
+                    f"--health-probe-bind-address=127.0.0.1:{port}",
+                ],
+            )
+            with pytest.raises(ConfigurationError, match=rf"127\.0\.0\.1:{port}.* in use"):
+                await process.run(OPERATOR, flags, {})
+
+    asyncio.run(work())
+
+
+def test_election_outside_a_cluster_needs_a_namespace() -> None:
+    config = ClusterConfig(server="http://127.0.0.1:1")
+    flags = process.parse_flags(OPERATOR, ["--leader-elect"])
+    with pytest.raises(ConfigurationError, match="needs a namespace"):
+        process.elector(OPERATOR, config, flags, Registry())
+    alone = process.parse_flags(OPERATOR, [])
+    assert process.elector(OPERATOR, config, alone, Registry()) is None
+
+
+def test_certificate_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
+    flags = process.parse_flags(OPERATOR, [f"--webhook-cert-path={tmp_path}"])
+    found = process.webhook_files(flags, {})
+    assert found is not None
+    with pytest.raises(ConfigurationError, match="are no certificate and its key"):
+        WebhookServer(("127.0.0.1", 0), found, registry=Registry())
+
+
+def test_without_a_certificate_in_the_usual_place_there_are_no_webhooks(tmp_path: Path) -> None:
+    environment = {"TMPDIR": str(tmp_path)}
+    assert process.webhook_files(Flags(), environment) is None
+    folder = tmp_path / "k8s-webhook-server/serving-certs"
+    write_certificate(folder)
+    assert process.webhook_files(Flags(), environment) == CertificateFiles(folder=folder)
+    assert process.webhook_files(Flags(), environment | {"ENABLE_WEBHOOKS": "false"}) is None
