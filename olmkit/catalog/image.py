@@ -1,42 +1,114 @@
 """A catalog as an image: its files below `/configs`, and the label that says so.
 
-The image carries data only. OLM v1 reads it as it is; for OLM v0 a CatalogSource
-names `/configs` in `extractContent`, and the cluster's own server serves it.
+The image carries data only, or a server as well. OLM v1 reads either as it is; for
+OLM v0 a CatalogSource names `/configs` of a data image in `extractContent`, and the
+cluster's own server serves it, while an image with a server is run.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import InputError
-from olmkit.base.tree import Tree
+from olmkit.base.tree import File, Tree
 from olmkit.oci import image as images
 from olmkit.oci import layer as layers
 from olmkit.oci.content import Platform
 from olmkit.oci.image import OLM_PLATFORMS, Image, Index
+from olmkit.oci.layer import Layer
 
 CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1"
 CONFIGS = "/configs"
+CACHE = "/tmp/cache"  # noqa: S108 - where the field's images have it, inside the container
+# In `/usr/bin`, since `/bin` is a link to it in most bases and a folder of ours would replace it.
+PROBE = "/usr/bin/grpc_health_probe"
+PORT = "50051/tcp"
+USER = "1001"  # what OLM itself sets where pods must not be root
 _CREATED_BY = "olmkit catalog build"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """How an image serves its catalog; `layers` go between its base and the catalog."""
+
+    entrypoint: tuple[str, ...]
+    command: tuple[str, ...]
+    layers: tuple[Layer, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def opm_server() -> Server:
+    """Served by the `opm` that the base has."""
+    return Server(entrypoint=("/bin/opm",), command=("serve", CONFIGS, f"--cache-dir={CACHE}"))
+
+
+def olmkit_server(packages: Layer, probe: bytes, library: str, *, created: int = 0) -> Server:
+    """Served by ourselves: `packages` lie below `library`, `probe` is what OLM executes."""
+    tree = Tree({PROBE.lstrip("/"): File(probe, 0o755)})
+    return Server(
+        entrypoint=("python3", "-m", "olmkit"),
+        command=("catalog", "serve", CONFIGS, f"--cache-dir={CACHE}"),
+        layers=(packages, layers.write(tree, mtime=created)),
+        environment={"PYTHONPATH": library, "PYTHONUNBUFFERED": "1"},
+    )
+
+
+def served_image(tree: Tree, base: Image, server: Server, *, created: int = 0) -> Image:
+    """The catalog in `tree` on `base`, which has what `server` needs or gets it in a layer."""
+    made = images.born(base, created=created)
+    for part in server.layers:
+        made = images.append(made, part, created_by=f"{_CREATED_BY}: server", created=created)
+    made = images.append(
+        made,
+        layers.write(_placed(tree), mtime=created),
+        created_by=f"{_CREATED_BY}: catalog",
+        created=created,
+    )
+    options = base.config.run_options
+    listed = options.get("Env")
+    kept = [
+        pair
+        for pair in (listed if isinstance(listed, list) else [])
+        if isinstance(pair, str) and pair.partition("=")[0] not in server.environment
+    ]
+    return images.label(
+        images.configure(
+            made,
+            {
+                "Entrypoint": list(server.entrypoint),
+                "Cmd": list(server.command),
+                "Env": [*kept, *(f"{key}={value}" for key, value in server.environment.items())],
+                "ExposedPorts": {PORT: {}},
+                "User": options.get("User") or USER,
+                "WorkingDir": options.get("WorkingDir") or "/",
+            },
+        ),
+        {CONFIGS_LABEL: CONFIGS},
+    )
 
 
 def image(
     tree: Tree, *, platforms: Sequence[Platform] = OLM_PLATFORMS, created: int = 0
 ) -> Image | Index:
     """The catalog in `tree` as an image; `created` is the time of everything in it."""
-    if not tree:
-        raise InputError(
-            "the catalog's folder is empty",
-            hint="name the folder that holds its YAML or JSON files",
-        )
     return images.data_image(
-        layers.write(tree.at(CONFIGS), mtime=created),
+        layers.write(_placed(tree), mtime=created),
         {CONFIGS_LABEL: CONFIGS},
         created_by=_CREATED_BY,
         platforms=platforms,
         created=created,
     )
+
+
+def _placed(tree: Tree) -> Tree:
+    if not tree:
+        raise InputError(
+            "the catalog's folder is empty",
+            hint="name the folder that holds its YAML or JSON files",
+        )
+    return tree.at(CONFIGS)
 
 
 def default_tag(packages: Iterable[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -11,30 +11,26 @@ import click
 from olmkit.cli.app import App
 from olmkit.cli.registry_options import PlatformType, registry_options, source_date
 from olmkit.jobs.publish import BuildOptions
-from olmkit.oci.content import Platform
-from olmkit.oci.image import OLM_PLATFORMS
 
 
-def build_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command; its function gets them as `options` and `access`."""
-    return _options(run, OLM_PLATFORMS, "Else all that OLM runs on.")
-
-
-def target_options(run: Callable[..., Any]) -> Callable[..., Any]:
-    """The same for images that run: without words, they are for no platform in particular."""
-    return _options(run, (), "Else this machine's.")
-
-
-def _options(
-    run: Callable[..., Any], platforms_else: Sequence[Platform], words: str
+def build_options(
+    run: Callable[..., Any] | None = None, *, platforms_else: str = "Else all that OLM runs on."
 ) -> Callable[..., Any]:
+    """Add the options to a command; its function gets them as `options` and `access`.
+
+    `platforms_else` says in the help what holds when nobody names a platform: then the job
+    decides.
+    """
+    if run is None:
+        return functools.partial(build_options, platforms_else=platforms_else)
+
     @functools.wraps(run)
     def gathered(app: App, **arguments: Any) -> Any:
         platforms = arguments.pop("platforms")
         options = BuildOptions(
             target=arguments.pop("target"),
             push=arguments.pop("push"),
-            platforms=tuple(dict.fromkeys(platforms)) or platforms_else,
+            platforms=tuple(dict.fromkeys(platforms)),
             created=source_date(),
             project=app.project,
         )
@@ -59,7 +55,7 @@ def _options(
                 type=PlatformType(),
                 multiple=True,
                 metavar="OS/ARCH",
-                help=f"Platform of the image; may be repeated. {words}",
+                help=f"Platform of the image; may be repeated. {platforms_else}",
             ),
         )
     ):

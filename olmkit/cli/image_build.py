@@ -8,7 +8,7 @@ import click
 
 from olmkit.cli import published
 from olmkit.cli.app import App, command
-from olmkit.cli.build_options import target_options
+from olmkit.cli.build_options import build_options
 from olmkit.edges.access import Access
 from olmkit.jobs import image_build as job
 from olmkit.jobs.image_build import ImageBuildOptions
@@ -25,7 +25,7 @@ from olmkit.project.image_plan import ImagePlan
     olmkit image build --platform linux/amd64 --platform linux/arm64
     """,
 )
-@target_options
+@build_options(platforms_else="Else this machine's.")
 @click.option(
     "--base",
     default="",

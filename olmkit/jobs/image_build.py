@@ -11,35 +11,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
-from olmkit.base.tree import Tree
-from olmkit.edges import build_cache, disk, sources, transfer
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges import build_cache, disk, sources
 from olmkit.edges.access import Access
 from olmkit.edges.build_cache import BuildCache
 from olmkit.edges.transfer import Report, silent
-from olmkit.jobs import publish
+from olmkit.jobs import image_parts, publish
+from olmkit.jobs.image_parts import Packages, Say
 from olmkit.jobs.publish import BuildOptions, Published
 from olmkit.oci import image as images
 from olmkit.oci import layer as layers
 from olmkit.oci import reference as references
-from olmkit.oci import store as stores
-from olmkit.oci.content import Platform
-from olmkit.oci.image import Image
-from olmkit.oci.layer import Layer
-from olmkit.oci.reference import EngineReference, ImageReference, Reference
-from olmkit.oci.store import Store
+from olmkit.oci.reference import Reference
 from olmkit.project import config, image_plan
 from olmkit.project.image_plan import ImagePlan
-
-Say = Callable[[str], None]
-# Changes when the layer of packages is made in another way.
-_FORM = b"olmkit packages 1\n"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,16 +86,27 @@ async def build(
         mtime=created,
     )
     async with contextlib.AsyncExitStack() as stack:
-        bases, store = await _bases(wanted, options, access, cache, stack, report, say)
+        bases, store = await image_parts.bases(
+            wanted.base, wanted.platforms, access, cache, stack, report, say, pull=options.pull
+        )
+        packages = Packages(
+            requirements=wanted.application.requirements,
+            lock=project / wanted.lock if wanted.lock else None,
+            wheels=Path(wanted.wheels) if wanted.wheels else None,
+            python=wanted.python,
+            libc=wanted.libc,
+            sbom=wanted.application.name if wanted.sbom else "",
+            created=created,
+        )
         built = await asyncio.gather(
             *(
-                _packages_layer(wanted, platform, base, options, access, cache, say)
+                image_parts.packages_layer(packages, platform, base, cache, access, say)
                 for platform, base in zip(wanted.platforms, bases, strict=True)
             )
         )
         made = [
-            image_plan.compose(base, packages, code, wanted, created=created)
-            for base, packages in zip(bases, built, strict=True)
+            image_plan.compose(base, layer, code, wanted, created=created)
+            for base, layer in zip(bases, built, strict=True)
         ]
         return await publish.publish(
             made[0] if len(made) == 1 else images.index(made),
@@ -116,135 +116,6 @@ async def build(
             report,
             base=store,
         )
-
-
-async def _bases(
-    wanted: ImagePlan,
-    options: ImageBuildOptions,
-    access: Access,
-    cache: BuildCache,
-    stack: contextlib.AsyncExitStack,
-    report: Report,
-    say: Say,
-) -> tuple[Sequence[Image], Store]:
-    """The base for each platform, and the store in which their layers lie."""
-    reference = references.parse_image(wanted.base)
-    if not isinstance(reference, Reference | EngineReference):
-        store = await stack.enter_async_context(sources.open_store(reference, access))
-        found = [
-            await _base(store, sources.selector(reference), reference, platform)
-            for platform in wanted.platforms
-        ]
-        return found, store
-    found = []
-    for platform in wanted.platforms:
-        name = f"{reference} {platform}"
-        kept = None if options.pull else await cache.base(name)
-        if kept is None:
-            say(f"base: {reference} for {platform}")
-            async with sources.open_store(reference, access) as remote:
-                image = await _base(remote, sources.selector(reference), reference, platform)
-                await transfer.copy(remote, cache.layout, image.descriptor, tag=name, report=report)
-            kept = image.descriptor
-        else:
-            say(f"base: {reference} for {platform}, as it was when it was last asked for")
-        found.append(await _base(cache.layout, str(kept.digest), reference, platform))
-    return found, cache.layout
-
-
-async def _base(
-    store: Store, selector: str, reference: ImageReference, platform: Platform
-) -> Image:
-    image = await stores.pull(store, selector, platform)
-    found = image.config.platform
-    if not platform.runs(found):
-        raise InputError(
-            f"the base `{reference}` is not for `{platform}` but for `{found}`",
-            hint=f"name another base with `--base`, or build with `--platform {found}`",
-        )
-    return image
-
-
-async def _packages_layer(
-    wanted: ImagePlan,
-    platform: Platform,
-    base: Image,
-    options: ImageBuildOptions,
-    access: Access,
-    cache: BuildCache,
-    say: Say,
-) -> Layer | None:
-    """The layer with the packages of the operator, kept from last time where nothing changed."""
-    if not wanted.lock and not wanted.application.requirements:
-        return None
-    project, created = options.publish.project, options.publish.created
-    python = image_plan.python_version(base, wanted.python)
-    lock = project / wanted.lock if wanted.lock else None
-    folder = Path(wanted.wheels) if wanted.wheels else None
-    key = _key(wanted, platform, python, lock, folder, created)
-    layer = await cache.layer(key)
-    if layer is not None and (lock is not None or folder is not None):
-        say(f"packages for {platform}: unchanged")
-        return layer
-    from olmkit.edges import wheels
-    from olmkit.edges.wheels import WheelRequest
-
-    say(f"packages for {platform}: collected for Python {python}")
-    if lock is None:
-        say("no file with versions and hashes: `uv pip compile --generate-hashes` writes one")
-    tree = await wheels.collect(
-        WheelRequest(
-            python=python,
-            platform=platform,
-            libc=wanted.libc,
-            requirements=wanted.application.requirements,
-            lock=lock,
-            folder=folder,
-        ),
-        access.environment,
-    )
-    files = tree.at(image_plan.PACKAGES)
-    if wanted.sbom:
-        files = files.merge(_sbom(wanted, tree))
-    layer = await asyncio.to_thread(layers.write, files, mtime=created)
-    await cache.keep(key, layer)
-    return layer
-
-
-def _sbom(wanted: ImagePlan, packages: Tree) -> Tree:
-    from olmkit.project import sbom
-
-    return Tree({image_plan.SBOM.lstrip("/"): sbom.write(wanted.application.name, packages)})
-
-
-def _key(
-    wanted: ImagePlan,
-    platform: Platform,
-    python: str,
-    lock: Path | None,
-    folder: Path | None,
-    created: int,
-) -> str:
-    """A name for all that the layer of packages is made from."""
-    running = hashlib.sha256(_FORM)
-    words = [str(platform), python, wanted.libc, str(created), str(wanted.sbom)]
-    words += [wanted.application.name] if wanted.sbom else []
-    words += wanted.application.requirements if lock is None else []
-    for path in _wheels(folder):
-        info = path.stat()
-        words.append(f"{path.name} {info.st_size} {info.st_mtime_ns}")
-    running.update("\n".join(words).encode())
-    if lock is not None:
-        running.update(b"\0" + disk.read_file(lock))
-    return running.hexdigest()
-
-
-def _wheels(folder: Path | None) -> Iterable[Path]:
-    if folder is None:
-        return ()
-    if not folder.is_dir():
-        raise ConfigurationError(f"`{folder}` is no folder of wheels")
-    return sorted(folder.glob("*.whl"))
 
 
 async def _with_engine(

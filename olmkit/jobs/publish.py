@@ -34,11 +34,15 @@ _CONTAINERFILE = "bundle.Dockerfile"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuildOptions:
-    """Where a build goes. `created` is the time of everything in the image, in Unix seconds."""
+    """Where a build goes. `created` is the time of everything in the image, in Unix seconds.
+
+    Without `platforms`, an image with data only is for all that OLM runs on, and one that
+    runs is for this machine's.
+    """
 
     target: str = ""
     push: bool = False
-    platforms: Sequence[Platform] = OLM_PLATFORMS
+    platforms: Sequence[Platform] = ()
     created: int = 0
     project: Path = Path()
 
@@ -241,7 +245,7 @@ def _bundle_image(path: Path, shown: str, options: BuildOptions) -> tuple[Image 
     image = bundle_image.image(
         bundle,
         containerfile=_containerfile(path),
-        platforms=options.platforms,
+        platforms=options.platforms or OLM_PLATFORMS,
         created=options.created,
     )
     return image, bundle_image.default_tag(bundle)
@@ -250,10 +254,17 @@ def _bundle_image(path: Path, shown: str, options: BuildOptions) -> tuple[Image 
 def _catalog_image(path: Path, options: BuildOptions) -> tuple[Image | Index, str]:
     from olmkit.catalog import image as catalog_image
 
+    tree, tag = catalog_files(path)
+    platforms = options.platforms or OLM_PLATFORMS
+    return catalog_image.image(tree, platforms=platforms, created=options.created), tag
+
+
+def catalog_files(path: Path) -> tuple[Tree, str]:
+    """The files of a catalog, which must be one, and how its image is called by default."""
+    from olmkit.catalog import image as catalog_image
+
     tree = disk.read_tree(path)
-    packages = _packages(tree, str(path))
-    image = catalog_image.image(tree, platforms=options.platforms, created=options.created)
-    return image, catalog_image.default_tag(packages)
+    return tree, catalog_image.default_tag(_packages(tree, str(path)))
 
 
 def _packages(tree: Tree, shown: str) -> list[str]:
