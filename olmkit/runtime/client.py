@@ -34,6 +34,8 @@ from olmkit.runtime.snapshot import Snapshot
 T = TypeVar("T")
 
 _FRESH_TIMEOUT = 5.0
+_SWEEP = 500  # writes after which it is looked which of them the cache has shown
+_MAX_WRITTEN = 10_000
 _COMPARABLE = re.compile(r"[1-9][0-9]*")
 
 
@@ -67,11 +69,17 @@ class Client:
         self._uncached = uncached
         self._dry_run = dry_run
         self._written: dict[tuple[GVK, Request], str] = {}
+        self._sweep_above = _SWEEP
 
     @property
     def direct(self) -> Client:
         """The same client, reading from the server."""
         return Client(self.cluster, None, field_manager=self._field_manager, dry_run=self._dry_run)
+
+    @property
+    def remembered_writes(self) -> int:
+        """How many own writes are remembered for reads that want to be `fresh`."""
+        return len(self._written)
 
     @property
     def rehearsal(self) -> Client:
@@ -279,9 +287,22 @@ class Client:
         version = (written.get("metadata") or {}).get("resourceVersion")
         if self._cache is not None and isinstance(version, str) and not self._dry_run:
             self._written[(resource.gvk, _key(written))] = version
-            while len(self._written) > 10_000:
-                self._written.pop(next(iter(self._written)))
+            if len(self._written) > self._sweep_above:
+                self._forget_seen(self._cache)
         return written
+
+    def _forget_seen(self, cache: Cache) -> None:
+        """Forget the writes that the cache has shown meanwhile: nobody would wait for them."""
+        informers = {
+            one.gvk: one for one in cache.informers if one.synced and not one.metadata_only
+        }
+        for (gvk, key), version in list(self._written.items()):
+            informer = informers.get(gvk)
+            if informer is not None and _reached(informer.version_of(key.namespace), version):
+                del self._written[(gvk, key)]
+        while len(self._written) > _MAX_WRITTEN:
+            self._written.pop(next(iter(self._written)))
+        self._sweep_above = max(_SWEEP, 2 * len(self._written))
 
     async def _wait_for_own_write(self, gvk: GVK, key: Request) -> None:
         wanted = self._written.get((gvk, key))

@@ -1,11 +1,11 @@
 """What a run asked of an API server, beside what its roles allow.
 
 A `Use` is one sort of request as RBAC sees it. Uses come from the double
-(`ApiServer.uses`), or from the audit log of a real server. `compare` says which
+(`ApiServer.accesses`), or from the audit log of a real server. `compare` says which
 of them no rule grants, which is an error, and which grants nobody used, which is
 a note: a test may not have come so far.
 
-    report = rbac.compare(server.uses, rbac.read([Path("config/rbac/role.yaml")]))
+    report = rbac.compare(server.accesses, rbac.read([Path("config/rbac/role.yaml")]))
     assert not report.missing, report.words()
 
 Sources: Kubernetes' documentation of RBAC and of request verbs.
@@ -17,7 +17,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from olmkit.base import documents
 from olmkit.kube.objects import Manifest
@@ -48,6 +48,21 @@ class Use:
         kind = f"{self.resource}.{self.group}" if self.group else self.resource
         where = f"in namespace `{self.namespace}`" if self.namespace else "in the whole cluster"
         return f"{self.verb} {kind} {where}"
+
+
+class Asked(Protocol):
+    """What a `Use` is made of; the double's own notes have it too."""
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def resource(self) -> str: ...
+    @property
+    def verb(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,9 +229,20 @@ def read(paths: Iterable[Path], *, namespace: str = "") -> list[Rule]:
     )
 
 
-def compare(uses: Iterable[Use], granted: Sequence[Rule]) -> Report:
+def compare(uses: Iterable[Asked], granted: Sequence[Rule]) -> Report:
     """Which uses no rule grants, and which grants no use needed."""
-    seen = sorted(set(uses))
+    seen = sorted(
+        {
+            Use(
+                group=use.group,
+                resource=use.resource,
+                verb=use.verb,
+                namespace=use.namespace,
+                name=use.name,
+            )
+            for use in uses
+        }
+    )
     single = [one for rule in granted for one in rule.grants_one_by_one()]
     return Report(
         missing=tuple(_once(use for use in seen if not any(r.grants(use) for r in granted))),
@@ -224,7 +250,7 @@ def compare(uses: Iterable[Use], granted: Sequence[Rule]) -> Report:
     )
 
 
-def needed(uses: Iterable[Use]) -> list[dict[str, Any]]:
+def needed(uses: Iterable[Asked]) -> list[dict[str, Any]]:
     """The `rules` of the smallest role that allows all uses, without regard to namespaces."""
     verbs: dict[tuple[str, str], set[str]] = {}
     for use in uses:
