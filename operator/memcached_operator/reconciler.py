@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,6 +48,10 @@ class Settings:
 
     image: str
     user: int | None = decisions.USER
+
+
+class _Gone(Exception):  # noqa: N818 - a fact, not a fault
+    """The Memcached went while it was looked at: nothing is left to do."""
 
 
 class _Pass:
@@ -91,9 +95,16 @@ class MemcachedReconciler:
         manifest = await self._look(request)
         if manifest is None:
             return Result()
-        if finalizers.is_being_deleted(manifest):
-            await self._finalize(manifest)
+        try:
+            if finalizers.is_being_deleted(manifest):
+                await self._finalize(manifest)
+                return Result()
+            return await self._tend(manifest)
+        except _Gone:
             return Result()
+
+    async def _tend(self, manifest: Manifest) -> Result:
+        """Make the children so, and say what there is."""
         memcached = await self._read(manifest)
         if not self._settings.image:
             await self._write_status(
@@ -143,29 +154,27 @@ class MemcachedReconciler:
         kept = copy.deepcopy(manifest)
         if not finalizers.add(kept, FINALIZER):
             return manifest
-        return await self._client.patch(manifest, kept, locked=True)
+        return await self._own(self._client.patch(manifest, kept, locked=True))
 
     async def _finalize(self, manifest: Manifest) -> None:
         """Say that it goes, and let it go."""
         if not finalizers.contains(manifest, FINALIZER):
             return
-        try:
-            memcached = Memcached.from_manifest({**manifest, "spec": {}})
-            status = decisions.status_of_deleted(memcached, self._now())
-            last = await self._write_status(manifest, status)
-            self._recorder.event(
-                manifest,
-                WARNING,
-                "Deleting",
-                "Delete",
-                f"Memcached {objects.name(manifest)} is being deleted from the namespace "
-                f"{objects.namespace(manifest)}",
-            )
-            freed = copy.deepcopy(last)
-            finalizers.remove(freed, FINALIZER)
-            await self._client.patch(last, freed, locked=True)
-        except NotFound:
-            return  # it went in between
+        memcached = Memcached.from_manifest({**manifest, "spec": {}})
+        last = await self._write_status(
+            manifest, decisions.status_of_deleted(memcached, self._now())
+        )
+        self._recorder.event(
+            manifest,
+            WARNING,
+            "Deleting",
+            "Delete",
+            f"Memcached {objects.name(manifest)} is being deleted from the namespace "
+            f"{objects.namespace(manifest)}",
+        )
+        freed = copy.deepcopy(last)
+        finalizers.remove(freed, FINALIZER)
+        await self._own(self._client.patch(last, freed, locked=True))
 
     async def _deployment(self, this: _Pass) -> Manifest:
         """The Deployment as it is after this pass; empty when there is none of ours."""
@@ -218,6 +227,8 @@ class MemcachedReconciler:
         """Apply what is wanted, where something of it is missing."""
         if found is not None and decisions.covers(found, wanted):
             return found
+        if found is not None and (aligned := decisions.realigned(found, wanted)) != found:
+            await self._client.patch(found, aligned, locked=True)
         made = await self._client.apply(wanted)
         kind, name = objects.kind(wanted), objects.name(wanted)
         _LOG.info("applied", extra={"kind": kind, "child": name})
@@ -245,4 +256,11 @@ class MemcachedReconciler:
         """Write the status, unless it says the same already; the object as it is then."""
         if manifest.get("status") == status:
             return manifest
-        return await self._client.apply_status({**manifest, "status": status})
+        return await self._own(self._client.apply_status({**manifest, "status": status}))
+
+    async def _own(self, writing: Awaitable[Manifest]) -> Manifest:
+        """A write of the Memcached itself."""
+        try:
+            return await writing
+        except NotFound as error:
+            raise _Gone from error

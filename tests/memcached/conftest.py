@@ -1,0 +1,176 @@
+"""A small cluster on loopback, a line to it that fails as it is told, and the operator."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from memcached_operator import wiring
+from memcached_operator.api.v1alpha1.memcached import Memcached
+from memcached_operator.decisions import DEPLOYMENT, POD, SERVICE
+from memcached_operator.reconciler import Settings
+
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.kube import conditions
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.manager import Manager
+from olmkit.runtime.reconcile import Request, Result
+from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.faults import Fault, FaultProxy
+
+NOW = "2024-05-01T00:00:00Z"
+STATUS = frozenset({"status"})
+RESOURCES = [
+    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=STATUS),
+    Resource(gvk=DEPLOYMENT, plural="deployments", subresources=STATUS),
+    Resource(gvk=SERVICE, plural="services"),
+    Resource(gvk=GVK(group="events.k8s.io", version="v1", kind="Event"), plural="events"),
+    Resource(gvk=POD, plural="pods", subresources=STATUS),
+]
+
+Plan = Callable[[str, str], Fault | int | None]
+
+
+class Stage:
+    """What a test changes and looks at."""
+
+    def __init__(self) -> None:
+        self.server = ApiServer.of(RESOURCES)
+        self.plan: Plan = lambda _method, _path: None
+        self.seen: list[tuple[str, str, Any]] = []
+        self.watch_seconds = (300, 600)
+        self._line: FaultProxy | None = None
+        self.passes: list[tuple[Request, Result | BaseException | None]] = []
+
+    def memcached(self, name: str = "m", namespace: str = "default", **spec: Any) -> Manifest:
+        made = {"metadata": {"name": name, "namespace": namespace}, "spec": spec}
+        return self.server.put("memcacheds", made)
+
+    def change(self, plural: str, alter: Callable[[Any], None], name: str = "m") -> None:
+        found = self.server.get(plural, name)
+        assert found is not None
+        alter(found)
+        self.server.put(plural, found)
+
+    def report(self, name: str = "m") -> None:
+        """What the cluster's own controllers say of a Deployment whose pods all run."""
+        deployment = self.server.get("deployments", name)
+        assert deployment is not None
+        size = deployment["spec"]["replicas"]
+        counts = dict.fromkeys(("replicas", "readyReplicas", "availableReplicas"), size)
+        generation = deployment["metadata"]["generation"]
+        deployment["status"] = {"observedGeneration": generation, **counts}
+        self.server.put("deployments", deployment)
+        template = deployment["spec"]["template"]["metadata"]
+        for number in range(size):
+            metadata = {**template, "name": f"{name}-{number}"}
+            self.server.put("pods", {"metadata": metadata})
+
+    def line_to(self, url: str) -> None:
+        """Let the operator's line lead to another server, as when one restarts elsewhere."""
+        assert self._line is not None
+        self._line.upstream = url
+
+    def condition(self, kind: str, name: str = "m") -> tuple[str | None, str | None]:
+        """Status and reason."""
+        found = self.server.get("memcacheds", name) or {}
+        listed = (found.get("status") or {}).get("conditions") or []
+        one = conditions.find(listed, kind) or {}
+        return one.get("status"), one.get("reason")
+
+    def events(self, reason: str) -> list[Manifest]:
+        return [one for one in self.server.all("events") if one["reason"] == reason]
+
+    async def until(self, holds: Callable[[], Any]) -> Any:
+        while not (found := holds()):  # noqa: ASYNC110 - the world changes, nobody tells
+            await asyncio.sleep(0.01)
+        return found
+
+    async def rest(self, seconds: float = 0.15) -> None:
+        """Wait until nothing was asked for a while."""
+        before = -1
+        while before != len(self.seen):
+            before = len(self.seen)
+            await asyncio.sleep(seconds)
+
+    @asynccontextmanager
+    async def operator(self, namespaces: Iterable[str] = ()) -> AsyncIterator[Manager]:
+        """The operator at work, its passes written down."""
+        async with FaultProxy(upstream=self.server.url, plan=self._plan) as line:
+            self._line = line
+            config = ClusterConfig(server=f"http://{line.host}")
+            async with HttpCluster(config) as cluster:
+                manager = Manager(
+                    cluster,
+                    name="memcached-operator",
+                    cache_settings=dataclasses.replace(
+                        wiring.CACHE.watching(namespaces), watch_seconds=self.watch_seconds
+                    ),
+                )
+                controller = wiring.add_controller(
+                    manager, settings=Settings(image="memcached:1.6"), now=lambda: NOW
+                )
+                self._write_down(controller)
+                running = asyncio.create_task(manager.run())
+                try:
+                    yield manager
+                finally:
+                    manager.stop()
+                    await running
+
+    def play(self, work: Callable[[], Awaitable[None]], *, alone: bool = False) -> None:
+        """Run `work` beside the server and, unless `alone`, the operator."""
+
+        async def scene() -> None:
+            async with asyncio.timeout(30), self.server.serving():
+                if alone:
+                    await work()
+                    return
+                async with self.operator():
+                    await work()
+
+        asyncio.run(scene())
+
+    def _plan(self, method: str, path: str) -> Fault | int | None:
+        fault = self.plan(method, path)
+        self.seen.append((method, path, fault))
+        return fault
+
+    def _write_down(self, controller: Any) -> None:
+        inner = controller._reconciler  # noqa: SLF001 - a witness in between
+        stage = self
+
+        class Witness:
+            async def reconcile(self, request: Request) -> Result | None:
+                try:
+                    result: Result | None = await inner.reconcile(request)
+                except Exception as error:
+                    stage.passes.append((request, error))
+                    raise
+                stage.passes.append((request, result))
+                return result
+
+        controller._reconciler = Witness()  # noqa: SLF001
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+@pytest.fixture
+def once() -> Callable[[Callable[[str, str], bool], Any], Plan]:
+    """A plan: the first request that fits gets the fault, all others pass."""
+
+    def make(fits: Callable[[str, str], bool], fault: Any) -> Plan:
+        left = itertools.chain([fault], itertools.repeat(None))
+        return lambda method, path: next(left) if fits(method, path) else None
+
+    return make

@@ -1,0 +1,282 @@
+"""What the operator does when objects go, writes fail and lines break."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from memcached_operator.decisions import FINALIZER
+
+from olmkit.edges import cluster
+from olmkit.kube.api import Conflict
+from olmkit.runtime.reconcile import Result
+from olmkit.testing.faults import Fault
+
+if TYPE_CHECKING:
+    from conftest import Plan, Stage
+
+Once = Callable[[Callable[[str, str], bool], Any], "Plan"]
+
+
+def _writes_object(method: str, path: str) -> bool:
+    """A write of the Memcached itself, not of its status."""
+    return method == "PATCH" and "/memcacheds/m" in path and "/status" not in path
+
+
+def _replicas(stage: Stage) -> Any:
+    return (stage.server.get("deployments", "m") or {"spec": {}})["spec"].get("replicas")
+
+
+async def _is_made(stage: Stage, name: str) -> None:
+    await stage.until(lambda: stage.server.get("services", name))
+
+
+async def _is_available(stage: Stage, name: str) -> None:
+    await stage.until(lambda: stage.condition("Available", name)[0] == "True")
+
+
+def _gone(stage: Stage) -> bool:
+    found = stage.server.get("memcacheds", "m")
+    return found is None or not found["metadata"].get("finalizers")
+
+
+def test_object_that_is_not_there_asks_nothing_and_succeeds(stage: Stage) -> None:
+    async def work() -> None:
+        stage.memcached(size=1)
+        await stage.until(lambda: stage.server.get("services", "m"))
+        await stage.rest()
+        stage.server.remove("memcacheds", "m")
+        before = len(stage.seen)
+        await stage.until(lambda: stage.passes[-1][1] == Result() and len(stage.passes) > 1)
+        await stage.rest()
+        assert len(stage.seen) == before
+
+    stage.play(work)
+    assert stage.server.get("memcacheds", "m") is None
+
+
+def test_kind_that_cannot_be_read_is_tried_again_and_nothing_is_written(stage: Stage) -> None:
+    broken = True
+
+    def plan(method: str, path: str) -> int | None:
+        return 500 if broken and "/deployments" in path and method == "GET" else None
+
+    async def work() -> None:
+        nonlocal broken
+        stage.plan = plan
+        stage.memcached(size=1)
+        await stage.until(lambda: [one for one in stage.seen if one[2] == 500])
+        assert stage.server.writes() == []
+        broken = False
+        await stage.until(lambda: stage.server.get("deployments", "m"))
+
+    stage.play(work)
+
+
+def test_object_that_goes_before_it_gets_its_finalizer_is_no_error(stage: Stage) -> None:
+    def plan(method: str, path: str) -> None:
+        if _writes_object(method, path):
+            stage.server.remove("memcacheds", "m")
+
+    async def work() -> None:
+        stage.plan = plan
+        stage.memcached(size=1)
+        await stage.until(lambda: stage.passes)
+        await stage.rest()
+
+    stage.play(work)
+    assert [one for _, one in stage.passes if one != Result()] == []
+    assert stage.server.get("deployments", "m") is None
+
+
+def test_object_that_changes_before_it_gets_its_finalizer_is_a_conflict(stage: Stage) -> None:
+    """The merge patch replaces the list: without the conflict the other one's would be lost."""
+    theirs = "example.com/theirs"
+    is_first = True
+
+    def plan(method: str, path: str) -> None:
+        nonlocal is_first
+        if _writes_object(method, path) and is_first:
+            is_first = False
+            stage.change("memcacheds", lambda one: one["metadata"].update(finalizers=[theirs]))
+
+    async def work() -> None:
+        stage.plan = plan
+        stage.memcached(size=1)
+        await stage.until(lambda: stage.server.get("deployments", "m"))
+
+    stage.play(work)
+    assert isinstance(stage.passes[0][1], Conflict)
+    found = stage.server.get("memcacheds", "m")
+    assert found is not None
+    assert sorted(found["metadata"]["finalizers"]) == sorted([theirs, FINALIZER])
+
+
+@pytest.mark.parametrize("fault", [Fault.ERROR, Fault.CUT_BEFORE, Fault.CUT_AFTER, 404, 409])
+def test_deletion_that_is_interrupted_goes_on_and_is_told_once(
+    stage: Stage, once: Once, fault: Any
+) -> None:
+    async def work() -> None:
+        stage.plan = once(_writes_object, fault)
+        metadata = {"name": "m", "deletionTimestamp": "2024-05-01T00:00:00Z"}
+        held = {"metadata": metadata | {"finalizers": [FINALIZER]}, "spec": {"size": 1}}
+        stage.server.put("memcacheds", held)
+        if fault == 404:
+            await stage.until(lambda: stage.passes)
+            assert stage.passes[-1][1] == Result()
+            return
+        await stage.until(lambda: _gone(stage))
+        await stage.until(lambda: stage.events("Deleting"))
+        await stage.rest()
+
+    stage.play(work)
+    assert len(stage.events("Deleting")) <= 1
+    if fault == 409:
+        assert isinstance(stage.passes[0][1], Exception)
+
+
+def test_lines_that_break_anywhere_lead_to_the_same_end(stage: Stage) -> None:
+    """Every request fails once, in another way each time."""
+    faults = [Fault.TOO_MANY, Fault.ERROR, Fault.CUT_BEFORE, Fault.CUT_ANSWER, Fault.CUT_AFTER]
+    broken: dict[str, int] = {}
+
+    def plan(method: str, path: str) -> Fault | None:
+        what = f"{method} {path.partition('?')[0]}"
+        broken[what] = broken.get(what, 0) + 1
+        return faults[len(broken) % len(faults)] if broken[what] == 1 else None
+
+    async def work() -> None:
+        stage.plan = plan
+        stage.memcached(size=2)
+        await stage.until(lambda: stage.server.get("services", "m"))
+        await stage.until(lambda: stage.condition("Available") == ("False", "Reconciling"))
+        stage.report()
+        await stage.until(lambda: stage.condition("Available")[0] == "True")
+        await stage.until(
+            lambda: (stage.server.get("memcacheds", "m") or {})["status"]["nodes"] == ["m-0", "m-1"]
+        )
+
+    stage.play(work)
+
+
+@pytest.mark.parametrize("how", ["ended", "frozen", "too old"])
+def test_watches_that_are_lost_miss_nothing(
+    stage: Stage, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A frozen watch is given up when the server should have ended it long ago.
+    monkeypatch.setattr(cluster, "_WATCH_GRACE", 0.2)
+
+    async def work() -> None:
+        stage.watch_seconds = (1, 1) if how == "frozen" else (300, 600)
+        async with stage.operator():
+            stage.memcached(size=1)
+            await stage.until(lambda: stage.server.get("services", "m"))
+            await stage.rest()
+            if how == "frozen":
+                stage.server.freeze_watches()
+            stage.change("memcacheds", lambda one: one["spec"].update(size=3))
+            if how == "too old":
+                stage.server.compact()
+            stage.server.end_watches()
+            await stage.until(lambda: _replicas(stage) == 3)
+
+    stage.play(work, alone=True)
+
+
+def test_server_that_restarts_is_found_again(stage: Stage) -> None:
+    async def work() -> None:
+        async with stage.operator():
+            async with stage.server.serving():
+                stage.line_to(stage.server.url)
+                stage.memcached(size=1)
+                await stage.until(lambda: stage.server.get("services", "m"))
+            async with stage.server.serving():
+                stage.line_to(stage.server.url)
+                stage.change("memcacheds", lambda one: one["spec"].update(size=3))
+                await stage.until(lambda: _replicas(stage) == 3)
+
+    stage.play(work, alone=True)
+
+
+def test_restart_with_many_healthy_objects_writes_nothing(stage: Stage) -> None:
+    number = 100
+
+    async def work() -> None:
+        for index in range(number):
+            stage.memcached(f"m{index}", size=1)
+        async with stage.operator():
+            for index in range(number):
+                await _is_made(stage, f"m{index}")
+                stage.report(f"m{index}")
+            for index in range(number):
+                await _is_available(stage, f"m{index}")
+            await stage.rest()
+        before = stage.server.writes()
+        stage.passes.clear()
+        async with stage.operator():
+            await stage.until(lambda: len({request for request, _ in stage.passes}) == number)
+            await stage.rest()
+        assert stage.server.writes() == before
+
+    stage.play(work, alone=True)
+
+
+def test_own_status_comes_back_as_no_pass(stage: Stage) -> None:
+    async def work() -> None:
+        stage.memcached(size=1)
+        await stage.until(lambda: stage.server.get("services", "m"))
+        await stage.rest()
+        stage.passes.clear()
+        stage.change("memcacheds", lambda one: one["status"].update(extra=1))
+        await stage.rest()
+        assert stage.passes == []
+
+    stage.play(work)
+
+
+def test_two_objects_count_their_own_pods(stage: Stage) -> None:
+    async def work() -> None:
+        for name in ("a", "b"):
+            stage.memcached(name, size=2)
+            await _is_made(stage, name)
+            stage.report(name)
+        for name in ("a", "b"):
+            await _is_available(stage, name)
+        await stage.rest()
+        for name in ("a", "b"):
+            found = stage.server.get("memcacheds", name) or {}
+            assert found["status"]["nodes"] == [f"{name}-0", f"{name}-1"]
+            assert (found["status"]["replicas"], found["status"]["readyReplicas"]) == (2, 2)
+            assert found["status"]["observedGeneration"] == found["metadata"]["generation"]
+
+    stage.play(work)
+
+
+def test_missing_size_is_the_default(stage: Stage) -> None:
+    async def work() -> None:
+        stage.memcached()
+        found = await stage.until(lambda: stage.server.get("deployments", "m"))
+        assert found["spec"]["replicas"] == 1
+
+    stage.play(work)
+
+
+@pytest.mark.parametrize(
+    ("watched", "made"),
+    [((), {"one", "two", "three"}), (("one",), {"one"}), (("one", "two"), {"one", "two"})],
+    ids=["all", "one", "several"],
+)
+def test_only_watched_namespaces_are_worked_in(
+    stage: Stage, watched: tuple[str, ...], made: set[str]
+) -> None:
+    async def work() -> None:
+        for namespace in ("one", "two", "three"):
+            stage.memcached(namespace=namespace, size=1)
+        async with stage.operator(watched):
+            await stage.until(lambda: len(stage.server.all("services")) == len(made))
+            await stage.rest()
+        found = {one["metadata"]["namespace"] for one in stage.server.all("deployments")}
+        assert found == made
+
+    stage.play(work, alone=True)
