@@ -35,11 +35,12 @@ class TypesDifferError(Exception):
     """Two schemas of different types cannot be one."""
 
 
-def merge(destination: Schema, source: Schema) -> None:
+def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None:
     """Merge `source` into `destination`; texts stay the destination's.
 
     Only the top of `destination` is changed: what lies deeper may be shared with
-    other schemas and is replaced where it differs.
+    other schemas and is replaced where it differs. `is_same`: both are one schema of
+    one type, reached on two ways, whose values are not told apart.
     """
     hoisted_from_destination: Schema = {}
     hoisted_from_source: Schema = {}
@@ -63,7 +64,7 @@ def merge(destination: Schema, source: Schema) -> None:
             destination[key] = [*destination[key], *value]
         elif key in _SOURCE_WINS:
             destination[key] = value
-        elif key == "enum" or (key in _EQUAL_IS_ONE and destination[key] == value):
+        elif key == "enum" or is_same or (key in _EQUAL_IS_ONE and destination[key] == value):
             continue
         else:
             hoisted_from_destination[key] = destination.pop(key)
@@ -90,7 +91,7 @@ def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
 
 def _merged(destination: Schema, source: Schema) -> Schema:
     merged = dict(destination)
-    merge(merged, source)
+    merge(merged, source, is_same=destination is source)
     return merged
 
 

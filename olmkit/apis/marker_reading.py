@@ -21,6 +21,8 @@ def read_marker(comment: Comment, level: Level, findings: Findings) -> Marker | 
         try:
             return markers.parse(comment, definition)
         except MarkerError as error:
+            if not definition.is_used:
+                return None  # whoever reads it knows more of its forms
             column = (comment.at.column or 1) + 1 + error.offset
             at = Location(
                 path=comment.at.path,
