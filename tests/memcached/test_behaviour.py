@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from memcached_operator import __main__ as process
+from memcached_operator import __main__ as program
 from memcached_operator import decisions, wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE
@@ -24,7 +24,6 @@ from olmkit.kube import conditions
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.manager import Manager
-from olmkit.runtime.metrics import Registry
 from olmkit.testing.apiserver import ApiServer
 
 STATUS = frozenset({"status"})
@@ -353,15 +352,6 @@ def test_scaling_that_fails_is_said_and_available_tells_the_truth() -> None:
     assert found["Progressing"]["message"] == "quota"
 
 
-def test_flags_are_read_as_go_reads_them() -> None:
-    given = process.arguments(["--leader-elect", "--metrics-secure=false", "--enable-http2=true"])
-    assert (given.leader_elect, given.metrics_secure, given.max_concurrent_reconciles) == (
-        True,
-        False,
-        2,
-    )
-
-
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
@@ -371,17 +361,9 @@ def test_flags_are_read_as_go_reads_them() -> None:
     ],
 )
 def test_environment_is_read(environment: dict[str, str], expected: Settings) -> None:
-    assert process.settings(environment) == expected
+    assert program.settings(environment) == expected
 
 
 def test_user_that_is_no_number_is_refused() -> None:
     with pytest.raises(ConfigurationError):
-        process.settings({"MEMCACHED_RUN_AS_USER": "root"})
-
-
-def test_election_outside_a_cluster_needs_a_namespace() -> None:
-    config = ClusterConfig(server="http://127.0.0.1:1")
-    given = process.arguments(["--leader-elect"])
-    with pytest.raises(ConfigurationError, match="needs a namespace"):
-        process.elector(config, given, Registry())
-    assert process.elector(config, process.arguments([]), Registry()) is None
+        program.settings({"MEMCACHED_RUN_AS_USER": "root"})

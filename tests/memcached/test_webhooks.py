@@ -11,11 +11,9 @@ from typing import Any
 
 import aiohttp
 import pytest
-from memcached_operator import __main__ as process
 from memcached_operator import webhooks
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.objects import Manifest
 from olmkit.runtime import self_signed
 from olmkit.runtime.metrics import Registry
@@ -109,23 +107,3 @@ def test_paths_are_those_of_the_configurations(root: Path) -> None:
         for hook in one.value["webhooks"]
     ]
     assert found == [webhooks.MUTATE, webhooks.VALIDATE]
-
-
-def test_certificate_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
-    given = process.arguments([f"--webhook-cert-path={tmp_path}"])
-    found = process.webhook_files(given, {})
-    assert found is not None
-    with pytest.raises(ConfigurationError, match="are no certificate and its key"):
-        WebhookServer(("127.0.0.1", 0), found, registry=Registry())
-
-
-def test_without_a_certificate_in_the_usual_place_there_are_no_webhooks(tmp_path: Path) -> None:
-    given = process.arguments([])
-    environment = {"TMPDIR": str(tmp_path)}
-    assert process.webhook_files(given, environment) is None
-    folder = tmp_path / "k8s-webhook-server/serving-certs"
-    folder.mkdir(parents=True)
-    files(folder)
-    assert process.webhook_files(given, environment) == CertificateFiles(folder=folder)
-    off = environment | {"ENABLE_WEBHOOKS": "false"}
-    assert process.webhook_files(given, off) is None

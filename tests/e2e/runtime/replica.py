@@ -11,8 +11,10 @@ import os
 import socket
 import sys
 
-from memcached_operator import __main__ as process
 from memcached_operator import wiring
+from memcached_operator.__main__ import operator
+
+from olmkit.runtime import process
 
 
 def main() -> int:
@@ -22,7 +24,7 @@ def main() -> int:
     if seconds:
         length = (int(seconds), int(seconds))
         wiring.CACHE = dataclasses.replace(wiring.CACHE, watch_seconds=length)
-    return process.main()
+    return process.main(operator())
 
 
 if __name__ == "__main__":
