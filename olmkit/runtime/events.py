@@ -23,6 +23,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from olmkit.kube import objects
 from olmkit.kube.api import Cluster, ClusterError, NotFound, PatchType, Resource
 from olmkit.kube.objects import Manifest
@@ -47,9 +49,14 @@ Key = tuple[str, ...]
 
 @dataclass(slots=True)
 class _Series:
-    """An event that the server holds, and how often it happened."""
+    """An event that the server holds, and how often it happened.
 
-    manifest: Manifest
+    Thousands may be remembered, hence the event as bytes.
+    """
+
+    event: bytes
+    name: str
+    namespace: str
     last: float
     last_time: str
     count: int = 1
@@ -169,8 +176,14 @@ class EventRecorder:
             self._drop("too many about one object", manifest["reason"])
             return
         if await self._send(manifest):
+            metadata = manifest["metadata"]
             self._series[key] = _Series(
-                manifest, last=clock, last_time=manifest["eventTime"], written_at=clock
+                msgspec.json.encode(manifest),
+                metadata["name"],
+                metadata["namespace"],
+                last=clock,
+                last_time=manifest["eventTime"],
+                written_at=clock,
             )
             while len(self._series) > _REMEMBERED:
                 _, oldest = self._series.popitem(last=False)
@@ -190,19 +203,19 @@ class EventRecorder:
         if series.count == series.written:
             return
         patch = {"series": {"count": series.count, "lastObservedTime": series.last_time}}
-        metadata = series.manifest["metadata"]
 
         async def change(resource: Resource) -> None:
             try:
                 await self.cluster.patch(
                     resource,
-                    metadata["name"],
+                    series.name,
                     patch,
                     type=PatchType.MERGE,
-                    namespace=metadata["namespace"],
+                    namespace=series.namespace,
                 )
             except NotFound:  # the server keeps events for an hour
-                await self._create(resource, series.manifest | patch)
+                manifest: Manifest = msgspec.json.decode(series.event)
+                await self._create(resource, manifest | patch)
 
         if await self._tries(change):
             series.written = series.count
