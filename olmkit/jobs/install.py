@@ -189,7 +189,7 @@ async def until_served(
 ) -> None:
     """Wait for the Pod of our own catalog: OLM retries late when it finds nobody at first."""
     clock = asyncio.get_running_loop().time
-    name = wanted.pod_name(served)
+    name = served.name
     begin, seconds = clock(), min(patience.seconds, _SERVED)
     report(f"serving the bundle as a catalog from Pod `{name}`")
     while True:
@@ -267,7 +267,6 @@ async def _of_bundle(options: InstallOptions, access: Access) -> _Choice:
     channel = options.channel or named.channel
     package = named.rendered.package
     served = Served(
-        name=f"{package}-catalog",
         namespace=options.namespace,
         package=package,
         blobs=bundle_catalog.blobs(named.rendered, channel),

@@ -26,6 +26,7 @@ from olmkit.olm.wanted import Catalog, Served
 
 # A catalog that has changed is read anew within this, and a newer version is planned.
 _SETTLES = 15.0
+_SETTLES_WITH_GOAL = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,9 @@ async def upgrade(
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     subscription = _require(seen, package)
     before = text(kinds.status(subscription).get("installedCSV"))
+    old: Manifest | None = None
     if named is not None:
+        old = _own_catalog(seen, subscription)
         await _offer(reader, named, options, seen, report, patience)
     elif options.catalog:
         await _change_catalog(reader, subscription, seen, options.catalog, access, report)
@@ -103,7 +106,19 @@ async def upgrade(
             f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
             hint="`olmkit catalog graph` shows what replaces what",
         )
+    if old is not None:
+        await reader.delete(old)
     return Upgraded(package=package, before=before, hops=tuple(hops), explanation=explanation)
+
+
+def _own_catalog(seen: Snapshot, subscription: Manifest) -> Manifest | None:
+    """The catalog of one bundle that the Subscription has taken from, if olmkit made it."""
+    wish = kinds.wish(subscription)
+    found = seen.catalog(wish.catalog, wish.catalog_namespace)
+    serves = found is not None and text(kinds.spec(found).get("address")).startswith(
+        f"{wish.catalog}.{wish.catalog_namespace}.svc:"
+    )
+    return found if found is not None and serves and wanted.is_ours(found) else None
 
 
 def _require(seen: Snapshot, package: str) -> Manifest:
@@ -119,7 +134,7 @@ async def _next(
 ) -> str:
     """The CSV that OLM goes to next, or nothing when it has settled on `current`."""
     clock = asyncio.get_running_loop().time
-    end = clock() + _SETTLES
+    end = clock() + (_SETTLES_WITH_GOAL if goal else _SETTLES)
     while True:
         seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
         subscription = _require(seen, package)
@@ -187,22 +202,14 @@ async def _offer(
     wish = kinds.wish(subscription)
     channel = wish.channel or named.channel
     served = Served(
-        name=f"{package}-catalog",
         namespace=options.namespace,
         package=package,
         blobs=bundle_catalog.blobs(named.rendered, channel, replaces=installed),
         image=options.catalog_server,
         secrets=options.secrets,
     )
-    config, pod, service = wanted.served_objects(served)
-    await reader.apply(config)
-    for old in await reader.list(
-        ("v1", "Pod"), options.namespace, labels=f"olmkit.dev/catalog={served.name}"
-    ):
-        if objects.name(old) != objects.name(pod):
-            await reader.delete(old)
-    await reader.apply(pod)
-    await reader.apply(service)
+    for manifest in wanted.served_objects(served):
+        await reader.apply(manifest)
     await install.until_served(reader, served, report, patience)
     catalog = Catalog(
         name=served.name, namespace=options.namespace, address=served.address,

@@ -167,12 +167,17 @@ def subscription(request: InstallRequest) -> Manifest:
 class Served:
     """A catalog of our own making, and the image that serves it: `opm serve` must run there."""
 
-    name: str
     namespace: str
     package: str
     blobs: bytes
     image: str
     secrets: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Another catalog has another name: OLM is slow to see that one has changed."""
+        digest = hashlib.sha256(self.blobs + self.image.encode()).hexdigest()[:8]
+        return f"{self.package[:40].rstrip('-.')}-{digest}".replace(".", "-")
 
     @property
     def address(self) -> str:
@@ -182,8 +187,7 @@ class Served:
 def served_objects(served: Served) -> tuple[Manifest, ...]:
     """The ConfigMap that holds the catalog, the Pod that serves it, and its Service.
 
-    The Pod carries the digest of the catalog: another one is another Pod. Raises
-    `InputError` when the catalog is too large.
+    Raises `InputError` when the catalog is too large.
     """
     encoded = base64.b64encode(served.blobs).decode()
     if len(encoded) > MAX_CATALOG:
@@ -204,7 +208,7 @@ def served_objects(served: Served) -> tuple[Manifest, ...]:
         {
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {**metadata, "name": pod_name(served), "labels": labels},
+            "metadata": {**metadata, "labels": labels},
             "spec": _serving_pod(served),
         },
         {
@@ -217,11 +221,6 @@ def served_objects(served: Served) -> tuple[Manifest, ...]:
             },
         },
     )
-
-
-def pod_name(served: Served) -> str:
-    digest = hashlib.sha256(served.blobs + served.image.encode()).hexdigest()[:8]
-    return f"{served.name}-{digest}"
 
 
 def _serving_pod(served: Served) -> Manifest:

@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import json
+import subprocess
 import tarfile
 import urllib.error
 import urllib.request
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 BUSYBOX = Path("/bin/busybox")
+MEMCACHED = Path("/usr/bin/memcached")
 _APPLETS = ("sh", "cat", "cp", "echo", "env", "false", "httpd", "id", "ls", "nc", "nslookup")
 _APPLETS = (*_APPLETS, "printf", "sleep", "true", "wget")
 _TYPE = "application/vnd.oci.image."
@@ -52,6 +54,14 @@ def plans(programs: Mapping[str, Path], registry: str) -> list[ImagePlan]:
             config={"Cmd": ["/bin/sh"]},
         ),
     ]
+    if MEMCACHED.exists():
+        made.append(
+            ImagePlan(
+                name="memcached",
+                files={str(file).lstrip("/"): file for file in (MEMCACHED, *_libraries(MEMCACHED))},
+                config={"Entrypoint": [str(MEMCACHED)], "User": "1001"},
+            )
+        )
     if "opm" in programs:
         opm = programs["opm"]
         made.append(
@@ -95,6 +105,13 @@ def plans(programs: Mapping[str, Path], registry: str) -> list[ImagePlan]:
             )
         )
     return made
+
+
+def _libraries(program: Path) -> list[Path]:
+    """The libraries that a program of this machine loads, and its loader."""
+    listed = subprocess.run(["ldd", str(program)], capture_output=True, text=True, check=True)
+    words = [word for word in listed.stdout.split() if word.startswith("/")]
+    return [Path(word) for word in words]
 
 
 def seed_name(planned: Sequence[ImagePlan]) -> str:

@@ -7,6 +7,7 @@ nothing of it stays.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -44,6 +45,14 @@ class RealCluster:
         text = self.kubectl("get", *words, "-o", "json", "--ignore-not-found")
         return json.loads(text) if text.strip() else None
 
+    def refused(self, *words: str, text: str = "") -> str:
+        """What kubectl says when it must not succeed."""
+        done = subprocess.run(
+            [*self.words, *words], input=text, capture_output=True, text=True, check=False
+        )
+        assert done.returncode != 0, done.stdout
+        return done.stderr
+
     def stop(self, name: str, signal: str = "TERM") -> None:
         """End one of its processes, such as `kube-apiserver` or `registry`."""
         self._ask("stop", name, signal)
@@ -56,9 +65,27 @@ class RealCluster:
         subprocess.run([sys.executable, str(PROGRAM), *words], check=True, env=environment)
 
 
+def _described(facts: dict[str, Any]) -> RealCluster:
+    return RealCluster(
+        kubeconfig=Path(facts["kubeconfig"]),
+        registry=facts["registry"],
+        node=facts["node"],
+        outside=facts["outside"],
+        folder=Path(facts["folder"]),
+        programs={name: Path(path) for name, path in facts["programs"].items()},
+        words=facts["kubectl"],
+    )
+
+
 @pytest.fixture(scope="session")
 def cluster(missing: Callable[[str], NoReturn]) -> Iterator[RealCluster]:
-    """A cluster of one node; skipped with the reason where none can run, but never in CI."""
+    """A cluster of one node; skipped with the reason where none can run, but never in CI.
+
+    `OLMKIT_CLUSTER` names the folder of one that runs already, for hand work.
+    """
+    if os.environ.get("OLMKIT_CLUSTER"):
+        yield _described(json.loads(Path(os.environ["OLMKIT_CLUSTER"], "facts.json").read_text()))
+        return
     found = subprocess.run(
         [sys.executable, str(PROGRAM), "check"], capture_output=True, text=True, check=False
     )
@@ -77,15 +104,6 @@ def cluster(missing: Callable[[str], NoReturn]) -> Iterator[RealCluster]:
         line = process.stdout.readline()
         if not line:
             missing(f"the cluster did not come up: {process.stderr.read().decode()[-2000:]}")
-        facts = json.loads(line)
-        yield RealCluster(
-            kubeconfig=Path(facts["kubeconfig"]),
-            registry=facts["registry"],
-            node=facts["node"],
-            outside=facts["outside"],
-            folder=Path(facts["folder"]),
-            programs={name: Path(path) for name, path in facts["programs"].items()},
-            words=facts["kubectl"],
-        )
+        yield _described(json.loads(line))
         process.stdin.close()
         process.wait(timeout=60)

@@ -1,0 +1,210 @@
+"""The shipped operator in the cluster's registry, and olmkit as a user types it.
+
+Both releases are built from a copy of the project whose images lie in that registry:
+by olmkit, on a base image of Debian's packages.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+VERSIONS = ("0.0.1", "0.0.2")
+PACKAGE = "memcached-operator"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """What a command said, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Typist:
+    """Runs olmkit against the cluster, and tells what it types and what comes of it."""
+
+    def __init__(self, cluster: Any, folder: Path) -> None:
+        self._folder = folder
+        self.environment = os.environ | {
+            "KUBECONFIG": str(cluster.kubeconfig),
+            "OLMKIT_PLAIN_HTTP": "1",
+            "OLMKIT_CATALOG_SERVER": f"{cluster.registry}/opm:1",
+            "OLMKIT_NO_PROGRESS": "1",
+        }
+
+    def tell(self, words: str) -> None:
+        sys.stdout.write(f"\n{words}\n")
+        sys.stdout.flush()
+
+    def try_(self, *words: str | Path, code: int | None = 0) -> Done:
+        """Run a command; it must end with `code`, unless that is None."""
+        typed = [str(word) for word in words]
+        sys.stdout.write(f"  $ {shlex.join(['olmkit', *typed])}\n")
+        begin = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-m", "olmkit", *typed],
+            capture_output=True,
+            text=True,
+            cwd=self._folder,
+            env=self.environment,
+            check=False,
+        )
+        for line in (done.stderr + done.stdout).splitlines()[-12:]:
+            sys.stdout.write(f"    {line[:160]}\n")
+        sys.stdout.write(f"    ({time.monotonic() - begin:.1f} s)\n")
+        sys.stdout.flush()
+        assert code is None or done.returncode == code, done.stderr + done.stdout
+        return Done(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    def __call__(self, *words: str | Path) -> str:
+        """What a command that succeeds prints."""
+        return self.try_(*words).out
+
+    def start(self, *words: str | Path) -> subprocess.Popen[str]:
+        """A command that goes on beside us."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "olmkit", *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=self._folder,
+            env=self.environment,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """Both versions: pinned references of bundle images, their folders, and the project."""
+
+    image: str
+    bundles: dict[str, str]
+    folders: dict[str, Path]
+    project: Path
+
+
+@pytest.fixture(scope="session")
+def typist(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Typist:
+    return Typist(cluster, tmp_path_factory.mktemp("typed"))
+
+
+@pytest.fixture(scope="session")
+def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The packages of an operator for the base image's Python, olmkit itself among them."""
+    folder = tmp_path_factory.mktemp("wheels")
+    requirements = folder / "requirements.txt"
+    uv = str(Path(sys.executable).with_name("uv"))
+    platforms = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64",
+                 "manylinux1_x86_64")  # fmt: skip
+    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
+    _run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(root))
+    _run(
+        *(uv, "pip", "compile", "-q", "--no-annotate", "--no-header", "--python-version", "3.11"),
+        *("--python-platform", "x86_64-manylinux_2_28", "--extra", "operator"),
+        *(str(root / "pyproject.toml"), "-o", str(requirements)),
+    )
+    _run(
+        *(*pip, "download", "--no-deps", "--only-binary=:all:", "--python-version", "3.11"),
+        *(f"--platform={name}" for name in platforms),
+        *("-d", str(folder), "-r", str(requirements)),
+    )
+    return folder
+
+
+@pytest.fixture(scope="session")
+def release(
+    cluster: Any,
+    typist: Typist,
+    wheels: Path,
+    root: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Release:
+    """The operator's image and the bundle images of both versions, in the cluster's registry."""
+    home = tmp_path_factory.mktemp("release")
+    project = home / "operator"
+    shutil.copytree(
+        root / "operator", project, ignore=shutil.ignore_patterns("__pycache__", "dist")
+    )
+    for file in project.glob("config/**/*.yaml"):
+        text = file.read_text()
+        text = text.replace("quay.io/example", cluster.registry)
+        text = text.replace("docker.io/library/memcached:1.6.39-alpine",
+                            f"{cluster.registry}/memcached:1")  # fmt: skip
+        file.write_text(text)
+    base = _run("sh", str(root / "scripts/base-image")).strip()
+    image = f"{cluster.registry}/{PACKAGE}"
+    bundles, folders = {}, {}
+    typist.tell("The operator's image and the images of its bundles")
+    for version in VERSIONS:
+        typist("image", "build", "-C", project, "-t", f"{image}:v{version}", "--push",
+               "--base", base, "--wheels", wheels)  # fmt: skip
+        folders[version] = home / "bundle" / version
+        typist("bundle", "generate", "-C", project, "--version", version, "--input",
+               f"config/releases/{version}", "--output-dir", folders[version])  # fmt: skip
+        bundles[version] = typist(
+            "bundle", "build", folders[version], "-t", f"{image}-bundle:v{version}", "--push"
+        ).strip()
+    return Release(image=image, bundles=bundles, folders=folders, project=project)
+
+
+@pytest.fixture(scope="session")
+def catalog_of(typist: Typist, release: Release, tmp_path_factory: Any) -> Callable[..., Path]:
+    """Makes the folder of a catalog that holds some of the versions."""
+
+    def make(*versions: str) -> Path:
+        folder = Path(tmp_path_factory.mktemp("catalog"))
+        (folder / "catalog.yaml").write_text(typist("catalog", "init", PACKAGE, "-c", "alpha"))
+        for version in versions:
+            typist("catalog", "add", folder, release.bundles[version], "--channel", "alpha")
+        return folder
+
+    return make
+
+
+@pytest.fixture
+def namespace(cluster: Any) -> Iterator[str]:
+    """A name of its own for a namespace, which is gone afterwards."""
+    name = f"t-{uuid.uuid4().hex[:6]}"
+    yield name
+    cluster.kubectl("delete", "subscription,csv,catalogsource,operatorgroup", "--all", "-n", name,
+                    "--ignore-not-found", check=False)  # fmt: skip
+    cluster.kubectl("delete", "namespace", name, "--ignore-not-found", "--wait=false")
+
+
+@pytest.fixture
+def eventually() -> Callable[..., Any]:
+    """Asks again and again until there is an answer that counts as true."""
+
+    def ask(question: Callable[[], Any], seconds: float = 60, what: str = "") -> Any:
+        end = time.monotonic() + seconds
+        while True:
+            answer = question()
+            if answer:
+                return answer
+            assert time.monotonic() < end, f"in {seconds} s not: {what or question}"
+            time.sleep(0.3)
+
+    return ask
+
+
+def _run(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout

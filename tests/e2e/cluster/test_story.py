@@ -1,0 +1,190 @@
+"""The whole story of the shipped operator on a real cluster, told as it goes (`pytest -s`).
+
+Images and catalogs are made by olmkit and lie in the cluster's registry; the operator is
+installed, serves a cache to a real client, is upgraded and goes without a trace.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+PACKAGE = "memcached-operator"
+CRD = "memcacheds.cache.example.com"
+
+
+def csv(version: str) -> str:
+    return f"{PACKAGE}.v{version}"
+
+
+def sample(namespace: str, name: str = "cache", size: int = 2) -> str:
+    return f"""apiVersion: cache.example.com/v1alpha1
+kind: Memcached
+metadata: {{name: {name}, namespace: {namespace}}}
+spec: {{size: {size}, containerPort: 11211}}
+"""
+
+
+def answers(address: str, port: int = 11211) -> bool:
+    """Whether a memcached there keeps what it is given."""
+    try:
+        with socket.create_connection((address, port), timeout=5) as connection:
+            with closing(connection.makefile("rb")) as lines:
+                connection.sendall(b"set story 0 60 5\r\nhello\r\n")
+                assert lines.readline() == b"STORED\r\n"
+                connection.sendall(b"get story\r\n")
+                return (
+                    lines.readline() == b"VALUE story 0 5\r\n" and lines.readline() == b"hello\r\n"
+                )
+    except OSError:
+        return False
+
+
+@contextmanager
+def served(typist: Any, cluster: Any, words: list[str], port: int) -> Iterator[str]:
+    """A server of a catalog on this machine, at an address that the cluster reaches."""
+    process = typist.start(*words)
+    try:
+        end = 300
+        while not _listens(cluster.outside, port):
+            end -= 1
+            assert end, "the catalog is not served"
+            assert process.poll() is None, process.stdout.read()
+            import time
+
+            time.sleep(0.1)
+        yield f"{cluster.outside}:{port}"
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def _listens(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def nothing_is_left(cluster: Any, namespace: str) -> list[str]:
+    """What the API still shows of the operator."""
+    kinds = "subscription,csv,installplan,catalogsource,operatorgroup,deployment,pod,service,job"
+    names = cluster.kubectl("get", kinds, "-n", namespace, "-o", "name").split()
+    for kind in ("crd", "clusterrole", "clusterrolebinding", "operators.operators.coreos.com",
+                 "validatingwebhookconfiguration", "mutatingwebhookconfiguration"):  # fmt: skip
+        found = cluster.kubectl("get", kind, "-o", "name").split()
+        names += [name for name in found if "memcached" in name]
+    return names
+
+
+@pytest.mark.parametrize("round_", [1, 2])
+def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
+    cluster: Any,
+    typist: Any,
+    catalog_of: Callable[..., Path],
+    namespace: str,
+    eventually: Callable[..., Any],
+    round_: int,
+) -> None:
+    tag = f"{cluster.registry}/catalog:round{round_}"
+    typist.tell("A catalog of the first version, as an image of files alone")
+    typist("catalog", "build", catalog_of("0.0.1"), "-t", tag, "--push")
+
+    typist.tell("Installed through Subscription, InstallPlan and unpack Job")
+    done = typist.try_("install", PACKAGE, "--catalog", tag, "-n", namespace, "--poll", "20s")
+    assert "permissions in the whole cluster" in done.err
+    assert f"`{csv('0.0.1')}` is installed and healthy" in done.out
+    installed = cluster.get("csv", csv("0.0.1"), "-n", namespace)
+    assert installed["status"]["phase"] == "Succeeded"
+
+    typist.tell("A cache of two pods, which answers a client of memcached")
+    cluster.kubectl("apply", "-f", "-", text=sample(namespace))
+    eventually(lambda: _ready(cluster, namespace) == 2, what="two pods are ready")
+    address = cluster.get("service", "cache", "-n", namespace)["spec"]["clusterIP"]
+    eventually(lambda: answers(address), what="the cache answers")
+    shown = cluster.kubectl("get", "memcacheds", "-n", namespace)
+    typist.tell(shown)
+    assert "True" in shown
+
+    typist.tell("A new catalog under the same tag: OLM goes on by itself")
+    typist("catalog", "build", catalog_of("0.0.1", "0.0.2"), "-t", tag, "--push")
+    eventually(
+        lambda: (
+            _phase(cluster, csv("0.0.2"), namespace) == "Succeeded"
+            and _phase(cluster, csv("0.0.1"), namespace) is None
+        ),
+        seconds=240,
+        what="0.0.2 has replaced 0.0.1",
+    )
+    typist("status", PACKAGE, "-n", namespace, "--exit-code")
+    assert answers(address), "the cache has answered all the time"
+
+    typist.tell("Webhooks and conversion, with the certificates that OLM makes")
+    converted = cluster.get("memcacheds.v1beta1.cache.example.com", "cache", "-n", namespace)
+    assert converted["spec"]["replicas"] == 2
+    refused = cluster.refused("apply", "-f", "-", text=sample(namespace, size=4_000))
+    assert "4000" in refused or "denied" in refused or "Invalid" in refused
+
+    typist.tell("Uninstalled: nothing is left")
+    typist("uninstall", PACKAGE, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
+    eventually(lambda: not nothing_is_left(cluster, namespace),
+               what=f"gone: {nothing_is_left(cluster, namespace)}")  # fmt: skip
+
+
+def test_upgrades_wait_for_approval_when_that_was_asked_for(
+    cluster: Any,
+    typist: Any,
+    catalog_of: Callable[..., Path],
+    namespace: str,
+    eventually: Callable[..., Any],
+) -> None:
+    folder = catalog_of("0.0.1", "0.0.2")
+    port = 15100
+    serve = ["catalog", "serve", str(folder), "--host", cluster.outside, "--port", str(port)]
+    with served(typist, cluster, serve, port) as address:
+        typist("install", PACKAGE, "--catalog-address", address, "--channel", "alpha",
+               "--version", "0.0.1", "-n", namespace)  # fmt: skip
+        eventually(
+            lambda: (
+                typist.try_("status", PACKAGE, "-n", namespace, "-o", "json").json["result"][
+                    "operators"
+                ][0]["cause"]
+                == "upgrade-needs-approval"
+            ),
+            what="the next version waits",
+        )
+        assert _phase(cluster, csv("0.0.2"), namespace) is None
+        done = typist.try_("upgrade", PACKAGE, "--to", "0.0.2", "-n", namespace, "-o", "json")
+        assert done.json["result"]["hops"] == [csv("0.0.2")]
+        assert _phase(cluster, csv("0.0.1"), namespace) is None
+        typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
+
+
+def test_a_bundle_is_tried_and_taken_on_without_a_catalog(
+    cluster: Any, typist: Any, release: Any, namespace: str
+) -> None:
+    typist("install", "--bundle", release.folders["0.0.1"], "-n", namespace)
+    assert _phase(cluster, csv("0.0.1"), namespace) == "Succeeded"
+    done = typist.try_("upgrade", "--bundle", release.bundles["0.0.2"], "-n", namespace,
+                       "-o", "json")  # fmt: skip
+    assert done.json["result"]["hops"] == [csv("0.0.2")]
+    assert _phase(cluster, csv("0.0.2"), namespace) == "Succeeded"
+    typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
+
+
+def _ready(cluster: Any, namespace: str) -> int:
+    found = cluster.get("memcached", "cache", "-n", namespace)
+    return int((found.get("status") or {}).get("readyReplicas") or 0)
+
+
+def _phase(cluster: Any, name: str, namespace: str) -> str | None:
+    found = cluster.get("csv", name, "-n", namespace)
+    return None if found is None else str(found.get("status", {}).get("phase"))
