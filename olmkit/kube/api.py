@@ -298,3 +298,15 @@ class Cluster(Protocol):
         dry_run: bool = False,
     ) -> Manifest:
         """DELETE; the object or a Status, as the server answers."""
+
+    async def delete_collection(
+        self,
+        resource: Resource,
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        propagation: Propagation | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        """DELETE of all objects that are selected; in a namespace, or in all."""

@@ -1,0 +1,139 @@
+"""What an operator's author needs, in one import.
+
+Each name is imported from its module when it is used first, so that an operator
+without webhooks does not pay for them. What is listed here is promised; the
+modules are open to read and free to change.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from olmkit.runtime.blocking import BlockingClient as BlockingClient
+    from olmkit.runtime.builder import ControllerBuilder as ControllerBuilder
+    from olmkit.runtime.cache import ALL_NAMESPACES as ALL_NAMESPACES
+    from olmkit.runtime.cache import Cache as Cache
+    from olmkit.runtime.cache import CacheSettings as CacheSettings
+    from olmkit.runtime.cache import KindScope as KindScope
+    from olmkit.runtime.cache import Scope as Scope
+    from olmkit.runtime.cache import parse_namespaces as parse_namespaces
+    from olmkit.runtime.client import Client as Client
+    from olmkit.runtime.client import Written as Written
+    from olmkit.runtime.client import retry_on_conflict as retry_on_conflict
+    from olmkit.runtime.controller import Controller as Controller
+    from olmkit.runtime.controller import ControllerSettings as ControllerSettings
+    from olmkit.runtime.controller import NotSynced as NotSynced
+    from olmkit.runtime.events import NORMAL as NORMAL
+    from olmkit.runtime.events import WARNING as WARNING
+    from olmkit.runtime.events import EventRecorder as EventRecorder
+    from olmkit.runtime.handler import EnqueueMapped as EnqueueMapped
+    from olmkit.runtime.handler import EnqueueObject as EnqueueObject
+    from olmkit.runtime.handler import EnqueueOwner as EnqueueOwner
+    from olmkit.runtime.handler import Handler as Handler
+    from olmkit.runtime.kinds import Condition as Condition
+    from olmkit.runtime.kinds import CustomResource as CustomResource
+    from olmkit.runtime.kinds import Model as Model
+    from olmkit.runtime.kinds import ObjectMeta as ObjectMeta
+    from olmkit.runtime.leader import ElectionSettings as ElectionSettings
+    from olmkit.runtime.leader import ThreadedElector as ThreadedElector
+    from olmkit.runtime.manager import Group as Group
+    from olmkit.runtime.manager import LeadershipLost as LeadershipLost
+    from olmkit.runtime.manager import Manager as Manager
+    from olmkit.runtime.manager import ShutdownTimeout as ShutdownTimeout
+    from olmkit.runtime.manager import stop_on_signals as stop_on_signals
+    from olmkit.runtime.metrics import Registry as Registry
+    from olmkit.runtime.metrics import RestClientMetrics as RestClientMetrics
+    from olmkit.runtime.object_reconciler import ObjectReconciler as ObjectReconciler
+    from olmkit.runtime.predicate import ANNOTATIONS_CHANGED as ANNOTATIONS_CHANGED
+    from olmkit.runtime.predicate import GENERATION_CHANGED as GENERATION_CHANGED
+    from olmkit.runtime.predicate import LABELS_CHANGED as LABELS_CHANGED
+    from olmkit.runtime.predicate import RESOURCE_VERSION_CHANGED as RESOURCE_VERSION_CHANGED
+    from olmkit.runtime.predicate import CreateEvent as CreateEvent
+    from olmkit.runtime.predicate import DeleteEvent as DeleteEvent
+    from olmkit.runtime.predicate import GenericEvent as GenericEvent
+    from olmkit.runtime.predicate import Predicate as Predicate
+    from olmkit.runtime.predicate import UpdateEvent as UpdateEvent
+    from olmkit.runtime.predicate import matching_labels as matching_labels
+    from olmkit.runtime.predicate import on_update as on_update
+    from olmkit.runtime.predicate import updates_without as updates_without
+    from olmkit.runtime.reconcile import BlockingReconciler as BlockingReconciler
+    from olmkit.runtime.reconcile import Reconciler as Reconciler
+    from olmkit.runtime.reconcile import Request as Request
+    from olmkit.runtime.reconcile import Result as Result
+    from olmkit.runtime.reconcile import TerminalError as TerminalError
+    from olmkit.runtime.snapshot import Snapshot as Snapshot
+    from olmkit.runtime.source import ChannelSource as ChannelSource
+    from olmkit.runtime.source import KindSource as KindSource
+    from olmkit.runtime.source import Source as Source
+    from olmkit.runtime.webhook import CertificateFiles as CertificateFiles
+    from olmkit.runtime.webhook import WebhookServer as WebhookServer
+    from olmkit.runtime.webhook_admission import Denied as Denied
+    from olmkit.runtime.webhook_conversion import CannotConvert as CannotConvert
+    from olmkit.runtime.webhook_conversion import Conversions as Conversions
+    from olmkit.runtime.webhook_conversion import Spoke as Spoke
+    from olmkit.runtime.workqueue import BucketLimiter as BucketLimiter
+    from olmkit.runtime.workqueue import CappedLimiter as CappedLimiter
+    from olmkit.runtime.workqueue import ExponentialLimiter as ExponentialLimiter
+    from olmkit.runtime.workqueue import FastSlowLimiter as FastSlowLimiter
+    from olmkit.runtime.workqueue import RateLimiter as RateLimiter
+    from olmkit.runtime.workqueue import SlowestLimiter as SlowestLimiter
+
+_HOMES = {
+    "blocking": ("BlockingClient",),
+    "builder": ("ControllerBuilder",),
+    "cache": ("ALL_NAMESPACES", "Cache", "CacheSettings", "KindScope", "Scope", "parse_namespaces"),
+    "client": ("Client", "Written", "retry_on_conflict"),
+    "controller": ("Controller", "ControllerSettings", "NotSynced"),
+    "events": ("EventRecorder", "NORMAL", "WARNING"),
+    "handler": ("EnqueueMapped", "EnqueueObject", "EnqueueOwner", "Handler"),
+    "kinds": ("Condition", "CustomResource", "Model", "ObjectMeta"),
+    "leader": ("ElectionSettings", "ThreadedElector"),
+    "manager": ("Group", "LeadershipLost", "Manager", "ShutdownTimeout", "stop_on_signals"),
+    "metrics": ("Registry", "RestClientMetrics"),
+    "object_reconciler": ("ObjectReconciler",),
+    "predicate": (
+        "ANNOTATIONS_CHANGED",
+        "CreateEvent",
+        "DeleteEvent",
+        "GENERATION_CHANGED",
+        "GenericEvent",
+        "LABELS_CHANGED",
+        "Predicate",
+        "RESOURCE_VERSION_CHANGED",
+        "UpdateEvent",
+        "matching_labels",
+        "on_update",
+        "updates_without",
+    ),
+    "reconcile": ("BlockingReconciler", "Reconciler", "Request", "Result", "TerminalError"),
+    "snapshot": ("Snapshot",),
+    "source": ("ChannelSource", "KindSource", "Source"),
+    "webhook": ("CertificateFiles", "WebhookServer"),
+    "webhook_admission": ("Denied",),
+    "webhook_conversion": ("CannotConvert", "Conversions", "Spoke"),
+    "workqueue": (
+        "BucketLimiter",
+        "CappedLimiter",
+        "ExponentialLimiter",
+        "FastSlowLimiter",
+        "RateLimiter",
+        "SlowestLimiter",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
+    found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

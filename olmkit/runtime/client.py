@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube import changes
 from olmkit.kube.api import (
     AlreadyExists,
@@ -27,31 +28,35 @@ from olmkit.kube.api import (
 )
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.runtime.cache import Cache
+from olmkit.runtime.cache import Cache, Index
 from olmkit.runtime.reconcile import Request
 from olmkit.runtime.snapshot import Snapshot
 
 T = TypeVar("T")
 
 _FRESH_TIMEOUT = 5.0
+_PAGE = 500
 _SWEEP = 500  # writes after which it is looked which of them the cache has shown
 _MAX_WRITTEN = 10_000
 _COMPARABLE = re.compile(r"[1-9][0-9]*")
 
 
 class Written(StrEnum):
-    """What `create_or_update` did."""
+    """What `create_or_update` or `create_or_patch` did."""
 
     CREATED = "created"
     UPDATED = "updated"
     UNCHANGED = "unchanged"
+    UPDATED_STATUS = "updated, status too"
+    UPDATED_STATUS_ONLY = "updated status"
 
 
 class Client:
     """The API of one cluster for reconcilers; every object is a `Manifest` of the caller's own.
 
     `field_manager` is the name under which fields are owned: short, stable, one a
-    controller. Every method raises `olmkit.kube.api.ClusterError`.
+    controller. Every method raises `olmkit.kube.api.ClusterError`. With `namespace`, it
+    works in that namespace alone: what names none is there, another one is an error.
     """
 
     def __init__(
@@ -62,8 +67,10 @@ class Client:
         field_manager: str,
         uncached: frozenset[GVK] = frozenset(),
         dry_run: bool = False,
+        namespace: str = "",
     ) -> None:
         self.cluster = cluster
+        self._namespace = namespace
         self._cache = cache
         self._field_manager = field_manager
         self._uncached = uncached
@@ -74,7 +81,7 @@ class Client:
     @property
     def direct(self) -> Client:
         """The same client, reading from the server."""
-        return Client(self.cluster, None, field_manager=self._field_manager, dry_run=self._dry_run)
+        return self._but(cache=None)
 
     @property
     def remembered_writes(self) -> int:
@@ -84,25 +91,51 @@ class Client:
     @property
     def rehearsal(self) -> Client:
         """The same client, whose writes the server checks and does not keep."""
-        return Client(
-            self.cluster,
-            self._cache,
-            field_manager=self._field_manager,
-            uncached=self._uncached,
-            dry_run=True,
-        )
+        return self._but(dry_run=True)
 
-    async def get(self, gvk: GVK, key: Request, *, fresh: bool = False) -> Manifest | None:
-        """One object, or None. `fresh` waits until this client's last write of it is seen."""
-        if self._cache is None or gvk in self._uncached:
+    def within(self, namespace: str) -> Client:
+        """The same client for one namespace alone; kinds without namespaces are as before."""
+        return self._but(namespace=namespace)
+
+    def _but(self, **changed: Any) -> Client:
+        mine: dict[str, Any] = {
+            "cache": self._cache,
+            "uncached": self._uncached,
+            "dry_run": self._dry_run,
+            "namespace": self._namespace,
+        }
+        found = Client(self.cluster, field_manager=self._field_manager, **mine | changed)
+        found._written = self._written  # one memory of own writes
+        return found
+
+    async def get(
+        self,
+        gvk: GVK,
+        key: Request,
+        *,
+        fresh: bool = False,
+        subresource: str = "",
+        metadata_only: bool = False,
+    ) -> Manifest | None:
+        """One object, or None.
+
+        `fresh` waits until this client's last write of it is seen, and raises
+        `TimeoutError` after 5 s. Subresources are read from the server; `metadata_only`
+        reads a cache of metadata.
+        """
+        if self._namespace:
+            key = Request(key.name, await self._place(gvk, key.namespace))
+        if self._cache is None or gvk in self._uncached or subresource:
             try:
                 resource = await self._resource(gvk)
-                return await self.cluster.get(resource, key.name, namespace=key.namespace)
+                return await self.cluster.get(
+                    resource, key.name, namespace=key.namespace, subresource=subresource
+                )
             except NotFound:
                 return None
         if fresh:
             await self._wait_for_own_write(gvk, key)
-        snapshot = await self._cache.get(gvk, key)
+        snapshot = await self._cache.get(gvk, key, metadata_only=metadata_only)
         return None if snapshot is None else _manifest(gvk, snapshot)
 
     async def require(self, gvk: GVK, key: Request, *, fresh: bool = False) -> Manifest:
@@ -120,16 +153,30 @@ class Client:
         *,
         namespace: str = "",
         labels: str | Mapping[str, Any] = "",
-        index: tuple[str, str] | None = None,
+        index: Index | None = None,
+        limit: int = 0,
+        metadata_only: bool = False,
     ) -> Sequence[Manifest]:
-        """The objects of a namespace, or of all, by label selector and by one index."""
+        """The objects of a namespace, or of all, by label selector and by indexed fields.
+
+        `limit` cuts off an arbitrary part. From the server, `index` is a field selector.
+        """
+        namespace = await self._place(gvk, namespace) if self._namespace else namespace
         selector = LabelSelector.parse(labels)
         if self._cache is None or gvk in self._uncached:
-            return await self._list_directly(gvk, namespace, str(selector))
-        found = await self._cache.list(
-            gvk, namespace=namespace, labels=selector if labels else None, index=index
+            fields = dict(index if isinstance(index, Mapping) else (index,)) if index else {}
+            field_selector = ",".join(f"{key}={value}" for key, value in fields.items())
+            found = await self._list_directly(gvk, namespace, str(selector), field_selector, limit)
+            return found[:limit] if limit else found
+        snapshots = await self._cache.list(
+            gvk,
+            namespace=namespace,
+            labels=selector if labels else None,
+            index=index,
+            limit=limit,
+            metadata_only=metadata_only,
         )
-        return [_manifest(gvk, snapshot) for snapshot in found]
+        return [_manifest(gvk, snapshot) for snapshot in snapshots]
 
     async def apply(self, manifest: Manifest, *, force: bool = True) -> Manifest:
         """Server-side apply: own the fields that `manifest` has, and no others.
@@ -152,14 +199,21 @@ class Client:
 
     async def create(self, manifest: Manifest) -> Manifest:
         """POST; raises `AlreadyExists`, also for an object which the cache's scope hides."""
+        manifest = await self._placed(manifest)
         resource = await self._resource(_gvk(manifest))
-        created = await self.cluster.create(
-            resource, manifest, field_manager=self._field_manager, dry_run=self._dry_run
-        )
+        try:
+            created = await self.cluster.create(
+                resource, manifest, field_manager=self._field_manager, dry_run=self._dry_run
+            )
+        except AlreadyExists as error:
+            if self._cache is not None and self._cache.hides(resource.gvk, _key(manifest)):
+                error.hint = "it is outside of what the cache watches, so reading does not find it"
+            raise
         return self._remember(resource, created)
 
     async def replace(self, manifest: Manifest, *, subresource: str = "") -> Manifest:
         """PUT of the whole object; raises `Conflict` when it changed since it was read."""
+        manifest = await self._placed(manifest)
         resource = await self._resource(_gvk(manifest))
         replaced = await self.cluster.replace(
             resource,
@@ -181,6 +235,7 @@ class Client:
         patch = changes.merge_patch(old, new)
         if not patch:
             return new
+        old = await self._placed(old)
         metadata = old.get("metadata") or {}
         if locked:
             if not metadata.get("resourceVersion"):
@@ -209,6 +264,8 @@ class Client:
         missing_ok: bool = True,
     ) -> None:
         """DELETE; only the object of that UID, when one is given."""
+        if self._namespace:
+            key = Request(key.name, await self._place(gvk, key.namespace))
         resource = await self._resource(gvk)
         try:
             await self.cluster.delete(
@@ -246,7 +303,70 @@ class Client:
             return found, Written.UNCHANGED
         return await self.replace(wanted), Written.UPDATED
 
+    async def create_or_patch(
+        self, manifest: Manifest, mutate: Callable[[Manifest], None]
+    ) -> tuple[Manifest, Written]:
+        """The same by merge patches, one for the status where that is a subresource.
+
+        What `mutate` does to the status is written too; `Written` says which of the two
+        changed.
+        """
+        gvk = _gvk(manifest)
+        key = _key(manifest)
+        found = await self.get(gvk, key)
+        wanted = copy.deepcopy(manifest if found is None else found)
+        mutate(wanted)
+        _check_key(wanted, key)
+        if found is None:
+            made = await self.create(wanted)
+            await self._patch_status(gvk, made, wanted)
+            return made, Written.CREATED
+        main = await self._has_status(gvk)
+        left_out = {"status"} if main else set()
+        old, new = (
+            {name: value for name, value in one.items() if name not in left_out}
+            for one in (found, wanted)
+        )
+        is_changed = bool(changes.merge_patch(old, new))
+        result = await self.patch(old, new) if is_changed else found
+        is_reported = main and await self._patch_status(gvk, found, wanted)
+        if is_reported:
+            written = Written.UPDATED_STATUS if is_changed else Written.UPDATED_STATUS_ONLY
+        else:
+            written = Written.UPDATED if is_changed else Written.UNCHANGED
+        return result, written
+
+    async def _has_status(self, gvk: GVK) -> bool:
+        return "status" in (await self._resource(gvk)).subresources
+
+    async def _patch_status(self, gvk: GVK, old: Manifest, wanted: Manifest) -> bool:
+        """Whether there was something to write."""
+        if not await self._has_status(gvk) or old.get("status") == wanted.get("status"):
+            return False
+        new = {**old, "status": wanted.get("status") or {}}
+        await self.patch(old, new, subresource="status")
+        return True
+
+    async def delete_all(
+        self,
+        gvk: GVK,
+        *,
+        namespace: str = "",
+        labels: str | Mapping[str, Any] = "",
+        propagation: Propagation | None = None,
+    ) -> None:
+        """DELETE of every object that the labels select, in a namespace or in all."""
+        namespace = await self._place(gvk, namespace) if self._namespace else namespace
+        await self.cluster.delete_collection(
+            await self._resource(gvk),
+            namespace=namespace,
+            label_selector=str(LabelSelector.parse(labels)),
+            propagation=propagation,
+            dry_run=self._dry_run,
+        )
+
     async def _apply(self, manifest: Manifest, *, force: bool, subresource: str = "") -> Manifest:
+        manifest = await self._placed(manifest)
         resource = await self._resource(_gvk(manifest))
         metadata = manifest["metadata"]
         applied = await self.cluster.patch(
@@ -262,7 +382,26 @@ class Client:
         )
         return self._remember(resource, applied)
 
-    async def _list_directly(self, gvk: GVK, namespace: str, selector: str) -> Sequence[Manifest]:
+    async def _place(self, gvk: GVK, namespace: str) -> str:
+        """The namespace to work in; an error when it is not ours."""
+        if not self._namespace or not (await self._resource(gvk)).namespaced:
+            return namespace
+        if namespace not in ("", self._namespace):
+            raise ConfigurationError(
+                f"this client works in the namespace `{self._namespace}`, not in `{namespace}`"
+            )
+        return self._namespace
+
+    async def _placed(self, manifest: Manifest) -> Manifest:
+        if not self._namespace:
+            return manifest
+        metadata = manifest.get("metadata") or {}
+        place = await self._place(_gvk(manifest), metadata.get("namespace") or "")
+        return {**manifest, "metadata": {**metadata, "namespace": place}} if place else manifest
+
+    async def _list_directly(
+        self, gvk: GVK, namespace: str, selector: str, field_selector: str, limit: int
+    ) -> Sequence[Manifest]:
         resource = await self._resource(gvk)
         found = []
         token = ""
@@ -271,12 +410,13 @@ class Client:
                 resource,
                 namespace=namespace,
                 label_selector=selector,
-                limit=500,
+                field_selector=field_selector,
+                limit=min(limit, _PAGE) or _PAGE,
                 continue_token=token,
             )
             found += [_manifest(gvk, Snapshot(raw)) for raw in page.items]
             token = page.continue_token
-            if not token:
+            if not token or (limit and len(found) >= limit):
                 return found
 
     async def _resource(self, gvk: GVK) -> Resource:

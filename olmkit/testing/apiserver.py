@@ -434,7 +434,7 @@ class ApiServer:
                 while await queue.get() is not None:
                     pass
                 return
-            elif change is _BOOKMARK:
+            if change is _BOOKMARK:
                 await told.bookmark(self.version)
             else:
                 await told.change(selection, change)

@@ -1,43 +1,351 @@
-"""What the client remembers of its own writes."""
+"""The client of reconcilers against an API server on loopback: cached, direct, in one namespace."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
 
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
-from olmkit.kube.api import Resource
-from olmkit.kube.objects import GVK
-from olmkit.runtime.cache import Cache
-from olmkit.runtime.client import Client
+from olmkit.kube.api import AlreadyExists, Conflict, NotFound, Resource
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.cache import Cache, CacheSettings, Scope
+from olmkit.runtime.client import Client, Written, retry_on_conflict
 from olmkit.runtime.reconcile import Request
 from olmkit.testing.apiserver import ApiServer
 
 MAP = GVK(group="", version="v1", kind="ConfigMap")
+NODE = GVK(group="", version="v1", kind="Node")
+THING = GVK(group="tests.example.com", version="v1", kind="Thing")
+RESOURCES = [
+    Resource(gvk=MAP, plural="configmaps"),
+    Resource(gvk=NODE, plural="nodes", namespaced=False),
+    Resource(gvk=THING, plural="things", subresources=frozenset({"status"})),
+]
 
 
-def test_writes_that_the_cache_has_shown_are_forgotten_and_fresh_reads_stay_fresh() -> None:
-    async def story() -> None:
-        server = ApiServer.of([Resource(gvk=MAP, plural="configmaps")])
+def _map(name: str, namespace: str = "n", **fields: Any) -> Manifest:
+    metadata = {"name": name, "namespace": namespace} | fields.pop("metadata", {})
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata} | fields
+
+
+def _thing(name: str = "t", **fields: Any) -> Manifest:
+    metadata = {"name": name, "namespace": "n"}
+    return {"apiVersion": "tests.example.com/v1", "kind": "Thing", "metadata": metadata} | fields
+
+
+def play(
+    work: Callable[[ApiServer, Client], Awaitable[None]],
+    *,
+    settings: CacheSettings | None = None,
+    prepare: Callable[[Cache], None] = lambda _: None,
+    **options: Any,
+) -> ApiServer:
+    """Run `work` with a client whose cache runs."""
+    server = ApiServer.of(RESOURCES)
+
+    async def scene() -> None:
         async with (
             asyncio.timeout(30),
             server.serving(),
             HttpCluster(ClusterConfig(server=server.url)) as cluster,
         ):
-            cache = Cache(cluster)
-            client = Client(cluster, cache, field_manager="tests")
+            cache = Cache(cluster, settings)
+            prepare(cache)
             running = asyncio.create_task(cache.run())
             await asyncio.sleep(0)
-            await cache.synced_informer(MAP)
-            for number in range(1200):
-                metadata = {"name": f"m{number}", "namespace": "default"}
-                manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-                await client.create(manifest)
-                if number % 100 == 0:
-                    key = Request(f"m{number}", "default")
-                    assert await client.get(MAP, key, fresh=True) is not None
-            assert client.remembered_writes <= 600
-            running.cancel()
-            await asyncio.wait([running])
+            try:
+                await work(server, Client(cluster, cache, field_manager="me", **options))
+            finally:
+                running.cancel()
+                await asyncio.wait([running])
+
+    asyncio.run(scene())
+    return server
+
+
+def test_own_write_is_read_fresh() -> None:
+    async def work(_: ApiServer, client: Client) -> None:
+        key = Request("a", "n")
+        assert await client.get(MAP, key) is None
+        for number in range(20):
+            await client.apply(_map("a", data={"x": str(number)}))
+            found = await client.get(MAP, key, fresh=True)
+            assert found is not None
+            assert found["data"] == {"x": str(number)}
+            assert (found["apiVersion"], found["kind"]) == ("v1", "ConfigMap")
+        with pytest.raises(NotFound, match='ConfigMap "n/b" not found'):
+            await client.require(MAP, Request("b", "n"))
+
+    server = play(work)
+    assert [method for method, _ in server.requests].count("GET") < 8, "reads are cached"
+
+
+def test_cached_objects_are_the_readers_own() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        server.put("configmaps", _map("a", data={"x": "1"}))
+        found = await client.require(MAP, Request("a", "n"))
+        found["data"]["x"] = "changed"
+        again = await client.require(MAP, Request("a", "n"))
+        assert again["data"] == {"x": "1"}
+
+    play(work)
+
+
+def test_kinds_that_are_not_cached_are_read_from_the_server() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        server.put("configmaps", _map("a"))
+        assert await client.get(MAP, Request("a", "n")) is not None
+        assert await client.get(MAP, Request("b", "n")) is None
+        assert len(await client.list(MAP)) == 1
+
+    server = play(work, uncached=frozenset({MAP}))
+    assert ("GET", "/api/v1/namespaces/n/configmaps/a") in server.requests
+    assert not any(access.verb == "watch" for access in server.accesses)
+
+
+def test_lists_select_by_namespace_labels_index_and_limit() -> None:
+    def by_colour(snapshot: Any) -> list[str]:
+        colour = (snapshot.metadata.annotations or {}).get("colour")
+        return [colour] if colour else []
+
+    def by_size(snapshot: Any) -> list[str]:
+        return [(snapshot.metadata.annotations or {}).get("size", "")]
+
+    def prepare(cache: Cache) -> None:
+        cache.add_index(MAP, "colour", by_colour)
+        cache.add_index(MAP, "size", by_size)
+
+    async def work(server: ApiServer, client: Client) -> None:
+        for name, namespace, colour, size in (
+            ("a", "n", "red", "1"),
+            ("b", "n", "red", "2"),
+            ("c", "m", "red", "1"),
+            ("d", "m", "blue", "1"),
+        ):
+            notes = {"annotations": {"colour": colour, "size": size}, "labels": {"c": colour}}
+            server.put("configmaps", _map(name, namespace, metadata=notes))
+
+        async def names(**options: Any) -> list[str]:
+            return [one["metadata"]["name"] for one in await client.list(MAP, **options)]
+
+        assert await names() == ["c", "d", "a", "b"]
+        assert await names(namespace="m") == ["c", "d"]
+        assert await names(labels="c=red", namespace="n") == ["a", "b"]
+        assert sorted(await names(index=("colour", "red"))) == ["a", "b", "c"]
+        assert await names(index={"colour": "red", "size": "1"}, namespace="m") == ["c"]
+        assert await names(index={"colour": "green", "size": "1"}) == []
+        assert len(await names(limit=2)) == 2
+        with pytest.raises(ConfigurationError, match="no index `weight`"):
+            await client.list(MAP, index=("weight", "1"))
+        # From the server, what was an index is a field selector.
+        direct = await client.direct.list(MAP, index=("metadata.name", "a"))
+        assert [one["metadata"]["name"] for one in direct] == ["a"]
+        assert direct[0]["kind"] == "ConfigMap"
+        assert len(await client.direct.list(MAP, limit=3)) == 3
+
+    play(work, prepare=prepare)
+
+
+def test_direct_list_reads_every_page() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        for number in range(1100):
+            server.put("configmaps", _map(f"m{number}"))
+        assert len(await client.direct.list(MAP)) == 1100
+
+    server = play(work)
+    assert sum(access.verb == "list" for access in server.accesses) == 3
+
+
+def test_metadata_alone_may_be_read() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        server.put("things", _thing(spec={"size": 1}))
+        found = await client.get(THING, Request("t", "n"), metadata_only=True)
+        assert found is not None
+        assert "spec" not in found
+        assert (found["apiVersion"], found["kind"]) == ("tests.example.com/v1", "Thing")
+        [listed] = await client.list(THING, metadata_only=True)
+        assert listed.keys() == {"apiVersion", "kind", "metadata"}
+
+    play(work)
+
+
+def test_subresources_are_read_from_the_server() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        server.put("things", _thing(status={"ready": 1}))
+        found = await client.get(THING, Request("t", "n"), subresource="status")
+        assert found is not None
+        assert found["status"] == {"ready": 1}
+
+    server = play(work)
+    assert ("GET", "/apis/tests.example.com/v1/namespaces/n/things/t/status") in server.requests
+
+
+def test_conflict_about_a_hidden_object_says_that_it_is_hidden() -> None:
+    settings = CacheSettings(scope=Scope(label_selector="mine=yes"))
+
+    async def work(server: ApiServer, client: Client) -> None:
+        server.put("configmaps", _map("a"))
+        assert await client.get(MAP, Request("a", "n")) is None
+        with pytest.raises(AlreadyExists) as raised:
+            await client.create(_map("a"))
+        assert "outside of what the cache watches" in raised.value.hint
+
+    play(work, settings=settings)
+
+
+def test_namespace_that_is_not_watched_is_a_mistake_and_not_a_missing_object() -> None:
+    settings = CacheSettings().watching(["n", "m"])
+
+    async def work(server: ApiServer, client: Client) -> None:
+        server.put("configmaps", _map("a"))
+        assert await client.get(MAP, Request("a", "n")) is not None
+        with pytest.raises(ConfigurationError, match="namespace `other` is not watched"):
+            await client.get(MAP, Request("a", "other"))
+        with pytest.raises(ConfigurationError):
+            await client.list(MAP, namespace="other")
+        assert len(await client.list(MAP)) == 1
+        assert await client.list(NODE) == [], "kinds without namespaces are watched as ever"
+
+    server = play(work, settings=settings)
+    listed = {path for method, path in server.requests if path.endswith("configmaps")}
+    assert listed == {f"/api/v1/namespaces/{name}/configmaps" for name in "nm"}, "Roles are enough"
+
+
+def test_patch_sends_what_differs_and_nothing_when_nothing_does() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        old = await client.create(_map("a", data={"x": "1"}))
+        before = len(server.writes())
+        assert await client.patch(old, old) == old
+        assert len(server.writes()) == before
+        new = await client.patch(old, {**old, "data": {"x": "2"}})
+        assert new["data"] == {"x": "2"}
+        with pytest.raises(Conflict):
+            await client.patch(old, {**old, "data": {"x": "3"}}, locked=True)
+        with pytest.raises(ValueError, match="resource version"):
+            await client.patch(_map("a"), _map("a", data={}), locked=True)
+        with pytest.raises(Conflict):
+            await client.replace({**old, "data": {}})
+
+    play(work)
+
+
+def test_rehearsal_is_checked_and_not_kept() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        made = await client.rehearsal.create(_map("a"))
+        assert made["metadata"]["uid"]
+        assert server.get("configmaps", "a", "n") is None
+        with pytest.raises(NotFound):
+            await client.delete(MAP, Request("a", "n"), missing_ok=False)
+        await client.delete(MAP, Request("a", "n"))
+
+    play(work)
+
+
+def test_client_of_one_namespace_works_there_and_nowhere_else() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        here = client.within("n")
+        made = await here.apply(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+        )
+        assert made["metadata"]["namespace"] == "n"
+        assert await here.direct.get(MAP, Request("a")) is not None
+        assert await here.get(MAP, Request("a"), fresh=True) is not None, "one memory of writes"
+        with pytest.raises(ConfigurationError, match="works in the namespace `n`, not in `m`"):
+            await here.get(MAP, Request("a", "m"))
+        with pytest.raises(ConfigurationError):
+            await here.create(_map("b", "m"))
+        await here.delete(MAP, Request("a"))
+        assert server.get("configmaps", "a", "n") is None
+        await here.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "x"}})
+        assert server.get("nodes", "x", "") is not None
+
+    play(work)
+
+
+def test_many_are_deleted_by_labels() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        for name, label in (("a", "1"), ("b", "2"), ("c", "1")):
+            server.put("configmaps", _map(name, metadata={"labels": {"x": label}}))
+        await client.delete_all(MAP, namespace="n", labels="x=1")
+        assert [one["metadata"]["name"] for one in server.all("configmaps")] == ["b"]
+
+    play(work)
+
+
+def test_create_or_update_writes_only_what_changes() -> None:
+    def grow(manifest: Manifest) -> None:
+        manifest.setdefault("data", {})["x"] = "1"
+
+    async def work(server: ApiServer, client: Client) -> None:
+        direct = client.direct
+        assert (await direct.create_or_update(_map("a"), grow))[1] is Written.CREATED
+        assert (await direct.create_or_update(_map("a"), grow))[1] is Written.UNCHANGED
+        server.put("configmaps", _map("a", data={"x": "0", "y": "2"}))
+        found, written = await direct.create_or_update(_map("a"), grow)
+        assert written is Written.UPDATED
+        assert found["data"] == {"x": "1", "y": "2"}
+
+        def rename(manifest: Manifest) -> None:
+            manifest["metadata"]["name"] = "b"
+
+        with pytest.raises(ValueError, match="renames"):
+            await direct.create_or_update(_map("a"), rename)
+
+    play(work)
+
+
+def test_create_or_patch_takes_status_into_account() -> None:
+    def mutate(size: int, ready: int) -> Callable[[Manifest], None]:
+        def change(manifest: Manifest) -> None:
+            manifest["spec"] = {"size": size}
+            manifest["status"] = {"ready": ready}
+
+        return change
+
+    async def work(server: ApiServer, client: Client) -> None:
+        direct = client.direct
+        assert (await direct.create_or_patch(_thing(), mutate(1, 0)))[1] is Written.CREATED
+        assert (server.get("things", "t", "n") or {})["status"] == {"ready": 0}
+        for size, ready, expected in (
+            (1, 0, Written.UNCHANGED),
+            (2, 0, Written.UPDATED),
+            (2, 1, Written.UPDATED_STATUS_ONLY),
+            (3, 2, Written.UPDATED_STATUS),
+        ):
+            assert (await direct.create_or_patch(_thing(), mutate(size, ready)))[1] is expected
+        found = server.get("things", "t", "n") or {}
+        assert (found["spec"], found["status"]) == ({"size": 3}, {"ready": 2})
+
+    play(work)
+
+
+def test_conflicts_are_retried_and_existing_objects_are_not() -> None:
+    async def story() -> None:
+        calls = 0
+
+        async def conflicting() -> str:
+            nonlocal calls
+            calls += 1
+            if calls < 4:
+                raise Conflict("changed", code=409)
+            return "done"
+
+        assert await retry_on_conflict(conflicting, pause=0) == "done"
+        assert calls == 4
+        calls = -10
+        with pytest.raises(Conflict):
+            await retry_on_conflict(conflicting, pause=0)
+        assert calls == -5
+
+        async def existing() -> None:
+            raise AlreadyExists("there", code=409)
+
+        with pytest.raises(AlreadyExists):
+            await retry_on_conflict(existing, pause=0)
 
     asyncio.run(story())
