@@ -15,6 +15,9 @@ from aiohttp import web
 from olmkit.base.diagnostics import ConfigurationError
 
 _MAX_HEADER = 1 << 20
+# Go's client lets go of an idle connection after 90 s: were we first, a request that is just
+# being sent on it would fail.
+_IDLE = 95.0
 _CLOSING = 5.0  # for requests under way
 
 
@@ -56,6 +59,7 @@ class HttpServer:
             access_log=None,
             shutdown_timeout=_CLOSING,
             max_field_size=_MAX_HEADER,
+            keepalive_timeout=_IDLE,
         )
         await runner.setup()
         try:

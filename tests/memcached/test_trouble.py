@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from memcached_operator.__main__ import operator
 from memcached_operator.decisions import FINALIZER
 
+from olmkit.base import documents
 from olmkit.edges import cluster
-from olmkit.kube.api import Conflict
+from olmkit.kube.api import ClusterError, Conflict
 from olmkit.runtime.reconcile import Result
 from olmkit.testing.faults import Fault
 
@@ -280,3 +283,74 @@ def test_only_watched_namespaces_are_worked_in(
         assert found == made
 
     stage.play(work, alone=True)
+
+
+def test_new_object_asks_for_no_later_pass(stage: Stage) -> None:
+    """What it made tells of itself: a timer would be a needless pass."""
+
+    async def work() -> None:
+        stage.memcached(size=1)
+        await _is_made(stage, "m")
+        await stage.rest()
+
+    stage.play(work)
+    assert [one for _, one in stage.passes if one != Result()] == []
+    assert [event["type"] for event in stage.events("Created")] == ["Normal", "Normal"]
+
+
+def test_scaling_that_fails_is_said_and_available_stays_the_truth(stage: Stage) -> None:
+    is_refused = False
+
+    def plan(method: str, path: str) -> int | None:
+        return 403 if is_refused and method == "PATCH" and "/deployments/m" in path else None
+
+    async def work() -> None:
+        nonlocal is_refused
+        stage.plan = plan
+        stage.memcached(size=1)
+        await _is_made(stage, "m")
+        stage.report()
+        await _is_available(stage, "m")
+        is_refused = True
+        stage.change("memcacheds", lambda one: one["spec"].update(size=2))
+        await stage.until(lambda: stage.condition("Progressing") == ("False", "Resizing"))
+        assert stage.condition("Degraded")[0] == "True"
+        found = stage.server.get("memcacheds", "m") or {}
+        [available] = [one for one in found["status"]["conditions"] if one["type"] == "Available"]
+        assert available["message"] == "1 of 2 pods are available"
+        is_refused = False
+        await stage.until(lambda: _replicas(stage) == 2)
+        stage.report()
+        await _is_available(stage, "m")
+        assert stage.condition("Degraded") == ("False", "Reconciling")
+
+    stage.play(work)
+    assert isinstance(
+        next(one for _, one in stage.passes if not isinstance(one, Result)), ClusterError
+    )
+
+
+def test_name_that_no_service_may_have_gets_children_all_the_same(stage: Stage) -> None:
+    name = "a" * 253
+
+    async def work() -> None:
+        stage.memcached(name, size=1)
+        [made] = await stage.until(lambda: stage.server.all("services"))
+        assert len(made["metadata"]["name"]) <= 63
+        stage.report(made["metadata"]["name"])
+        await _is_available(stage, name)
+        await stage.until(
+            lambda: len((stage.server.get("memcacheds", name) or {})["status"]["nodes"])
+        )
+
+    stage.play(work)
+
+
+def test_pod_of_the_operator_is_given_longer_than_the_operator_takes(root: Path) -> None:
+    text = (root / "operator/config/manager/manager.yaml").read_bytes()
+    [pod] = [
+        one.value["spec"]["template"]["spec"]
+        for one in documents.load_all(text, "manager.yaml")
+        if one.value["kind"] == "Deployment"
+    ]
+    assert pod["terminationGracePeriodSeconds"] > operator().graceful_shutdown_timeout
