@@ -18,8 +18,28 @@ from olmkit.project.yaml_edits import MARKER
 _MAX_LINE = 100
 
 
+def local_name(data: bytes, path: str, module: str, name: str, *, alias: str) -> str:
+    """What `name` of `module` is called here: as imported, by its name, or where taken `alias`."""
+    tree, _ = _parse(data, path)
+    bound: dict[str, tuple[str, str]] = {}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom):
+            for one in node.names:
+                bound[one.asname or one.name] = (node.module or "", one.name)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound[node.name] = ("", node.name)
+    for local, what in bound.items():
+        if what == (module, name):
+            return local
+    return alias if name in bound else name
+
+
 def with_import(data: bytes, path: str, module: str, name: str, *, alias: str = "") -> bytes:
-    """`data` with `from module import name`, among the imports of the same package."""
+    """`data` with `from module import name`, among the imports of the same package.
+
+    An alias that is the name itself is none.
+    """
+    alias = "" if alias == name else alias
     tree, lines = _parse(data, path)
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.level == 0]
     if any(

@@ -91,10 +91,24 @@ class Names:
     def reconciler_file(self) -> str:
         return f"{self.folder}/reconcilers/{self.group_folder}{self.module}.py"
 
+    @property
+    def group_prefix(self) -> str:
+        """What tells a name from that of another group: `WebSite` of `web-site`."""
+        return _camel(self.api.group)
+
+    @property
+    def version_prefix(self) -> str:
+        """What tells a name from that of another version or group."""
+        return self.group_prefix + _camel(self.api.version)
+
     def module_of(self, path: str) -> str:
         """The dotted name of a file of the package."""
         inner = path.removeprefix(self.folder).removesuffix(".py").strip("/")
         return ".".join([self.package, *inner.split("/")])
+
+
+def _camel(text: str) -> str:
+    return "".join(part.capitalize() for part in re.split(r"[-.]", text))
 
 
 def create_api(request: ApiRequest, project: Project, present: Tree, templates: Tree) -> Draft:
@@ -118,7 +132,7 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
         _add_types(draft, request, project, where, templates, values)
         _add_manifests(draft, project, api, templates, values)
     if request.controller:
-        _add_reconciler(draft, request, project, where, templates, values)
+        _add_reconciler(draft, request, where, templates, values)
     if request.deploy is not None:
         variable = {"name": values["image_variable"], "value": request.deploy.image}
         scaffold.set_variable(draft, variable)
@@ -299,13 +313,15 @@ def _add_types(
     templates: Tree,
     values: dict[str, str],
 ) -> None:
-    draft.make(f"{where.folder}/api/__init__.py", b'"""The API of this operator."""\n')
+    packages = [("init/_package_/api/__init__.py", f"{where.folder}/api")]
     if where.group_folder:
-        text = template_files.file(templates, "api/group_package.py", values)
-        draft.make(f"{where.folder}/api/{where.group_folder}__init__.py", text)
-    package = f"{where.version_folder}/__init__.py"
-    if draft.get(package) is None:  # never anew: it may hold markers of other kinds
-        draft.put(package, template_files.file(templates, "api/version_package.py", values))
+        group = f"{where.folder}/api/{where.group_folder}".rstrip("/")
+        packages.append(("api/group_package.py", group))
+    packages.append(("api/version_package.py", where.version_folder))
+    for name, package in packages:
+        path = f"{package}/__init__.py"
+        if draft.get(path) is None:  # never anew: it may hold markers of other kinds
+            draft.put(path, template_files.file(templates, name, values))
     folder = "deploy_image" if request.deploy is not None else "api"
     draft.make(where.types_file, template_files.file(templates, f"{folder}/types.py", values))
     _mark_storage(draft, project, where)
@@ -370,27 +386,25 @@ def _sample(text: bytes, values: dict[str, str]) -> bytes:
 def _add_reconciler(
     draft: Draft,
     request: ApiRequest,
-    project: Project,
     where: Names,
     templates: Tree,
     values: dict[str, str],
 ) -> None:
     folder = "deploy_image" if request.deploy is not None else "api"
     package = template_files.file(templates, "api/reconcilers_package.py", values)
-    draft.make(f"{where.folder}/reconcilers/__init__.py", package)
-    if where.group_folder:
-        draft.make(f"{where.folder}/reconcilers/{where.group_folder}__init__.py", package)
+    for inner in dict.fromkeys(("", where.group_folder)):
+        path = f"{where.folder}/reconcilers/{inner}__init__.py"
+        if draft.get(path) is None:
+            draft.put(path, package)
     text = template_files.file(templates, f"{folder}/reconciler.py", values)
     draft.make(where.reconciler_file, text)
     group = where.group_folder.replace("/", "_")
     test = template_files.file(templates, f"{folder}/reconciler_test.py", values)
     draft.make(f"tests/test_{group}{where.module}.py", test)
-    _wire(draft, request, project, where, values)
+    _wire(draft, request, where, values)
 
 
-def _wire(
-    draft: Draft, request: ApiRequest, project: Project, where: Names, values: dict[str, str]
-) -> None:
+def _wire(draft: Draft, request: ApiRequest, where: Names, values: dict[str, str]) -> None:
     """Let the manager run the controller."""
     path = f"{where.folder}/wiring.py"
     data = draft.get(path)
@@ -401,14 +415,22 @@ def _wire(
             "build its controller where your manager is built",
         )
         return
-    kind, reconciler = values["kind"], values["reconciler"]
-    prefix = _prefix_of_clash(project, where)
+    group = where.group_prefix
+    wanted = {
+        "kind": (values["types_module"], values["kind"], where.version_prefix),
+        "reconciler": (values["reconciler_module"], values["reconciler"], group),
+        "deployment": (values["reconciler_module"], "DEPLOYMENT", group.upper()),
+    }
+    called = {
+        word: python_edits.local_name(data, path, module, name, alias=prefix + name)
+        for word, (module, name, prefix) in wanted.items()
+    }
     imports = [
         ("olmkit.runtime.builder", "ControllerBuilder", ""),
         ("olmkit.runtime.controller", "ControllerSettings", ""),
         ("olmkit.runtime.predicate", "GENERATION_CHANGED", ""),
-        (values["types_module"], kind, prefix and prefix + kind),
-        (values["reconciler_module"], reconciler, prefix and prefix + reconciler),
+        (*wanted["kind"][:2], called["kind"]),
+        (*wanted["reconciler"][:2], called["reconciler"]),
     ]
     name = "wiring"
     if request.deploy is not None:
@@ -416,27 +438,28 @@ def _wire(
         imports += [
             ("olmkit.runtime.events", "EventRecorder", ""),
             ("olmkit.runtime.manager", "Group", ""),
-            (values["reconciler_module"], "DEPLOYMENT", prefix and prefix.upper() + "DEPLOYMENT"),
+            (*wanted["deployment"][:2], called["deployment"]),
         ]
-    words = values | {
-        "kind": prefix + kind,
-        "reconciler": prefix + reconciler,
-        "deployment": prefix.upper() + "DEPLOYMENT",
-        "scope": "" if where.api.is_namespaced else ", namespaced=False",
-        "recorder": _recorder(values["controller"]),
-    }
+    words = (
+        values
+        | called
+        | {
+            "scope": "" if where.api.is_namespaced else ", namespaced=False",
+            "recorder": _recorder(values["controller"]),
+        }
+    )
     wired = python_edits.with_statement(
         data,
         path,
         WIRING_FUNCTION,
         _WIRING[name].format(**words),
         marker="builder",
-        sign=f"{prefix}{reconciler}(",
+        sign=f"{called['reconciler']}(",
     )
     if wired == data:
         if request.force:
             draft.note(
-                f"`{path}` builds `{reconciler}` already and is kept",
+                f"`{path}` builds `{called['reconciler']}` already and is kept",
                 path,
                 "see that it passes what the new one takes",
             )

@@ -7,7 +7,7 @@ is the same with webhooks, for OLM and for whoever mounts a certificate.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from olmkit.base import names
@@ -133,45 +133,35 @@ def _add_handlers(
     data = None if request.force else draft.get(path)
     if data is None:
         data = template_files.file(templates, "webhook/head.py", values)
-    kind = values["kind"]
-    wiring: list[str] = []
+    own = where.module_of(path)
     for wanted, name, word, function in (
         (request.defaulting, "Defaulter", "mutate", "defaulting"),
         (request.validation, "Validator", "validate", "validating"),
     ):
         if not wanted:
             continue
+        handler = values["kind"] + name
         text = template_files.file(templates, f"webhook/{name.lower()}.py", values).decode()
-        data = python_edits.with_class(data, path, f"{kind}{name}", text)
+        data = python_edits.with_class(data, path, handler, text)
         if "Sequence[" in text:
             data = python_edits.with_import(data, path, "collections.abc", "Sequence")
-        wiring.append(
-            f"server.add(\n"
-            f'    webhook_admission.path_for("{word}", {kind}.gvk),\n'
-            f"    webhook_admission.{function}({kind}{name}(), {kind}),\n"
-            f")"
-        )
-    draft.put(path, data)
-    own = where.module_of(path)
-    for statement, name in zip(wiring, _names(request, kind), strict=True):
         _wire(
             draft,
             where,
             "add_webhooks",
-            statement,
+            f"server.add(\n"
+            f'    webhook_admission.path_for("{word}", {{kind}}.gvk),\n'
+            f"    webhook_admission.{function}({{handler}}(), {{kind}}),\n"
+            f")",
             marker="webhook",
-            sign=f"{name}()",
-            imports=[
-                ("olmkit.runtime", "webhook_admission"),
-                (values["types_module"], kind),
-                (own, name),
-            ],
+            sign="{handler}()",
+            imports={
+                "kind": (values["types_module"], values["kind"]),
+                "handler": (own, handler),
+                "": ("olmkit.runtime", "webhook_admission"),
+            },
         )
-
-
-def _names(request: WebhookRequest, kind: str) -> list[str]:
-    wanted = [(request.defaulting, "Defaulter"), (request.validation, "Validator")]
-    return [f"{kind}{name}" for is_wanted, name in wanted if is_wanted]
+    draft.put(path, data)
 
 
 def _add_conversion(
@@ -184,30 +174,37 @@ def _add_conversion(
 ) -> None:
     _mark_hub(draft, project, where)
     _add_packages(draft, where, "conversions", templates)
-    kind = values["kind"]
-    imports = [("olmkit.runtime.webhook_conversion", "Spoke"), (values["types_module"], kind)]
-    lines = [f"made.add(\n    {kind}.gvk,"]
-    for spoke in request.spokes:
+    called = {
+        "": ("olmkit.runtime.webhook_conversion", "Spoke"),
+        "kind": (values["types_module"], values["kind"]),
+    }
+    lines = ["made.add(\n    {kind}.gvk,"]
+    for index, spoke in enumerate(request.spokes):
         module = f"{where.module}_{scaffold.module_name(spoke)}"
         path = f"{where.folder}/conversions/{where.group_folder}{module}.py"
         text = template_files.file(templates, "webhook/conversion.py", values | {"spoke": spoke})
         draft.make(path, text)
-        imports.append((where.module_of(path).rpartition(".")[0], module))
+        called[f"spoke{index}"] = (where.module_of(path).rpartition(".")[0], module)
         lines.append(
             f"    Spoke(\n"
             f'        version="{spoke}",\n'
-            f"        to_hub={module}.to_hub,\n"
-            f"        from_hub={module}.from_hub,\n"
+            f"        to_hub={{spoke{index}}}.to_hub,\n"
+            f"        from_hub={{spoke{index}}}.from_hub,\n"
             f"    ),"
         )
     statement = "\n".join([*lines, ")"])
-    sign = f"{kind}.gvk"
     is_new = _wire(
-        draft, where, "conversions", statement, marker="conversion", sign=sign, imports=imports
+        draft,
+        where,
+        "conversions",
+        statement,
+        marker="conversion",
+        sign="{kind}.gvk",
+        imports=called,
     )
     if not is_new and request.force:
         draft.note(
-            f"the wiring converts `{kind}` already and is kept",
+            f"the wiring converts `{values['kind']}` already and is kept",
             f"{where.folder}/wiring.py",
             f"see that it has the spokes {', '.join(request.spokes)}",
         )
@@ -248,19 +245,35 @@ def _wire(
     *,
     marker: str,
     sign: str,
-    imports: Sequence[tuple[str, str]],
+    imports: Mapping[str, tuple[str, str]],
 ) -> bool:
-    """Add a statement to the wiring; whether it was not there."""
+    """Add a statement to the wiring; whether it was not there.
+
+    `imports` are modules and what is imported of them; statement and sign hold their words in
+    braces, for what they are called there.
+    """
     path = f"{where.folder}/wiring.py"
     data = draft.get(path)
     if data is None:
-        draft.note(f"`{path}` is not there, so nothing serves the webhooks", path, statement)
+        draft.note(f"`{path}` is not there, so nothing serves the webhooks", path)
         return True
-    wired = python_edits.with_statement(data, path, function, statement, marker=marker, sign=sign)
+    called: dict[str, str] = {}
+    for word, (module, name) in imports.items():
+        is_module = name.islower()
+        prefix = where.group_prefix.lower() + "_" if is_module else where.version_prefix
+        called[word] = python_edits.local_name(data, path, module, name, alias=prefix + name)
+    wired = python_edits.with_statement(
+        data,
+        path,
+        function,
+        statement.format(**called),
+        marker=marker,
+        sign=sign.format(**called),
+    )
     if wired == data:
         return False
-    for module, name in sorted(imports):
-        wired = python_edits.with_import(wired, path, module, name)
+    for word, (module, name) in sorted(imports.items(), key=lambda one: one[1]):
+        wired = python_edits.with_import(wired, path, module, name, alias=called[word])
     draft.put(path, wired)
     return True
 

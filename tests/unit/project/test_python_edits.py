@@ -172,3 +172,16 @@ def test_a_class_gets_a_marker_once() -> None:
 def test_a_marker_needs_its_class() -> None:
     with pytest.raises(InputError, match="no class `B`"):
         python_edits.with_class_marker(b"x = 1\n", "a.py", "B", "+two")
+
+
+def test_a_name_that_is_taken_gets_another_one() -> None:
+    text = b"from a.v1 import Kind\nfrom a.v2 import Kind as V2Kind\n\n\ndef own() -> None: ...\n"
+
+    def name(module: str, what: str) -> str:
+        return python_edits.local_name(text, "w.py", module, what, alias="Other")
+
+    assert name("a.v1", "Kind") == "Kind"
+    assert name("a.v2", "Kind") == "V2Kind"
+    assert name("a.v3", "Kind") == "Other"
+    assert name("a.v3", "Free") == "Free"
+    assert name("a.v3", "own") == "Other"

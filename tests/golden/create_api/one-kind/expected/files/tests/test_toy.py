@@ -1,0 +1,38 @@
+"""`Toy` objects against a small API server on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.kube.api import Resource
+from olmkit.runtime.client import Client
+from olmkit.runtime.reconcile import Request, Result
+from olmkit.testing.apiserver import ApiServer
+
+from toy_operator.api.v1alpha1.toy import Toy
+from toy_operator.reconcilers.toy import ToyReconciler
+
+RESOURCE = Resource(
+    gvk=Toy.gvk,
+    plural="toys",
+    namespaced=True,
+    subresources=frozenset({"status"}),
+)
+
+
+async def reconcile(server: ApiServer, name: str) -> Result:
+    async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
+        client = Client(cluster, None, field_manager="test")
+        return await ToyReconciler(client).reconcile(Request(name, "default"))
+
+
+def test_an_object_is_reconciled() -> None:
+    server = ApiServer.of([RESOURCE])
+    server.put("toys", {"metadata": {"name": "one"}, "spec": {}})
+    assert asyncio.run(reconcile(server, "one")) == Result()
+
+
+def test_an_object_that_is_gone_needs_nothing() -> None:
+    assert asyncio.run(reconcile(ApiServer.of([RESOURCE]), "gone")) == Result()

@@ -1,0 +1,183 @@
+"""Projects as they are scaffolded: complete after each command, with no line of code added."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.jobs import bundle, check, overlay, project
+from olmkit.jobs import scaffold as generating
+from olmkit.jobs.bundle import GenerateOptions
+from olmkit.jobs.check import CheckOptions
+from olmkit.project.scaffold import EditRequest, InitRequest
+from olmkit.project.scaffold_api import ApiRequest, DeployImage
+from olmkit.project.scaffold_webhook import WebhookRequest
+
+Step = ApiRequest | WebhookRequest | EditRequest
+
+PLAIN = ApiRequest(group="cache", version="v1alpha1", kind="Memcached")
+V1 = ApiRequest(group="cache", version="v1", kind="Memcached", controller=False)
+DEPLOY = ApiRequest(
+    group="cache",
+    version="v1alpha1",
+    kind="Memcached",
+    deploy=DeployImage(image="docker.io/library/memcached:1.6", port=11211, user=1001),
+)
+
+
+def hooks(*, version: str = "v1alpha1", group: str = "cache", **how: bool) -> WebhookRequest:
+    return WebhookRequest(group=group, version=version, kind="Memcached", **how)  # type: ignore[arg-type]
+
+
+PROJECTS: dict[str, tuple[dict[str, bool], Sequence[Step]]] = {
+    "nothing yet": ({}, []),
+    "one kind": ({}, [PLAIN]),
+    "types alone": ({}, [ApiRequest(group="cache", version="v1", kind="Toy", controller=False)]),
+    "of a cluster": ({}, [ApiRequest(group="c", version="v1", kind="Toy", namespaced=False)]),
+    "without a group": ({}, [ApiRequest(group="", version="v1", kind="Toy", plural="toyz")]),
+    "an image": ({}, [DEPLOY]),
+    "two kinds": ({}, [PLAIN, ApiRequest(group="cache", version="v1", kind="RedisCluster")]),
+    "two versions": ({}, [PLAIN, V1]),
+    "namespaced": ({"namespaced": True}, [DEPLOY]),
+    "several groups": (
+        {"multigroup": True},
+        [PLAIN, ApiRequest(group="web.site", version="v1", kind="Memcached")],
+    ),
+    "a default": ({}, [PLAIN, hooks(defaulting=True)]),
+    "a check": ({}, [DEPLOY, hooks(validation=True)]),
+    "a conversion": ({}, [PLAIN, V1, hooks(conversion=True)]),
+    "all webhooks": (
+        {},
+        [DEPLOY, hooks(defaulting=True, validation=True), V1, hooks(version="v1", conversion=True)],
+    ),
+    "webhooks in several groups": (
+        {"multigroup": True},
+        [
+            PLAIN,
+            ApiRequest(group="web", version="v1", kind="Memcached"),
+            hooks(validation=True),
+            hooks(group="web", version="v1", validation=True),
+        ],
+    ),
+}
+
+
+def scaffolded(folder: Path, flags: dict[str, bool], steps: Sequence[Step]) -> Path:
+    place = folder / "toy-operator"
+    request = InitRequest(domain="example.com", name="toy-operator", **flags)  # type: ignore[arg-type]
+    project.init(place, request)
+    for step in steps:
+        match step:
+            case ApiRequest():
+                project.create_api(place, step)
+            case WebhookRequest():
+                project.create_webhook(place, step)
+            case EditRequest():
+                project.edit(place, step)
+    return place
+
+
+@pytest.mark.parametrize(("flags", "steps"), PROJECTS.values(), ids=PROJECTS)
+def test_a_scaffolded_project_has_nothing_to_generate_and_a_bundle_without_findings(
+    tmp_path: Path, flags: dict[str, bool], steps: Sequence[Step]
+) -> None:
+    place = scaffolded(tmp_path, flags, steps)
+    result = generating.generate(place, dry_run=True)
+    assert [change.path for change in result.changes] == []
+    assert result.diagnostics == ()
+    assert overlay.render(place)
+    if not steps:
+        return
+    bundle.generate(place, GenerateOptions(version="0.0.1"))
+    [verdict] = check.validate_bundles([str(place / "bundle")], CheckOptions())
+    assert [found.message for found in verdict.diagnostics] == []
+
+
+def venv(place: Path) -> None:
+    """The tools of this run as the project's own environment."""
+    folder = place / ".venv"
+    folder.mkdir()
+    prefix = Path(sys.prefix)
+    for name in ("bin", "lib"):
+        (folder / name).symlink_to(prefix / name)
+    if (prefix / "pyvenv.cfg").exists():
+        shutil.copy(prefix / "pyvenv.cfg", folder)
+    (folder / ".ready").touch()
+
+
+@pytest.mark.parametrize("name", ["an image", "all webhooks"])
+def test_a_scaffolded_project_passes_its_own_make_test(tmp_path: Path, name: str) -> None:
+    place = scaffolded(tmp_path, *PROJECTS[name])
+    venv(place)
+    done = subprocess.run(
+        ["make", "test", f"OLMKIT={sys.executable} -m olmkit"],
+        cwd=place,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTEST_ADDOPTS": "-p no:cacheprovider"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " passed" in done.stdout
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    place = tmp_path / "toy"
+    result = project.init(place, InitRequest(domain="example.com", name="toy"), dry_run=True)
+    assert result.changes
+    assert not place.exists()
+    place = scaffolded(tmp_path, {}, [])
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+    assert project.create_api(place, PLAIN, dry_run=True).changes
+    assert {path: path.stat().st_mtime_ns for path in place.rglob("*")} == before
+
+
+def test_a_folder_with_something_in_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.py").write_text("")
+    with pytest.raises(ConfigurationError, match=r"is not empty: it holds `x\.py`"):
+        project.init(tmp_path, InitRequest(domain="example.com", name="toy"))
+    (tmp_path / "x.py").unlink()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "README.md").write_text("mine\n")
+    project.init(tmp_path, InitRequest(domain="example.com", name="toy"))
+    assert (tmp_path / "README.md").read_text() == "mine\n"
+
+
+def test_a_project_in_another_language_is_not_scaffolded(tmp_path: Path) -> None:
+    (tmp_path / "PROJECT").write_text('layout: [go.kubebuilder.io/v4]\nversion: "3"\n')
+    with pytest.raises(ConfigurationError, match="is written in Go"):
+        project.create_api(tmp_path, PLAIN)
+
+
+def test_a_project_file_of_an_older_version_is_a_finding(tmp_path: Path) -> None:
+    (tmp_path / "PROJECT").write_text('layout: [go.kubebuilder.io/v2]\nversion: "2"\n')
+    with pytest.raises(ConfigurationError) as caught:
+        project.create_api(tmp_path, PLAIN)
+    assert [found.rule for found in caught.value.diagnostics] == ["PRJ002"]
+
+
+def test_sources_with_errors_stop_it_before_anything_is_written(tmp_path: Path) -> None:
+    place = scaffolded(tmp_path, {}, [PLAIN])
+    types = place / "toy_operator/api/v1alpha1/memcached.py"
+    types.write_text(types.read_text() + "\nx = = 1\n")
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match="nothing is written"):
+        project.create_api(place, ApiRequest(group="cache", version="v1", kind="Other"))
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
+def test_the_image_of_the_operator_is_edited(tmp_path: Path) -> None:
+    place = scaffolded(tmp_path, {}, [EditRequest(image="quay.io/x/y:v7")])
+    containers = [
+        one.get("spec", "template", "spec", "containers", 0, "image")
+        for one in overlay.render(place)
+        if one.get("kind") == "Deployment"
+    ]
+    assert containers == ["quay.io/x/y:v7"]

@@ -1,0 +1,153 @@
+"""What `create webhook` adds to a project, and what it refuses."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import Tree
+from olmkit.edges import disk
+from olmkit.project import config, scaffold, scaffold_api, scaffold_webhook
+from olmkit.project.scaffold import Draft, InitRequest
+from olmkit.project.scaffold_api import ApiRequest
+from olmkit.project.scaffold_webhook import WebhookRequest
+
+WIRING = "toy/wiring.py"
+
+
+@pytest.fixture(scope="module")
+def templates(root: Path) -> Tree:
+    return disk.read_tree(root / "olmkit/project/templates")
+
+
+@pytest.fixture
+def begun(templates: Tree) -> Tree:
+    """A project with two versions of a kind."""
+    tree = scaffold.init(InitRequest(domain="x.org", name="toy"), Tree(), templates).tree()
+    for version, controller in (("v1alpha1", True), ("v1", False)):
+        request = ApiRequest(
+            group="cache", version=version, kind="Memcached", controller=controller
+        )
+        project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
+        tree = tree.merge(scaffold_api.create_api(request, project, tree, templates).tree())
+    return tree
+
+
+def draft_of(tree: Tree, templates: Tree, **how: Any) -> Draft:
+    request = WebhookRequest(
+        **({"group": "cache", "version": "v1alpha1", "kind": "Memcached"} | how)
+    )
+    project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
+    return scaffold_webhook.create_webhook(request, project, tree, templates)
+
+
+def added(tree: Tree, templates: Tree, **how: Any) -> Tree:
+    made = tree.merge(draft_of(tree, templates, **how).tree())
+    for path, content in made.items():
+        if path.endswith(".py"):
+            ast.parse(content.data)
+    return made
+
+
+def webhooks(tree: Tree, index: int = 0) -> Any:
+    return documents.load(tree.data("PROJECT"), "PROJECT").get("resources", index, "webhooks")
+
+
+def resources(tree: Tree, path: str) -> Any:
+    return documents.load(tree.data(path), path).get("resources")
+
+
+def test_one_kind_of_webhook_after_another_is_one_file(begun: Tree, templates: Tree) -> None:
+    tree = added(begun, templates, validation=True)
+    path = "toy/webhooks/memcached_v1alpha1.py"
+    assert b"class MemcachedValidator:" in tree.data(path)
+    assert b"class MemcachedDefaulter:" not in tree.data(path)
+    mine = tree.merge({path: tree.data(path) + b"\n\nMINE = 1\n"})
+    tree = added(mine, templates, defaulting=True)
+    assert b"MINE = 1\n" in tree.data(path)
+    assert b"class MemcachedDefaulter:" in tree.data(path)
+    assert b"validating(MemcachedValidator(), Memcached)" in tree.data(WIRING)
+    assert b"defaulting(MemcachedDefaulter(), Memcached)" in tree.data(WIRING)
+    assert webhooks(tree) == {"defaulting": True, "validation": True, "webhookVersion": "v1"}
+
+
+def test_the_bundle_has_webhooks_and_the_default_overlay_none(begun: Tree, templates: Tree) -> None:
+    tree = added(begun, templates, defaulting=True, validation=True)
+    assert resources(tree, "config/webhook/kustomization.yaml") == [
+        "manifests.yaml",
+        "service.yaml",
+    ]
+    manifests = resources(tree, scaffold.MANIFESTS_OVERLAY)
+    assert "../with-webhooks" in manifests
+    assert "../default" not in manifests
+    assert tree.data(scaffold.DEFAULT_OVERLAY) == begun.data(scaffold.DEFAULT_OVERLAY)
+    assert "allow-webhook-traffic.yaml" in resources(
+        tree, "config/network-policy/kustomization.yaml"
+    )
+
+
+def test_a_hub_is_stored_and_its_spokes_are_converted(begun: Tree, templates: Tree) -> None:
+    draft = draft_of(begun, templates, version="v1", conversion=True)
+    tree = begun.merge(draft.tree())
+    marker = b"# +kubebuilder:storageversion\n"
+    assert marker in tree.data("toy/api/v1/memcached.py")
+    assert marker not in tree.data("toy/api/v1alpha1/memcached.py")
+    assert [note.message for note in draft.notes] == [
+        "version `v1alpha1` is no longer the stored one"
+    ]
+    assert b"def to_hub(" in tree.data("toy/conversions/memcached_v1alpha1.py")
+    assert b'version="v1alpha1",\n            to_hub=' in tree.data(WIRING)
+    crds = documents.load(tree.data("config/crd/kustomization.yaml"), "k").value
+    assert crds["patches"] == [{"path": "patches/webhook_in_memcacheds.yaml"}]
+    assert crds["configurations"] == ["kustomizeconfig.yaml"]
+    assert webhooks(tree, 1) == {"conversion": True, "spoke": ["v1alpha1"], "webhookVersion": "v1"}
+    # No handlers: there are no webhook configurations to render.
+    assert resources(tree, "config/webhook/kustomization.yaml") == ["service.yaml"]
+
+
+def test_without_webhooks_the_hub_alone_is_served(begun: Tree, templates: Tree) -> None:
+    tree = added(begun, templates, conversion=True)
+    patch = documents.load(tree.data("config/default/memcacheds_v1alpha1_only.yaml"), "p").value
+    assert patch == [
+        {"op": "test", "path": "/spec/versions/0/name", "value": "v1"},
+        {"op": "remove", "path": "/spec/versions/0"},
+        {"op": "remove", "path": "/spec/conversion"},
+    ]
+
+
+def test_twice_is_refused_and_forced_twice_changes_nothing(begun: Tree, templates: Tree) -> None:
+    how = {"conversion": True, "validation": True, "defaulting": True}
+    tree = added(begun, templates, **how)
+    with pytest.raises(ConfigurationError, match="has a webhook for defaulting already"):
+        added(tree, templates, defaulting=True)
+    assert added(tree, templates, force=True, **how) == tree
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ({}, "no webhook to make"),
+        ({"kind": "Other", "validation": True}, "has no types of `Other`"),
+        ({"validation": True, "spokes": ("v1",)}, "belongs to `--conversion`"),
+        ({"conversion": True, "spokes": ("v9",)}, "no version `v9`"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    begun: Tree, templates: Tree, how: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        added(begun, templates, **how)
+
+
+def test_one_version_needs_no_conversion(templates: Tree) -> None:
+    tree = scaffold.init(InitRequest(domain="x.org", name="toy"), Tree(), templates).tree()
+    request = ApiRequest(group="cache", version="v1alpha1", kind="Memcached")
+    project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
+    tree = tree.merge(scaffold_api.create_api(request, project, tree, templates).tree())
+    with pytest.raises(ConfigurationError, match="has one version"):
+        added(tree, templates, conversion=True)
