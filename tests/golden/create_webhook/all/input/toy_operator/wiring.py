@@ -6,7 +6,6 @@ already is kept.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 
 from olmkit.runtime.builder import ControllerBuilder
@@ -22,11 +21,6 @@ from toy_operator.reconcilers.toy import ToyReconciler
 
 # Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
 CACHE = CacheSettings()
-
-
-def now() -> str:
-    """The time as conditions write it."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
