@@ -116,6 +116,10 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.render_overlay:render",
         "Print the manifests of an overlay, as `kustomize build` does.",
     ),
+    "deploy": Entry(
+        "olmkit.cli.deploy:deploy", "Deploy the operator without OLM, and wait until it runs."
+    ),
+    "undeploy": Entry("olmkit.cli.undeploy:undeploy", "Delete what `olmkit deploy` has applied."),
     "install": Entry(
         "olmkit.cli.install:install",
         "Install an operator through OLM, and wait until it runs.",

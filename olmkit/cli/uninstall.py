@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.confirm import confirm
 from olmkit.cli.exits import Exit
-from olmkit.cli.render import plural
 from olmkit.jobs import uninstall as job
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.uninstall import Removal, Removed, UninstallOptions
-from olmkit.kube import objects
-from olmkit.kube.objects import Manifest
+from olmkit.olm.explanation import subject
 
 
 @command(
@@ -60,9 +57,9 @@ def uninstall(
                 ),
             )
             if dry_run:
-                app.emit(_value(made, None), text=lambda: "\n".join(map(_said, made.all)))
+                app.emit(_value(made, None), text=lambda: "\n".join(map(subject, made.all)))
                 return
-            _confirm(app, made, namespace, yes=yes)
+            confirm(app, [subject(one) for one in made.all], yes=yes)
             done = await job.carry_out(reader, made, report=app.terminal.note, patience=patience)
             app.emit(_value(made, done), text=lambda: _text(made, done))
             if done.left:
@@ -71,22 +68,9 @@ def uninstall(
     app.run(run())
 
 
-def _confirm(app: App, made: Removal, namespace: str, *, yes: bool) -> None:
-    if yes:
-        return
-    for manifest in made.all:
-        app.terminal.say(f"will delete {_said(manifest)}")
-    if not sys.stdin.isatty():
-        raise ConfigurationError(
-            "this deletes objects, and there is nobody to ask", hint="say `--yes`"
-        )
-    if not click.confirm(f"delete {plural(len(made.all), 'object')} in `{namespace}`?", err=True):
-        raise click.Abort
-
-
 def _text(made: Removal, done: Removed) -> str:
-    lines = [f"removed {_said(one)}" for one in done.objects]
-    lines += [f"still there: {_said(one)}" for one in done.left]
+    lines = [f"removed {subject(one)}" for one in done.objects]
+    lines += [f"still there: {subject(one)}" for one in done.left]
     lines += [f"stays: {words}" for words in made.stays]
     return "\n".join(lines)
 
@@ -94,12 +78,7 @@ def _text(made: Removal, done: Removed) -> str:
 def _value(made: Removal, done: Removed | None) -> dict[str, Any]:
     return {
         "package": made.package,
-        "removed": [_said(one) for one in (made.all if done is None else done.objects)],
-        "left": [] if done is None else [_said(one) for one in done.left],
+        "removed": [subject(one) for one in (made.all if done is None else done.objects)],
+        "left": [] if done is None else [subject(one) for one in done.left],
         "stays": list(made.stays),
     }
-
-
-def _said(manifest: Manifest) -> str:
-    place = objects.namespace(manifest)
-    return f"{objects.kind(manifest)} {f'{place}/' if place else ''}{objects.name(manifest)}"

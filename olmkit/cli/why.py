@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from olmkit.cli import standing
@@ -15,19 +17,37 @@ from olmkit.olm.explanation import Explanation
     example="""
     olmkit why memcached-operator -n operators
     olmkit why memcached-operator -o json
+    olmkit why memcached-operator --from objects.yaml
     """
 )
 @click.argument("package")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the objects that were looked at to a file, to show them to somebody.",
+)
+@click.option(
+    "--from",
+    "saved",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Look at the objects in a file, instead of a cluster.",
+)
 @cluster_options
-def why(app: App, *, package: str, target: Target) -> None:
+def why(app: App, *, package: str, save: Path | None, saved: Path | None, target: Target) -> None:
     """Tell why an operator does not get installed or upgraded.
 
     The cause comes first, then the way to it: Subscription, InstallPlan, unpack Job,
     ClusterServiceVersion, Deployment, Pod and its last words.
     """
+    if saved is not None:
+        found = job.why_saved(saved, package, target.named_namespace)
+        standing.give(app, found, {"package": package})
+        return
 
     async def run() -> Explanation:
         async with target.open() as (reader, namespace):
-            return await job.why(reader, package, namespace)
+            return await job.why(reader, package, namespace, save=save)
 
     standing.give(app, app.run(run()), {"package": package})

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
+from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
+from olmkit.edges import disk
 from olmkit.edges.objects import ClusterObjects, Kind
 from olmkit.kube import objects
 from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds, pods
+from olmkit.olm import snapshot as snapshots
 from olmkit.olm.explain import explain
 from olmkit.olm.explanation import Explanation
 from olmkit.olm.snapshot import Snapshot
@@ -63,7 +67,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         catalogs=catalogs,
         jobs=jobs,
         pods=found,
-        events=tuple(sorted(events, key=_time)),
+        events=tuple(sorted(events, key=snapshots.event_time)),
         groups=groups,
         plans=plans,
         csvs=csvs,
@@ -88,10 +92,47 @@ async def with_logs(reader: ClusterObjects, made: Snapshot) -> Snapshot:
     return replace(made, logs=logs)
 
 
-async def why(reader: ClusterObjects, package: str, namespace: str) -> Explanation:
-    """Why an operator does not get installed, or that it is."""
+async def why(
+    reader: ClusterObjects, package: str, namespace: str, *, save: Path | None = None
+) -> Explanation:
+    """Why an operator does not get installed, or that it is.
+
+    `save`: the file that gets all objects that were looked at; no Secrets are among them.
+    """
     await require_olm(reader)
-    return explain(await snapshot(reader, namespace), package)
+    seen = await snapshot(reader, namespace)
+    if save is not None:
+        parts = [documents.dump(dict(one)) for one in snapshots.objects_of(seen)]
+        disk.write_atomically(save, b"---\n".join(parts))
+    return explain(seen, package)
+
+
+def why_saved(file: Path, package: str, namespace: str) -> Explanation:
+    """The same of objects in a file, as `save` has written them or `kubectl get -o yaml` does.
+
+    Without a namespace, that of the Subscription of the package. Raises `InputError` when the
+    file cannot be read as objects.
+    """
+    found: list[Manifest] = []
+    for document in documents.load_all(disk.read_file(file), str(file)):
+        value = document.value
+        if isinstance(value, dict):
+            items = value.get("items") if objects.kind(value).endswith("List") else None
+            found += [
+                one
+                for one in (items if isinstance(items, list) else [value])
+                if isinstance(one, dict)
+            ]
+    if not namespace:
+        namespace = next(
+            (
+                objects.namespace(one)
+                for one in found
+                if objects.kind(one) == "Subscription" and kinds.wish(one).package == package
+            ),
+            "default",
+        )
+    return explain(snapshots.of_objects(found, namespace), package)
 
 
 async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
@@ -107,11 +148,3 @@ async def _list(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
         return await reader.list(kind, namespace)
     except Forbidden:
         return ()
-
-
-def _time(event: Manifest) -> str:
-    return objects.text(
-        event.get("lastTimestamp")
-        or event.get("eventTime")
-        or objects.metadata(event).get("creationTimestamp")
-    )

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Any
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
 from olmkit.edges.access import Access
@@ -19,7 +18,7 @@ from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.kube import objects
 from olmkit.kube.api import AlreadyExists, ClusterError
 from olmkit.kube.objects import Manifest
-from olmkit.olm import bundle_catalog, kinds, pods, wanted
+from olmkit.olm import bundle_catalog, explanation, kinds, pods, wanted
 from olmkit.olm.explanation import Explanation
 from olmkit.olm.preview import Preview
 from olmkit.olm.snapshot import Snapshot
@@ -143,8 +142,8 @@ async def carry_out(
         await adopt(reader, made.served)
     request = made.request
 
-    async def act(seen: Snapshot, explanation: Explanation) -> None:
-        if not (request.manual and cluster_wait.is_approval(explanation)):
+    async def act(seen: Snapshot, found: Explanation) -> None:
+        if not (request.manual and cluster_wait.is_approval(found)):
             return
         for waiting in cluster_wait.waiting_plans(seen)[-1:]:
             names = kinds.spec(waiting).get("clusterServiceVersionNames") or []
@@ -180,7 +179,7 @@ async def take_back(reader: ClusterObjects, created: Created, *, report: Report)
                 )
         else:
             await reader.delete(manifest)
-        report(f"took back {_said(manifest)}")
+        report(f"took back {explanation.subject(manifest)}")
     created.objects.clear()
 
 
@@ -448,22 +447,17 @@ async def _create(
     except AlreadyExists:
         if not await _is_alike(reader, manifest):
             raise ClusterError(
-                f"{_said(manifest)} is there already, and olmkit did not make it",
+                f"{explanation.subject(manifest)} is there already, and olmkit did not make it",
                 hint="delete it, or use another namespace",
             ) from None
         await reader.apply(manifest)
-        report(f"found {_said(manifest)}")
+        report(f"found {explanation.subject(manifest)}")
         return
     created.objects.append({**manifest, "metadata": dict(objects.metadata(made))})
-    report(f"created {_said(manifest)}")
+    report(f"created {explanation.subject(manifest)}")
 
 
 async def _is_alike(reader: ClusterObjects, manifest: Manifest) -> bool:
     kind = (objects.text(manifest.get("apiVersion")), objects.kind(manifest))
     found = await reader.find(kind, objects.name(manifest), objects.namespace(manifest))
     return found is not None and (wanted.is_ours(found) or objects.kind(manifest) == "Namespace")
-
-
-def _said(manifest: Any) -> str:
-    place = objects.namespace(manifest)
-    return f"{objects.kind(manifest)} {f'{place}/' if place else ''}{objects.name(manifest)}"

@@ -15,7 +15,7 @@ from olmkit.jobs import cluster_read, cluster_wait
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm import kinds, wanted
+from olmkit.olm import explanation, kinds, wanted
 from olmkit.olm.explain import explain
 from olmkit.olm.snapshot import Snapshot
 
@@ -67,9 +67,8 @@ async def plan(reader: ClusterObjects, options: UninstallOptions) -> Removal:
     subscription = seen.subscription(options.package)
     csvs = _csvs(seen, options.package, subscription)
     if subscription is None and not csvs:
-        explanation = explain(seen, options.package)
-        hint = explanation.hint if "`-n`" in explanation.hint else ""
-        raise InputError(explanation.message, hint=hint)
+        said = explain(seen, options.package)
+        raise InputError(said.message, hint=said.hint if "`-n`" in said.hint else "")
     package = kinds.wish(subscription).package if subscription else options.package
     names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
     crds = [crd for name in names if (crd := await reader.find(kinds.CRD, name)) is not None]
@@ -107,7 +106,7 @@ async def carry_out(
     for step in steps:
         for manifest in step:
             if await reader.delete(manifest):
-                report(f"deleting {_said(manifest)}")
+                report(f"deleting {explanation.subject(manifest)}")
         left = await cluster_wait.until_gone(reader, step, report=report, patience=patience)
         gone += [one for one in step if one not in left]
         if left:
@@ -174,8 +173,3 @@ async def _operands(reader: ClusterObjects, crd: Manifest) -> list[Manifest]:
         text(mapping(spec.get("names")).get("kind")),
     )
     return list(await reader.list(kind))
-
-
-def _said(manifest: Manifest) -> str:
-    place = objects.namespace(manifest)
-    return f"{objects.kind(manifest)} {f'{place}/' if place else ''}{objects.name(manifest)}"

@@ -6,14 +6,30 @@ logs would tell more.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds
 
 Objects = tuple[Manifest, ...]
+
+_PARTS = {
+    "Subscription": "subscriptions",
+    "OperatorGroup": "groups",
+    "InstallPlan": "plans",
+    "ClusterServiceVersion": "csvs",
+    "CatalogSource": "catalogs",
+    "Job": "jobs",
+    "Deployment": "deployments",
+    "Pod": "pods",
+    "Event": "events",
+}
+# Those kinds are looked at in other namespaces too: the catalogs may lie there.
+_WIDE = ("CatalogSource", "Job", "Pod", "Event")
+LOG = ("olmkit.dev/v1", "ContainerLog")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +98,95 @@ class Snapshot:
                 objects.namespace(manifest),
             ):
                 yield event
+
+
+def of_objects(found: Iterable[Manifest], namespace: str) -> Snapshot:
+    """The snapshot that a heap of objects makes, such as `objects_of` has written."""
+    parts: dict[str, list[Manifest]] = {name: [] for name in (*_PARTS.values(), "elsewhere")}
+    logs: dict[str, str] = {}
+    for one in found:
+        kind = objects.kind(one)
+        if kind == LOG[1]:
+            place = (objects.namespace(one), objects.text(one.get("pod")), objects.name(one))
+            logs["/".join(place)] = objects.text(one.get("text"))
+        elif kind in _PARTS and (kind in _WIDE or objects.namespace(one) == namespace):
+            parts[_PARTS[kind]].append(one)
+        elif kind == "Subscription":
+            parts["elsewhere"].append(one)
+    return Snapshot(
+        namespace=namespace,
+        subscriptions=tuple(parts["subscriptions"]),
+        groups=tuple(parts["groups"]),
+        plans=tuple(parts["plans"]),
+        csvs=tuple(parts["csvs"]),
+        catalogs=tuple(parts["catalogs"]),
+        jobs=tuple(parts["jobs"]),
+        deployments=tuple(parts["deployments"]),
+        pods=tuple(parts["pods"]),
+        events=tuple(sorted(parts["events"], key=event_time)),
+        elsewhere=tuple(parts["elsewhere"]),
+        logs=logs,
+    )
+
+
+def objects_of(snapshot: Snapshot) -> Iterator[Manifest]:
+    """The objects of a snapshot, without what is long and says nothing here; logs come last."""
+    for part in (
+        *(snapshot.subscriptions, snapshot.elsewhere, snapshot.groups, snapshot.plans),
+        *(snapshot.csvs, snapshot.catalogs, snapshot.jobs, snapshot.deployments),
+        *(snapshot.pods, snapshot.events),
+    ):
+        yield from (_shortened(one) for one in part)
+    for place, text in sorted(snapshot.logs.items()):
+        namespace, pod, container = place.split("/")
+        metadata = {"namespace": namespace, "name": container}
+        yield {
+            "apiVersion": LOG[0],
+            "kind": LOG[1],
+            "metadata": metadata,
+            "pod": pod,
+            "text": text,
+        }
+
+
+def event_time(event: Manifest) -> str:
+    return objects.text(
+        event.get("lastTimestamp")
+        or event.get("eventTime")
+        or objects.metadata(event).get("creationTimestamp")
+    )
+
+
+def _shortened(manifest: Manifest) -> Manifest:
+    """The object without what is long and explains nothing."""
+    short: Manifest = dict(manifest)
+    short["metadata"] = {
+        key: value
+        for key, value in objects.metadata(manifest).items()
+        if key not in ("managedFields", "annotations")
+    }
+    spec, status = objects.mapping(short.get("spec")), objects.mapping(short.get("status"))
+    match objects.kind(manifest):
+        case "ClusterServiceVersion":
+            short["spec"] = {k: v for k, v in spec.items() if k not in ("icon", "description")}
+        case "InstallPlan" if status:
+            short["status"] = {
+                **{key: value for key, value in status.items() if key != "bundleLookups"},
+                "plan": [_step(step) for step in objects.sequence(status.get("plan"))],
+            }
+        case _:
+            pass
+    return short
+
+
+def _step(step: Any) -> Manifest:
+    found = objects.mapping(step)
+    resource = {
+        key: value
+        for key, value in objects.mapping(found.get("resource")).items()
+        if key != "manifest"
+    }
+    return {**found, "resource": resource}
 
 
 def _named(found: Objects, name: str, namespace: str | None = None) -> Manifest | None:

@@ -125,7 +125,7 @@ def catalog_source(catalog: Catalog, package: str) -> Manifest:
         spec["image"] = catalog.image
         pod: dict[str, Any] = {"securityContextConfig": "restricted"}
         if catalog.folder:
-            pod["extractContent"] = {"catalogDir": catalog.folder, "cacheDir": "/tmp/cache"}  # noqa: S108
+            pod["extractContent"] = {"catalogDir": catalog.folder}
         spec["grpcPodConfig"] = pod
     if catalog.secrets:
         spec["secrets"] = list(catalog.secrets)

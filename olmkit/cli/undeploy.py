@@ -1,0 +1,71 @@
+"""`olmkit undeploy`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.app import App, command
+from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.confirm import confirm
+from olmkit.cli.exits import Exit
+from olmkit.jobs import deploy as job
+from olmkit.jobs import overlay
+from olmkit.jobs.cluster_wait import Patience
+from olmkit.jobs.deploy import DeployOptions
+from olmkit.olm.explanation import subject
+
+
+@command(
+    project=True,
+    example="""
+    olmkit undeploy
+    olmkit undeploy --keep-crds --yes
+    """,
+)
+@click.argument("overlay", default=overlay.DEFAULT, metavar="[OVERLAY]")
+@click.option("--keep-crds", is_flag=True, help="Leave the CRDs, and with them their objects.")
+@click.option("--delete-operands", is_flag=True, help="Delete the objects of its kinds, first.")
+@click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+@timeout_option("5m")
+@cluster_options
+def undeploy(
+    app: App,
+    *,
+    overlay: str,
+    keep_crds: bool,
+    delete_operands: bool,
+    yes: bool,
+    patience: Patience,
+    target: Target,
+) -> None:
+    """Delete what `olmkit deploy` has applied.
+
+    OVERLAY is that which was deployed.
+    """
+    wanted = job.wanted(DeployOptions(project=app.project, overlay=overlay))
+
+    async def run() -> None:
+        async with target.open() as (reader, _):
+            made = await job.removal(
+                reader, wanted, keep_crds=keep_crds, delete_operands=delete_operands
+            )
+            confirm(app, [subject(one) for one in (*made.operands, *made.objects)], yes=yes)
+            done = await job.delete(reader, made, report=app.terminal.note, patience=patience)
+            app.emit(
+                {
+                    "removed": [subject(one) for one in done.gone],
+                    "left": [subject(one) for one in done.left],
+                    "stays": [subject(one) for one in made.kept],
+                },
+                text=lambda: "\n".join(
+                    [
+                        *(f"removed {subject(one)}" for one in done.gone),
+                        *(f"still there: {subject(one)}" for one in done.left),
+                        *(f"stays: {subject(one)}" for one in made.kept),
+                    ]
+                ),
+            )
+            if done.left:
+                app.exit(Exit.WORLD)
+
+    app.run(run())

@@ -1,0 +1,199 @@
+"""Deploy an overlay of a project without OLM, and take it away again.
+
+Everything is applied by the server, in an order that works at the first go; then the
+operator's Deployments are waited for, and when they do not get available, their pods
+say why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.objects import ClusterObjects
+from olmkit.jobs import cluster_read, cluster_wait, overlay
+from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.kube import objects, rollout
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import explanation, kinds, pods
+from olmkit.olm.explanation import Explanation, Finding, Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeployOptions:
+    """`image` is that of the operator, instead of the overlay's."""
+
+    project: Path
+    overlay: str = overlay.DEFAULT
+    image: str = ""
+    crds_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undeploying:
+    """What would be deleted, in order; `operands` first."""
+
+    objects: tuple[Manifest, ...]
+    operands: tuple[Manifest, ...] = ()
+    kept: tuple[Manifest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undeployed:
+    gone: tuple[Manifest, ...]
+    left: tuple[Manifest, ...] = field(default=())
+
+
+def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
+    """The objects of the overlay in the order in which they are applied."""
+    found: Iterable[Manifest] = [
+        dict(document.value) for document in overlay.render(options.project, options.overlay)
+    ]
+    if options.crds_only:
+        found = [one for one in found if objects.kind(one) == "CustomResourceDefinition"]
+        if not found:
+            raise InputError(f"`{options.overlay}` has no CustomResourceDefinition")
+    elif options.image:
+        found = rollout.with_image(found, options.image)
+    return rollout.ordered(found)
+
+
+async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[str, ...]:
+    """What `apply` would do with each object, in words."""
+    lines = []
+    for manifest in found:
+        kind = (text(manifest.get("apiVersion")), objects.kind(manifest))
+        there = await reader.find(kind, objects.name(manifest), objects.namespace(manifest))
+        if there is None:
+            lines.append(f"would create {explanation.subject(manifest)}")
+            continue
+        after = await reader.apply(manifest, dry_run=True)
+        same = all(after.get(key) == there.get(key) for key in {*after, *there} - {"metadata"})
+        lines.append(f"would {'leave' if same else 'change'} {explanation.subject(manifest)}")
+    return tuple(lines)
+
+
+async def apply(
+    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, patience: Patience
+) -> Explanation:
+    """Apply the objects in order and wait for the Deployments; how it stands in the end.
+
+    Raises `ClusterError` when the server refuses an object.
+    """
+    first = [one for one in found if objects.kind(one) in rollout.FIRST]
+    for manifest in first:
+        await reader.apply(manifest)
+        report(f"applied {explanation.subject(manifest)}")
+    await _until_known(reader, first, patience)
+    for manifest in found:
+        if manifest not in first:
+            await reader.apply(manifest)
+            report(f"applied {explanation.subject(manifest)}")
+    return await _until_available(reader, rollout.workloads(found), report, patience)
+
+
+async def removal(
+    reader: ClusterObjects, found: tuple[Manifest, ...], *, keep_crds: bool, delete_operands: bool
+) -> Undeploying:
+    """What would be deleted. Raises `InputError` when objects of its kinds would go unasked."""
+    crds = [one for one in found if objects.kind(one) == "CustomResourceDefinition"]
+    operands = [one for crd in crds for one in await _operands(reader, crd)]
+    if operands and not keep_crds and not delete_operands:
+        raise InputError(
+            f"{len(operands)} objects of its kinds are there and would go with the CRDs",
+            hint="say `--delete-operands`, or leave the CRDs with `--keep-crds`",
+        )
+    kept = crds if keep_crds else []
+    return Undeploying(
+        objects=tuple(one for one in reversed(found) if one not in kept),
+        operands=tuple(operands) if delete_operands else (),
+        kept=tuple(kept),
+    )
+
+
+async def delete(
+    reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
+) -> Undeployed:
+    """Delete the operands while the operator can still look after them, then all of it."""
+    gone: list[Manifest] = []
+    for step in (made.operands, made.objects):
+        there = []
+        for manifest in step:
+            if await reader.delete(manifest):
+                there.append(manifest)
+                report(f"deleting {explanation.subject(manifest)}")
+        left = await cluster_wait.until_gone(reader, tuple(there), report=report, patience=patience)
+        gone += [one for one in there if one not in left]
+        if left:
+            return Undeployed(gone=tuple(gone), left=left)
+    return Undeployed(gone=tuple(gone))
+
+
+async def _until_known(
+    reader: ClusterObjects, first: Iterable[Manifest], patience: Patience
+) -> None:
+    """Wait until the server serves the kinds that the CRDs define."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + min(patience.seconds, 60.0)
+    for crd in first:
+        if objects.kind(crd) != "CustomResourceDefinition":
+            continue
+        while True:
+            found = await reader.find(kinds.CRD, objects.name(crd))
+            if found is not None and kinds.condition(found, "Established") is not None:
+                break
+            refused = (
+                None if found is None else kinds.condition(found, "NamesAccepted", value="False")
+            )
+            if refused is not None or clock() >= end:
+                words = text(mapping(refused).get("message")) or "it takes too long"
+                raise InputError(
+                    f"the CustomResourceDefinition `{objects.name(crd)}` is not established: "
+                    f"{words}"
+                )
+            await asyncio.sleep(0.2)
+
+
+async def _until_available(
+    reader: ClusterObjects,
+    deployments: tuple[Manifest, ...],
+    report: Report,
+    patience: Patience,
+) -> Explanation:
+    clock = asyncio.get_running_loop().time
+    end = clock() + patience.seconds
+    last = ""
+    while True:
+        finding = await _finding(reader, deployments)
+        if finding is None:
+            names = ", ".join(f"`{objects.name(one)}`" for one in deployments)
+            words = f"{names} is available" if names else "all objects are applied"
+            return Explanation(standing=Standing.READY, cause="healthy", message=words)
+        if finding.message != last:
+            report(finding.message)
+            last = finding.message
+        if clock() >= end:
+            return finding.below()
+        await asyncio.sleep(patience.interval)
+
+
+async def _finding(reader: ClusterObjects, deployments: tuple[Manifest, ...]) -> Finding | None:
+    for deployment in deployments:
+        seen = await cluster_read.snapshot(reader, objects.namespace(deployment))
+        finding = pods.of_deployment(seen, objects.name(deployment))
+        if finding is not None:
+            return finding
+    return None
+
+
+async def _operands(reader: ClusterObjects, crd: Manifest) -> list[Manifest]:
+    spec = kinds.spec(crd)
+    kind = text(mapping(spec.get("names")).get("kind"))
+    for version in sequence(spec.get("versions")):
+        if isinstance(version, dict) and version.get("served"):
+            api = f"{text(spec.get('group'))}/{text(version.get('name'))}"
+            return list(await reader.list((api, kind)))
+    return []

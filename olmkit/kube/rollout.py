@@ -1,0 +1,101 @@
+"""In which order objects are applied, and which of them are waited for.
+
+What others need comes first: namespaces and kinds, then accounts and roles, then what
+configures, then what runs, and last what would stand in the way of all of it: webhook
+configurations. Deleting goes the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, sequence, text
+
+_ORDER = (
+    "Namespace",
+    "CustomResourceDefinition",
+    "PriorityClass",
+    "ResourceQuota",
+    "LimitRange",
+    "NetworkPolicy",
+    "ServiceAccount",
+    "Secret",
+    "ConfigMap",
+    "PersistentVolumeClaim",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "Service",
+)
+_WORKLOADS = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
+_GATES = (
+    "APIService",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+)
+FIRST = ("Namespace", "CustomResourceDefinition")
+"""What must be there, and known to the server, before anything else is applied."""
+
+
+def ordered(found: Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """The objects in the order in which to apply them; equal ones as they came."""
+    return tuple(sorted(found, key=_rank))
+
+
+def workloads(found: Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """The Deployments among the objects: what an operator runs as."""
+    return tuple(one for one in found if objects.kind(one) == "Deployment")
+
+
+def with_image(found: Iterable[Manifest], image: str) -> tuple[Manifest, ...]:
+    """The objects with another image for the operator: of the container `manager`, or the only one.
+
+    Raises `ConfigurationError` when no Deployment has such a container.
+    """
+    changed = 0
+    result = []
+    for one in found:
+        if objects.kind(one) == "Deployment":
+            containers = sequence(objects.pod_spec(one).get("containers"))
+            mine = [c for c in containers if text(objects.mapping(c).get("name")) == "manager"]
+            if not mine and len(containers) == 1:
+                mine = containers
+            if mine:
+                one = _changed(one, [{**c, "image": image} if c in mine else c for c in containers])
+                changed += 1
+        result.append(one)
+    if not changed:
+        raise ConfigurationError(
+            "no Deployment has a container `manager` whose image could be another",
+            hint="leave out `--image`, and set the image in the overlay's `images`",
+        )
+    return tuple(result)
+
+
+def _changed(deployment: Manifest, containers: list[Manifest]) -> Manifest:
+    spec = objects.mapping(deployment.get("spec"))
+    template = objects.mapping(spec.get("template"))
+    pod = {**objects.pod_spec(deployment), "containers": containers}
+    return {**deployment, "spec": {**spec, "template": {**template, "spec": pod}}}
+
+
+def _rank(manifest: Manifest) -> int:
+    kind = objects.kind(manifest)
+    if kind in _ORDER:
+        return _ORDER.index(kind)
+    if kind in _WORKLOADS:
+        return len(_ORDER) + 1 + _WORKLOADS.index(kind)
+    if kind in _GATES:
+        return len(_ORDER) + len(_WORKLOADS) + 2
+    # Objects of the operator's own kinds come last, since its webhooks may look at them.
+    return len(_ORDER) if _is_built_in(manifest) else len(_ORDER) + len(_WORKLOADS) + 3
+
+
+def _is_built_in(manifest: Manifest) -> bool:
+    group = objects.gvk(manifest).group
+    return "." not in group or group.endswith(".k8s.io")
