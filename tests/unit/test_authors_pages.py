@@ -119,3 +119,24 @@ def test_the_operator_that_comes_from_kopf_keeps_and_removes_what_lies_outside(
         assert outside == {}
 
     _play(server, lambda manager: page["add_controllers"](manager, Store()), story)
+
+
+def test_the_reconciler_that_comes_from_controller_runtime_comes_to_rest(root: Path) -> None:
+    page = _names(root / "docs/explanation/from-controller-runtime.md")
+    status = frozenset({"status"})
+    site = Resource(gvk=page["SITE"], plural="sites", subresources=status)
+    server = ApiServer.of([site, Resource(gvk=page["CONFIG_MAP"], plural="configmaps")])
+
+    async def story(manager: Manager) -> None:
+        server.put("sites", {"metadata": {"name": "s"}, "spec": {"page": "hello"}})
+        found = await _until(lambda: (server.get("sites", "s") or {}).get("status"))
+        assert [one["type"] for one in found["conditions"]] == ["Available"]
+        made = server.get("configmaps", "s")
+        assert made is not None
+        server.put("configmaps", made | {"data": {"index.html": "by hand"}})
+        await _until(
+            lambda: (server.get("configmaps", "s") or {})["data"] == {"index.html": "hello"}
+        )
+        assert (server.get("sites", "s") or {})["status"] == found
+
+    _play(server, page["setup_with_manager"], story)
