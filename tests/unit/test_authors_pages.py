@@ -127,7 +127,7 @@ def test_the_reconciler_that_comes_from_controller_runtime_comes_to_rest(root: P
     site = Resource(gvk=page["SITE"], plural="sites", subresources=status)
     server = ApiServer.of([site, Resource(gvk=page["CONFIG_MAP"], plural="configmaps")])
 
-    async def story(manager: Manager) -> None:
+    async def story(_: Manager) -> None:
         server.put("sites", {"metadata": {"name": "s"}, "spec": {"page": "hello"}})
         found = await _until(lambda: (server.get("sites", "s") or {}).get("status"))
         assert [one["type"] for one in found["conditions"]] == ["Available"]
