@@ -100,6 +100,16 @@ class _Then(Enum):
     LIST = "list again after a pause"
 
 
+class _WentBackError(Exception):
+    """A bookmark is older than what was seen before it."""
+
+
+def _is_older(version: str, other: str) -> bool:
+    if not (version.isdecimal() and other.isdecimal()):
+        return False
+    return (len(version), version) < (len(other), other)
+
+
 class Reflector:
     """List and watch of one collection, for ever."""
 
@@ -236,6 +246,11 @@ class Reflector:
         except Gone as error:
             self._failed("the version is gone", error)
             return _Then.LIST
+        except _WentBackError:
+            # It was restored from a backup: what was seen here never was, for it.
+            self._failed("the versions of the server went back", None)
+            self._version = None
+            return _Then.LIST
         except TooManyRequests as error:
             self._failed("the server is overloaded", error)
             return _Then.WATCH_LATER
@@ -263,7 +278,8 @@ class Reflector:
         snapshot = self._snapshot(event.object, resource) if is_object else Snapshot(event.object)
         match event.type:
             case EventType.BOOKMARK:
-                pass
+                if _is_older(snapshot.metadata.resource_version, self._version or ""):
+                    raise _WentBackError
             case EventType.DELETED:
                 self._sink.remove(snapshot)
             case EventType.ADDED | EventType.MODIFIED:

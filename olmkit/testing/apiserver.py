@@ -45,6 +45,7 @@ _BOOKMARKS = 60.0  # seconds between two
 _LAST_BOOKMARK = 2.0  # seconds before a watch ends
 _FREEZE = Change(-1, None, None)
 _BOOKMARK = Change(-2, None, None)
+_CUT = Change(-3, None, None)
 _REVIEWS = {
     "/apis/authentication.k8s.io/v1/tokenreviews": "TokenReview",
     "/apis/authorization.k8s.io/v1/subjectaccessreviews": "SubjectAccessReview",
@@ -151,6 +152,10 @@ class ApiServer:
         """Let every watch that is open stay open and tell nothing any more."""
         self._tell(_FREEZE)
 
+    def cut_watches(self) -> None:
+        """Break the connection of every watch, as a network does."""
+        self._tell(_CUT)
+
     def send_bookmarks(self) -> None:
         self._tell(_BOOKMARK)
 
@@ -213,6 +218,8 @@ class ApiServer:
     async def _route(self, request: web.Request, user: str) -> web.StreamResponse:
         path = request.path.rstrip("/")
         if path in _REVIEWS and request.method == "POST":
+            _, group, _, resource = path.strip("/").split("/")
+            self.accesses.append(Access(verb="create", group=group, resource=resource))
             return await self._review(request, _REVIEWS[path])
         known = api_discovery.answer(path, request, self.collections.values())
         if known is not None:
@@ -433,6 +440,10 @@ class ApiServer:
             if change is _FREEZE:
                 while await queue.get() is not None:
                     pass
+                return
+            if change is _CUT:
+                if request.transport is not None:
+                    request.transport.abort()
                 return
             if change is _BOOKMARK:
                 await told.bookmark(self.version)

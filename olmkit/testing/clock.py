@@ -52,7 +52,11 @@ class ClockLoop(asyncio.SelectorEventLoop):
         return len(self._selector.get_map()) > 1  # type: ignore[attr-defined]
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine on a `ClockLoop`, as `asyncio.run` does on a real one."""
-    with asyncio.Runner(loop_factory=ClockLoop) as runner:
+def run(work: Coroutine[Any, Any, T], *, patience: float = 0.02) -> T:
+    """Run a coroutine on a `ClockLoop`, as `asyncio.run` does on a real one.
+
+    `patience`: seconds that are really waited for sockets before time jumps; hardly any
+    are needed when both ends are in this loop.
+    """
+    with asyncio.Runner(loop_factory=lambda: ClockLoop(patience=patience)) as runner:
         return runner.run(work)
