@@ -1,0 +1,373 @@
+"""The way from a Subscription down to a cause; the golden cases of `why` hold real clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.olm.explain import explain
+from olmkit.olm.explanation import Blame, Standing
+from olmkit.olm.snapshot import Snapshot
+
+Manifest = dict[str, Any]
+CSV = "cache.v2.0.0"
+OLD = "cache.v1.0.0"
+
+
+def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manifest:
+    api = "operators.coreos.com/v1" if kind == "OperatorGroup" else "operators.coreos.com/v1alpha1"
+    return {
+        "apiVersion": api,
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace, **fields.pop("metadata", {})},
+        **fields,
+    }
+
+
+def condition(type_: str, message: str = "", status: str = "True") -> Manifest:
+    return {"type": type_, "status": status, "message": message}
+
+
+def subscription(*conditions: Manifest, **status: Any) -> Manifest:
+    spec = {"name": "cache", "channel": "stable", "source": "shelf", "sourceNamespace": "olm"}
+    return made(
+        "Subscription", "cache", spec=spec, status={**status, "conditions": list(conditions)}
+    )
+
+
+def csv(name: str, phase: str, reason: str = "", **spec: Any) -> Manifest:
+    status = {"phase": phase, "reason": reason, "message": f"it is {phase}"}
+    return made("ClusterServiceVersion", name, spec=spec, status=status)
+
+
+def plan(phase: str, *names: str, **status: Any) -> Manifest:
+    spec = {"clusterServiceVersionNames": list(names)}
+    return made("InstallPlan", "install-1", spec=spec, status={"phase": phase, **status})
+
+
+def catalog(state: str, **spec: Any) -> Manifest:
+    status = {"connectionState": {"lastObservedState": state}} if state else {}
+    return made("CatalogSource", "shelf", "olm", spec=spec, status=status)
+
+
+def cluster(*objects: Manifest, groups: int = 1, **fields: Any) -> Snapshot:
+    parts: dict[str, list[Manifest]] = {}
+    names = {
+        "Subscription": "subscriptions",
+        "ClusterServiceVersion": "csvs",
+        "InstallPlan": "plans",
+        "CatalogSource": "catalogs",
+    }
+    for one in objects:
+        parts.setdefault(names[one["kind"]], []).append(one)
+    group = [made("OperatorGroup", f"group{number}") for number in range(groups)]
+    return Snapshot(
+        namespace="apps",
+        groups=tuple(group),
+        **{name: tuple(found) for name, found in parts.items()},
+        **fields,
+    )
+
+
+REF = {"installPlanRef": {"name": "install-1"}}
+
+
+def test_what_nobody_asks_for_is_not_installed() -> None:
+    found = explain(cluster(), "cache")
+
+    assert (found.standing, found.cause) == (Standing.BLOCKED, "not-installed")
+    assert "olmkit install cache -n apps" in found.hint
+
+
+def test_an_operator_of_another_namespace_is_pointed_at() -> None:
+    other = subscription()
+    other["metadata"]["namespace"] = "elsewhere"
+
+    assert "`elsewhere`" in explain(cluster(elsewhere=(other,)), "cache").hint
+
+
+@pytest.mark.parametrize(("count", "cause"), [(0, "no-operator-group"),
+                                              (3, "several-operator-groups")])  # fmt: skip
+def test_a_namespace_has_exactly_one_operator_group(count: int, cause: str) -> None:
+    assert explain(cluster(subscription(), groups=count), "cache").cause == cause
+
+
+def test_a_csv_that_succeeded_is_healthy() -> None:
+    seen = cluster(subscription(currentCSV=CSV, installedCSV=CSV), csv(CSV, "Succeeded"))
+
+    found = explain(seen, "cache")
+
+    assert found.is_ready
+    assert found.message == f"`{CSV}` is installed and healthy"
+
+
+def test_a_pending_approval_does_not_make_an_operator_unhealthy() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=OLD, **REF),
+        csv(OLD, "Succeeded"),
+        plan("RequiresApproval", CSV),
+    )
+
+    assert explain(seen, "cache").cause == "upgrade-needs-approval"
+    waited_for = explain(seen, "cache", target=CSV)
+    assert (waited_for.standing, waited_for.cause) == (Standing.BLOCKED, "needs-approval")
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        ("error using catalogsource olm/shelf: failed to list bundles: refused", "catalog"),
+        ("expected 1 OperatorGroup in the namespace, found 2", "operator-groups"),
+        (
+            ("a unique replacement chain within a channel is required to determine the relative "
+            "order between channel entries, but 2 replacement chains were found in channel "
+            '"stable" of package "cache": a, b'),
+            "several-heads",
+        ),
+        ("no channel heads (entries not replaced by another entry) found in channel x", "no-head"),
+        ("a cycle exists in the chain of replacement beginning with a", "no-head"),
+        (
+            ("constraints not satisfiable: no operators found from catalog shelf in namespace olm "
+            "referenced by subscription cache, subscription cache exists"),
+            "no-such-catalog",
+        ),
+        (
+            ("constraints not satisfiable: no operators found in package cache in the catalog "
+            "referenced by subscription cache, subscription cache exists"),
+            "no-such-package",
+        ),
+        (
+            ("constraints not satisfiable: no operators found in channel stable of package cache "
+            "in the catalog referenced by subscription cache, subscription cache exists"),
+            "no-such-channel",
+        ),
+        (
+            ("constraints not satisfiable: no operators found with name cache.v9 in channel stable "
+            "of package cache in the catalog referenced by subscription cache"),
+            "no-such-version",
+        ),
+        (
+            ("constraints not satisfiable: bundle cache.v2.0.0 requires an operator with package: "
+            "db and with version in range: >1.0.0, subscription cache exists"),
+            "missing-dependency",
+        ),
+        (
+            ("constraints not satisfiable: clusterserviceversion cache.v1.0.0 exists and is not "
+            "referenced by a subscription, subscription cache exists"),
+            "csv-without-subscription",
+        ),
+        (
+            ("constraints not satisfiable: shelf/olm/stable/a.v1 and shelf/olm/stable/b.v1 provide "
+            "Thing (example.com/v1), subscription a exists"),
+            "api-provided-twice",
+        ),
+        (
+            ("constraints not satisfiable: a.v1 and a.v2 originate from package cache, "
+            "subscription a exists"),
+            "package-wanted-twice",
+        ),
+        (
+            ("constraints not satisfiable: bundle shelf/olm/stable/cache.v2 is deprecated, "
+            "subscription cache exists"),
+            "bundle-deprecated",
+        ),
+        ("something new", "resolution-failed"),
+    ],
+)  # fmt: skip
+def test_what_the_resolver_says_is_understood(message: str, cause: str) -> None:
+    seen = cluster(subscription(condition("ResolutionFailed", message)), catalog("READY"))
+
+    found = explain(seen, "cache")
+
+    assert found.cause == ("catalog-not-ready" if cause == "catalog" else cause)
+    assert found.standing in (Standing.BLOCKED, Standing.STUCK)
+
+
+def test_the_need_of_a_bundle_is_said_in_full_though_it_holds_commas() -> None:
+    words = (
+        "constraints not satisfiable: bundle cache.v2 requires an operator providing an API with "
+        "group: g, version: v1, kind: K, subscription cache exists, subscription cache requires x"
+    )
+
+    found = explain(cluster(subscription(condition("ResolutionFailed", words))), "cache")
+
+    assert "an operator providing an API with group: g, version: v1, kind: K, and no" in (
+        found.message
+    )
+
+
+def test_resolution_may_fail_while_an_old_version_goes() -> None:
+    failed = condition("ResolutionFailed", "constraints not satisfiable: …")
+    seen = cluster(
+        subscription(failed, currentCSV=CSV, **REF),
+        csv(OLD, "Replacing"),
+        csv(CSV, "Installing"),
+        plan("Complete", CSV),
+    )
+
+    assert explain(seen, "cache").standing is Standing.WAITING
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        ("error validating existing CRs against new CRD's schema", "crd-rejects-objects"),
+        ("risk of data loss updating x: new CRD removes version v1", "crd-loses-version"),
+        ("pre-existing CRD owners found for owned CRD(s)", "crd-owned-elsewhere"),
+        ("api-server resource not found installing Foo bar", "missing-api"),
+        (
+            'roles is forbidden: User "system:serviceaccount:apps:weak" cannot create resource x',
+            "service-account-forbidden",
+        ),
+        ("something new", "install-plan-failed"),
+    ],
+)
+def test_a_failed_plan_says_why(message: str, cause: str) -> None:
+    conditions = [condition("Installed", message, status="False")]
+    seen = cluster(subscription(currentCSV=CSV, **REF), plan("Failed", CSV, conditions=conditions))
+
+    assert explain(seen, "cache").cause == cause
+
+
+def test_a_kind_that_olm_does_not_install_is_named() -> None:
+    step = {"status": "UnsupportedResource", "resource": {"kind": "PodMonitor"}}
+    seen = cluster(
+        subscription(currentCSV=CSV, **REF),
+        plan("Installing", CSV, plan=[step], message="retrying execution due to error: invalid"),
+    )
+
+    found = explain(seen, "cache")
+
+    assert (found.cause, found.standing) == ("kind-not-supported", Standing.STUCK)
+    assert "PodMonitor" in found.message
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("UnsupportedOperatorGroup", "install-mode-not-supported"),
+        ("InterOperatorGroupOwnerConflict", "api-owned-elsewhere"),
+        ("OwnerConflict", "crd-owned-elsewhere"),
+        ("InstallComponentFailedNoRetry", "csv-invalid"),
+        ("TooManyOperatorGroups", "operator-groups"),
+        ("SomethingNew", "csv-failed"),
+    ],
+)
+def test_a_failed_csv_says_why(reason: str, cause: str) -> None:
+    seen = cluster(subscription(currentCSV=CSV), csv(CSV, "Failed", reason))
+
+    assert explain(seen, "cache").cause == cause
+
+
+def test_an_operator_condition_holds_an_upgrade_back() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV), csv(CSV, "Pending", "OperatorConditionNotUpgradeable")
+    )
+
+    assert explain(seen, "cache").cause == "upgrade-held-back"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "cause", "says"),
+    [
+        (
+            {"kind": "CustomResourceDefinition", "name": "dbs.example.com", "status": "NotPresent"},
+            "missing-api",
+            "dbs.example.com",
+        ),
+        (
+            {
+                "kind": "ClusterServiceVersion",
+                "name": CSV,
+                "status": "NotPresent",
+                "message": "minKubeVersion 9.9.9 > server 1.36.3",
+            },
+            "cluster-too-old",
+            "9.9.9",
+        ),
+        (
+            {
+                "kind": "ServiceAccount",
+                "name": "manager",
+                "status": "PresentNotSatisfied",
+                "dependents": [{"status": "NotSatisfied", "message": "cluster rule: pods"}],
+            },
+            "service-account",
+            "cluster rule: pods",
+        ),
+        (
+            {"kind": "APIService", "name": "v1.x", "status": "DeploymentNotFound"},
+            "requirement-not-met",
+            "APIService `v1.x`",
+        ),
+    ],
+)
+def test_an_unmet_requirement_is_named(requirement: Manifest, cause: str, says: str) -> None:
+    pending = csv(CSV, "Pending", "RequirementsNotMet")
+    met = {"kind": "CustomResourceDefinition", "name": "x", "status": "Present"}
+    pending["status"]["requirementStatus"] = [met, requirement]
+
+    found = explain(cluster(subscription(currentCSV=CSV), pending), "cache")
+
+    assert found.cause == cause
+    assert says in found.message
+
+
+def test_a_new_version_waits_for_an_old_one_that_failed() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV),
+        csv(OLD, "Failed", "InstallCheckFailed"),
+        csv(CSV, "Pending", "RequirementsNotMet", replaces=OLD),
+    )
+
+    found = explain(seen, "cache")
+
+    assert found.cause == "old-version-failed"
+    assert "TechPreviewUnsafeFailForward" in found.hint
+
+
+def test_a_csv_deleted_by_hand_does_not_come_back() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF),
+        plan("Complete", CSV),
+        catalog("READY"),
+    )
+
+    assert explain(seen, "cache").cause == "csv-deleted"
+
+
+def test_a_catalog_that_is_not_there_is_named() -> None:
+    assert explain(cluster(subscription()), "cache").cause == "no-such-catalog"
+
+
+def test_an_address_where_nobody_answers_is_the_worlds_fault() -> None:
+    seen = cluster(subscription(), catalog("TRANSIENT_FAILURE", address="10.0.0.1:50051"))
+
+    found = explain(seen, "cache")
+
+    assert (found.cause, found.blame) == ("catalog-not-ready", Blame.WORLD)
+    assert "10.0.0.1:50051" in found.message
+
+
+def test_an_unpacking_that_took_too_long_is_told_from_one_that_failed() -> None:
+    words = "Bundle unpacking failed - DeadlineExceeded: Job was active longer than deadline"
+    late = cluster(subscription(condition("BundleUnpackFailed", words)), catalog("READY"))
+    failed = cluster(
+        subscription(condition("BundleUnpackFailed", "no such file")), catalog("READY")
+    )
+
+    assert explain(late, "cache").cause == "unpack-time-out"
+    assert explain(failed, "cache").cause == "bundle-cannot-be-unpacked"
+
+
+def test_nothing_yet_is_waiting() -> None:
+    found = explain(cluster(subscription(), catalog("READY")), "cache")
+
+    assert (found.standing, found.cause) == (Standing.WAITING, "waiting")
+
+
+def test_objects_without_anything_in_them_do_no_harm() -> None:
+    bare: Manifest = {"kind": "Subscription", "metadata": {"name": "cache", "namespace": "apps"}}
+
+    assert explain(Snapshot(namespace="apps", subscriptions=(bare,)), "cache").cause

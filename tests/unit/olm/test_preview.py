@@ -1,0 +1,92 @@
+"""Permissions in words, before anything is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from olmkit.olm import preview
+from olmkit.olm.preview import Grant
+
+
+def rule(**fields: Any) -> dict[str, Any]:
+    return {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]} | fields
+
+
+CSV: dict[str, Any] = {
+    "kind": "ClusterServiceVersion",
+    "metadata": {"name": "cache.v1.0.0"},
+    "spec": {
+        "version": "1.0.0",
+        "minKubeVersion": "1.25.0",
+        "installModes": [
+            {"type": "AllNamespaces", "supported": True},
+            {"type": "OwnNamespace", "supported": True},
+            {"type": "SingleNamespace", "supported": False},
+        ],
+        "customresourcedefinitions": {
+            "owned": [{"name": "caches.example.com"}],
+            "required": [{"name": "dbs.example.com"}],
+        },
+        "webhookdefinitions": [{"type": "ConversionWebhook", "generateName": "c.example.com"}],
+        "install": {
+            "spec": {
+                "clusterPermissions": [
+                    {"serviceAccountName": "m", "rules": [rule(resources=["secrets"])]}
+                ],
+                "permissions": [
+                    {
+                        "serviceAccountName": "m",
+                        "rules": [rule(apiGroups=["apps"], resources=["deployments"],
+                                       resourceNames=["x"])],
+                    }
+                ],
+                "deployments": [
+                    {
+                        "name": "d",
+                        "spec": {"template": {"spec": {
+                            "initContainers": [{"image": "i"}],
+                            "containers": [{"image": "m:1"}, {"image": "m:1"}]}}},
+                    }
+                ],
+            }
+        },
+    },
+}  # fmt: skip
+
+
+def test_a_csv_shows_what_it_brings() -> None:
+    found = preview.of_csv(CSV)
+
+    assert found.modes == ("OwnNamespace", "AllNamespaces")
+    assert found.images == ("i", "m:1")
+    assert (found.crds, found.requires) == (("caches.example.com",), ("dbs.example.com",))
+    assert [str(grant) for grant in found.grants] == [
+        "get: secrets",
+        "get: deployments.apps named x",
+    ]
+
+
+def test_far_reaching_grants_stand_out() -> None:
+    text = "\n".join(preview.lines(preview.of_csv(CSV), ["apps"]))
+
+    assert "get: secrets  (far-reaching)" in text
+    assert "permissions in `apps`:" in text
+
+
+def test_who_watches_all_namespaces_has_all_in_the_cluster() -> None:
+    text = "\n".join(preview.lines(preview.of_csv(CSV), [""]))
+
+    assert "it has all of these in the whole cluster" in text
+
+
+def test_paths_that_are_no_resources_are_shown_as_they_are() -> None:
+    grant = Grant(
+        account="m", scope="cluster", groups=(), resources=(), verbs=("get",), urls=("/metrics",)
+    )
+
+    assert str(grant) == "get: /metrics"
+    assert not grant.is_far_reaching
+
+
+def test_an_empty_csv_shows_nothing() -> None:
+    assert preview.of_csv({}).grants == ()
