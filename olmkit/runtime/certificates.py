@@ -61,11 +61,11 @@ class Reloader:
         registry = registry or Registry()
         self._read = registry.counter(
             "certwatcher_read_certificate_total", "Total number of certificate reads"
-        ).child()
+        )
         self._unread = registry.counter(
             "certwatcher_read_certificate_errors_total",
             "Total number of certificate read errors",
-        ).child()
+        )
 
     async def run(self) -> None:
         """Look every ten seconds until cancelled."""

@@ -92,6 +92,7 @@ class EventRecorder:
     chance: random.Random = field(default_factory=random.Random)
     name: str = field(default="events", init=False)
     dropped: int = field(default=0, init=False)
+    _counted: int = field(default=0, init=False)
     _queue: asyncio.Queue[Manifest] = field(
         default_factory=lambda: asyncio.Queue(_QUEUE), init=False
     )
@@ -303,7 +304,8 @@ class EventRecorder:
             dropped = self.registry.counter(
                 "olmkit_events_dropped_total", "Events that were not sent", ("controller",)
             )
-            dropped.child(self.controller).set(float(self.dropped))
+            dropped.labels(self.controller).inc(self.dropped - self._counted)
+            self._counted = self.dropped
 
 
 def _reference(manifest: Manifest) -> dict[str, str]:

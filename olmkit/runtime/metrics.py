@@ -1,19 +1,16 @@
 """Counters, gauges and histograms in the text format that Prometheus reads.
 
-A registry of our own, since an increment must cost next to nothing: a
-reconcile updates ten series. Names, labels and buckets of the series below are
-those of controller-runtime and client-go, for which dashboards and alerts
-exist. Metrics of `prometheus_client` can be added with `Registry.add_source`.
+Names, labels and buckets of the series below are those of controller-runtime and
+client-go, for which dashboards and alerts exist.
 """
 
 from __future__ import annotations
 
-import os
-import resource
-import time
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import prometheus_client
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 RECONCILE_BUCKETS = (
     *(
@@ -40,133 +37,53 @@ RECONCILE_BUCKETS = (
 QUEUE_BUCKETS = tuple(10.0**exponent for exponent in range(-8, 4))
 _MAX_PRIORITIES = 25
 
-
-class Value:
-    """One number; a counter only grows."""
-
-    __slots__ = ("value",)
-
-    def __init__(self) -> None:
-        self.value = 0.0
-
-    def inc(self, amount: float = 1.0) -> None:
-        self.value += amount
-
-    def dec(self, amount: float = 1.0) -> None:
-        self.value -= amount
-
-    def set(self, value: float) -> None:
-        self.value = value
-
-
-class Histogram:
-    """Counts of observations by upper bound."""
-
-    __slots__ = ("bounds", "counts", "sum")
-
-    def __init__(self, bounds: Sequence[float]) -> None:
-        self.bounds = tuple(float(bound) for bound in bounds)
-        self.counts = [0] * (len(self.bounds) + 1)
-        self.sum = 0.0
-
-    def observe(self, value: float) -> None:
-        self.counts[bisect_left(self.bounds, value)] += 1
-        self.sum += value
-
-
-M = TypeVar("M", Value, Histogram)
-
-
-class Family(Generic[M]):
-    """All series of one name, told apart by their labels."""
-
-    def __init__(
-        self, name: str, kind: str, help_text: str, labels: Sequence[str], make: Callable[[], M]
-    ) -> None:
-        self.name = name
-        self.kind = kind
-        self.help_text = help_text
-        self.labels = tuple(labels)
-        self._make: Callable[[], M] = make
-        self._children: dict[tuple[str, ...], M] = {}
-
-    def child(self, *values: str) -> M:
-        """The series of these label values, in the order of the labels; keep it."""
-        if len(values) != len(self.labels):
-            raise ValueError(f"{self.name} has the labels {self.labels}")
-        found = self._children.get(values)
-        if found is None:
-            found = self._children[values] = self._make()
-        return found
-
-    def lines(self) -> Iterable[str]:
-        yield f"# HELP {self.name} {self.help_text}"
-        yield f"# TYPE {self.name} {self.kind}"
-        for values, child in sorted(self._children.items()):
-            labels = [
-                f'{label}="{_escaped(value)}"'
-                for label, value in zip(self.labels, values, strict=True)
-            ]
-            if isinstance(child, Histogram):
-                yield from self._histogram_lines(child, labels)
-            else:
-                yield f"{self.name}{_braces(labels)} {_number(child.value)}"
-
-    def _histogram_lines(self, child: Histogram, labels: list[str]) -> Iterable[str]:
-        total = 0
-        for bound, count in zip((*child.bounds, float("inf")), child.counts, strict=True):
-            total += count
-            edge = _braces([*labels, f'le="{_number(bound)}"'])
-            yield f"{self.name}_bucket{edge} {total}"
-        yield f"{self.name}_sum{_braces(labels)} {_number(child.sum)}"
-        yield f"{self.name}_count{_braces(labels)} {total}"
+M = TypeVar("M", Counter, Gauge, Histogram)
 
 
 class Registry:
-    """The families of one process, and whatever else adds lines."""
+    """The metrics of one process, those of the process itself among them.
+
+    A metric is made at first use and found again by its name, since controllers share
+    families. `collectors` takes the metrics that an author makes with `prometheus_client`.
+    """
 
     def __init__(self) -> None:
-        self._families: dict[str, Family[Value] | Family[Histogram]] = {}
-        self._sources: list[Callable[[], str]] = []
+        # A second series for the age of each would double what is scraped; Go has none.
+        prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.collectors = CollectorRegistry()
+        ProcessCollector(registry=self.collectors)
+        self._made: dict[str, Counter | Gauge | Histogram] = {}
 
-    def counter(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Family[Value]:
-        return self._value(name, "counter", help_text, labels)
+    def counter(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Counter:
+        return self._find(
+            Counter, name, lambda: Counter(name, help_text, labels, registry=self.collectors)
+        )
 
-    def gauge(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Family[Value]:
-        return self._value(name, "gauge", help_text, labels)
+    def gauge(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Gauge:
+        return self._find(
+            Gauge, name, lambda: Gauge(name, help_text, labels, registry=self.collectors)
+        )
 
     def histogram(
         self, name: str, help_text: str, labels: Sequence[str], bounds: Sequence[float]
-    ) -> Family[Histogram]:
-        found = self._families.get(name)
-        if found is None:
-            made: Family[Histogram] = Family(
-                name, "histogram", help_text, labels, lambda: Histogram(bounds)
-            )
-            self._families[name] = made
-            return made
-        if found.kind != "histogram":
-            raise ValueError(f"{name} is a {found.kind}")
-        return found  # type: ignore[return-value]  # its kind says so
-
-    def add_source(self, source: Callable[[], str]) -> None:
-        """Text that is added at each scrape, such as `prometheus_client.generate_latest`'s."""
-        self._sources.append(source)
+    ) -> Histogram:
+        return self._find(
+            Histogram,
+            name,
+            lambda: Histogram(name, help_text, labels, buckets=bounds, registry=self.collectors),
+        )
 
     def render(self) -> str:
         """The text format, version 0.0.4."""
-        lines = [line for name in sorted(self._families) for line in self._families[name].lines()]
-        return "\n".join(lines) + "\n" + "".join(source() for source in self._sources)
+        return prometheus_client.generate_latest(self.collectors).decode()
 
-    def _value(self, name: str, kind: str, help_text: str, labels: Sequence[str]) -> Family[Value]:
-        found = self._families.get(name)
+    def _find(self, kind: type[M], name: str, make: Callable[[], M]) -> M:
+        found = self._made.get(name)
         if found is None:
-            made: Family[Value] = Family(name, kind, help_text, labels, Value)
-            self._families[name] = made
-            return made
-        if found.kind != kind:
-            raise ValueError(f"{name} is a {found.kind}")
-        return found  # type: ignore[return-value]  # its kind says so
+            found = self._made[name] = make()
+        if not isinstance(found, kind):
+            raise ValueError(f"{name} is a {type(found).__name__.lower()}")
+        return found
 
 
 class ControllerMetrics:
@@ -179,13 +96,13 @@ class ControllerMetrics:
             "Total number of reconciliations per controller",
             ("controller", "result"),
         )
-        self.success = total.child(controller, "success")
-        self.error = total.child(controller, "error")
-        self.requeue_after = total.child(controller, "requeue_after")
-        total.child(controller, "requeue")  # stays 0: dashboards ask for it
+        self.success = total.labels(controller, "success")
+        self.error = total.labels(controller, "error")
+        self.requeue_after = total.labels(controller, "requeue_after")
+        total.labels(controller, "requeue")  # stays 0: dashboards ask for it
 
-        def counter(name: str, words: str) -> Value:
-            return registry.counter(f"controller_runtime_{name}", words, label).child(controller)
+        def counter(name: str, words: str) -> Counter:
+            return registry.counter(f"controller_runtime_{name}", words, label).labels(controller)
 
         self.errors = counter(
             "reconcile_errors_total", "Total number of reconciliation errors per controller"
@@ -205,17 +122,17 @@ class ControllerMetrics:
             "Length of time per reconciliation per controller",
             label,
             RECONCILE_BUCKETS,
-        ).child(controller)
+        ).labels(controller)
         self.max_concurrent = registry.gauge(
             "controller_runtime_max_concurrent_reconciles",
             "Maximum number of concurrent reconciles per controller",
             label,
-        ).child(controller)
+        ).labels(controller)
         self.active_workers = registry.gauge(
             "controller_runtime_active_workers",
             "Number of currently used workers per controller",
             label,
-        ).child(controller)
+        ).labels(controller)
 
 
 class WorkQueueMetrics:
@@ -229,38 +146,38 @@ class WorkQueueMetrics:
             "Current depth of workqueue by workqueue and priority",
             (*labels, "priority"),
         )
-        self._depths: dict[int, Value] = {0: self._depth.child(name, name, "0")}
+        self._depths: dict[int, Gauge] = {0: self._depth.labels(name, name, "0")}
         self._adds = registry.counter(
             "workqueue_adds_total", "Total number of adds handled by workqueue", labels
-        ).child(name, name)
+        ).labels(name, name)
         self._retries = registry.counter(
             "workqueue_retries_total", "Total number of retries handled by workqueue", labels
-        ).child(name, name)
+        ).labels(name, name)
         self._waited = registry.histogram(
             "workqueue_queue_duration_seconds",
             "How long in seconds an item stays in workqueue before being requested",
             labels,
             QUEUE_BUCKETS,
-        ).child(name, name)
+        ).labels(name, name)
         self._worked = registry.histogram(
             "workqueue_work_duration_seconds",
             "How long in seconds processing an item from workqueue takes",
             labels,
             QUEUE_BUCKETS,
-        ).child(name, name)
+        ).labels(name, name)
         self.unfinished = registry.gauge(
             "workqueue_unfinished_work_seconds",
             "How many seconds of work are in progress and not yet observed",
             labels,
-        ).child(name, name)
+        ).labels(name, name)
         self.longest_running = registry.gauge(
             "workqueue_longest_running_processor_seconds",
             "How many seconds the longest running processor has been running",
             labels,
-        ).child(name, name)
+        ).labels(name, name)
 
     def added(self) -> None:
-        self._adds.value += 1
+        self._adds.inc()
 
     def depth(self, priority: int, change: int) -> None:
         child = self._depths.get(priority)
@@ -268,10 +185,10 @@ class WorkQueueMetrics:
             text = str(priority)
             if len(self._depths) >= _MAX_PRIORITIES:
                 text = "exceeded_cardinality_limit"
-            child = self._depth.child(self._name, self._name, text)
+            child = self._depth.labels(self._name, self._name, text)
             if len(self._depths) < _MAX_PRIORITIES:
                 self._depths[priority] = child
-        child.value += change
+        child.inc(change)
 
     def waited(self, seconds: float) -> None:
         self._waited.observe(seconds)
@@ -280,7 +197,7 @@ class WorkQueueMetrics:
         self._worked.observe(seconds)
 
     def retried(self) -> None:
-        self._retries.value += 1
+        self._retries.inc()
 
 
 class RestClientMetrics:
@@ -294,71 +211,4 @@ class RestClientMetrics:
         )
 
     def observe(self, method: str, host: str, code: str) -> None:
-        self._requests.child(code, method, host).value += 1
-
-
-def process_lines() -> str:
-    """The usual metrics of the process: CPU, memory, open files, start."""
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    page = os.sysconf("SC_PAGE_SIZE")
-    values: list[tuple[str, str, str, float]] = [
-        (
-            "process_cpu_seconds_total",
-            "counter",
-            "Total user and system CPU time spent in seconds",
-            usage.ru_utime + usage.ru_stime,
-        )
-    ]
-    try:
-        with open("/proc/self/statm", "rb") as statm:  # noqa: PTH123 - no path to reason about
-            fields = statm.read().split()
-        values += [
-            (
-                "process_virtual_memory_bytes",
-                "gauge",
-                "Virtual memory size in bytes",
-                int(fields[0]) * page,
-            ),
-            (
-                "process_resident_memory_bytes",
-                "gauge",
-                "Resident memory size in bytes",
-                int(fields[1]) * page,
-            ),
-            (
-                "process_open_fds",
-                "gauge",
-                "Number of open file descriptors",
-                len(os.listdir("/proc/self/fd")),  # noqa: PTH208 - a scrape must be cheap
-            ),
-            (
-                "process_start_time_seconds",
-                "gauge",
-                "Start time of the process since the epoch in seconds",
-                _STARTED,
-            ),
-        ]
-    except OSError:
-        pass  # no /proc on this system
-    return "".join(
-        f"# HELP {name} {words}\n# TYPE {name} {kind}\n{name} {_number(float(value))}\n"
-        for name, kind, words, value in values
-    )
-
-
-_STARTED = time.time()
-
-
-def _braces(labels: Sequence[str]) -> str:
-    return "{" + ",".join(labels) + "}" if labels else ""
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
-
-
-def _number(value: float) -> str:
-    value = float(value)  # whole numbers are no floats, and some Pythons tell them apart
-    if value == float("inf"):
-        return "+Inf"
-    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+        self._requests.labels(code, method, host).inc()

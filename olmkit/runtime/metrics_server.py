@@ -20,7 +20,6 @@ from aiohttp import web
 
 from olmkit.kube.api import Cluster, ClusterError
 from olmkit.kube.objects import Manifest
-from olmkit.runtime import metrics
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.serving import HttpServer
 
@@ -152,7 +151,7 @@ def server(
         return await handler(request)
 
     async def scrape(request: web.Request) -> web.Response:
-        body = (registry.render() + metrics.process_lines()).encode()
+        body = registry.render().encode()
         headers = {"Content-Type": CONTENT_TYPE}
         if len(body) > _COMPRESSED and "gzip" in request.headers.get("Accept-Encoding", ""):
             headers["Content-Encoding"] = "gzip"

@@ -152,7 +152,7 @@ def elector(
         return None
     status = registry.gauge(
         "leader_election_master_status", "1 while this process leads", ("name",)
-    ).child(operator.lock)
+    ).labels(operator.lock)
     in_pod = config.namespace if kubeconfig.SERVICE_ACCOUNT.is_dir() else ""
     return ThreadedElector(
         lambda: HttpCluster(config, user_agent=operator.name),

@@ -171,7 +171,7 @@ class WebhookServer:
             finally:
                 series.in_flight.dec()
                 series.seconds.observe(loop.time() - began)
-                series.requests.child(path, str(code)).inc()
+                series.requests.labels(path, str(code)).inc()
             return response
 
         self._application.router.add_post(path, handle)
@@ -210,10 +210,10 @@ async def _body(request: web.Request) -> Any:
 class _Series:
     def __init__(self, metrics: _Metrics, path: str) -> None:
         self.requests = metrics.requests
-        self.seconds = metrics.seconds.child(path)
-        self.in_flight = metrics.in_flight.child(path)
+        self.seconds = metrics.seconds.labels(path)
+        self.in_flight = metrics.in_flight.labels(path)
         for code in ("200", "500"):  # there from the start, so that rates work
-            self.requests.child(path, code)
+            self.requests.labels(path, code)
 
 
 class _Metrics:
@@ -238,11 +238,11 @@ class _Metrics:
         )
         self.panics = registry.counter(
             "controller_runtime_webhook_panics_total", "Total number of webhook panics"
-        ).child()
+        )
         self.conversion_panics = registry.counter(
             "controller_runtime_conversion_webhook_panics_total",
             "Total number of conversion webhook panics",
-        ).child()
+        )
 
     def of(self, path: str) -> _Series:
         return _Series(self, path)

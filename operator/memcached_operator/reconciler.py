@@ -89,7 +89,7 @@ class MemcachedReconciler:
         self._undesired = registry.counter(
             "memcached_deployment_size_undesired_total",
             "How often the size of a Deployment was not the wanted one",
-        ).child()
+        )
 
     async def reconcile(self, request: Request) -> Result:
         manifest = await self._look(request)

@@ -75,7 +75,9 @@ def _pauses(reconciler: _Reconciler) -> list[float]:
 
 
 def _count(text: str, series: str) -> int:
-    return next(int(line.split()[-1]) for line in text.splitlines() if line.startswith(series))
+    return next(
+        int(float(line.split()[-1])) for line in text.splitlines() if line.startswith(series)
+    )
 
 
 RESULTS = 'controller_runtime_reconcile_total{controller="c",result='

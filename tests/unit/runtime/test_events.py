@@ -202,7 +202,7 @@ def test_telling_never_waits_and_never_raises() -> None:
         recorder.event(CR, NORMAL, "", "Action", "note")
         recorder.event(cast("Manifest", None), NORMAL, "Reason", "Action", "note")
         assert recorder.dropped == 1
-        assert 'olmkit_events_dropped_total{controller="memcached"} 1\n' in registry.render()
+        assert 'olmkit_events_dropped_total{controller="memcached"} 1.0\n' in registry.render()
 
     asyncio.run(work())
 

@@ -84,7 +84,7 @@ def test_answers_are_kept_for_a_while() -> None:
 
 def test_scrape_gives_series_of_the_registry_and_the_process() -> None:
     registry = Registry()
-    registry.counter("things_total", "Things").child().inc(3)
+    registry.counter("things_total", "Things").inc(3)
 
     async def work() -> None:
         tls = certificates.context(None, None)
@@ -102,7 +102,7 @@ def test_scrape_gives_series_of_the_registry_and_the_process() -> None:
         async with aiohttp.ClientSession() as session:
             status, text, headers = await get("/metrics", "good")
             assert status == 200
-            assert "things_total 3\n" in text
+            assert "things_total 3.0\n" in text
             assert "process_cpu_seconds_total" in text
             assert headers["Content-Type"] == metrics_server.CONTENT_TYPE
             assert (await get("/metrics", ""))[0] == 401
@@ -118,7 +118,7 @@ def test_long_answers_are_compressed_when_asked_for() -> None:
     registry = Registry()
     family = registry.counter("things_total", "Things", ("name",))
     for number in range(100):
-        family.child(f"thing-{number}")
+        family.labels(f"thing-{number}")
 
     async def work() -> None:
         server = metrics_server.server(("127.0.0.1", 0), registry)

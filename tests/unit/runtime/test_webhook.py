@@ -132,10 +132,10 @@ def test_reviews_are_answered_with_200_whatever_the_answer(
 
     run(work)
     text = registry.render()
-    assert f'controller_runtime_webhook_requests_total{{webhook="{PATH}",code="200"}} 3\n' in text
-    assert f'controller_runtime_webhook_latency_seconds_count{{webhook="{PATH}"}} 3\n' in text
-    assert f'controller_runtime_webhook_requests_in_flight{{webhook="{PATH}"}} 0\n' in text
-    assert "controller_runtime_webhook_panics_total 1\n" in text
+    assert f'controller_runtime_webhook_requests_total{{code="200",webhook="{PATH}"}} 3.0\n' in text
+    assert f'controller_runtime_webhook_latency_seconds_count{{webhook="{PATH}"}} 3.0\n' in text
+    assert f'controller_runtime_webhook_requests_in_flight{{webhook="{PATH}"}} 0.0\n' in text
+    assert "controller_runtime_webhook_panics_total 1.0\n" in text
     assert "oops" in caplog.text
 
 
