@@ -77,11 +77,7 @@ class Conversions:
 
     def convert(self, manifest: Manifest, version: str) -> Manifest:
         """One object in another version of its group; raises `CannotConvert`."""
-        gvk = objects.gvk(manifest)
-        kind = self._kinds.get((gvk.group, gvk.kind))
-        if kind is None:
-            raise CannotConvert(f"nobody here converts {gvk.kind} of {gvk.group or 'core'}")
-        return kind.convert(manifest, gvk.version, version)
+        return self._convert(copy.deepcopy(manifest), version)
 
     def there_and_back(self, manifest: Manifest, version: str) -> tuple[Manifest, Manifest]:
         """An object before, and after it was converted to `version` and back."""
@@ -128,7 +124,15 @@ class Conversions:
         gvk = objects.gvk(manifest)
         if gvk.group != group:
             raise CannotConvert(f"{gvk.kind} is of the group {gvk.group} and not of {group}")
-        return self.convert(manifest, version)
+        return self._convert(manifest, version)
+
+    def _convert(self, manifest: Manifest, version: str) -> Manifest:
+        """The object in another version; what was given may be changed."""
+        gvk = objects.gvk(manifest)
+        kind = self._kinds.get((gvk.group, gvk.kind))
+        if kind is None:
+            raise CannotConvert(f"nobody here converts {gvk.kind} of {gvk.group or 'core'}")
+        return kind.convert(manifest, gvk.version, version)
 
 
 class _Kind:
@@ -147,17 +151,16 @@ class _Kind:
                 raise CannotConvert(f"{self._hub.kind} has no version `{version}`")
         if old == new:
             raise CannotConvert(f"{self._hub.kind} is in the version `{new}` already")
-        made = copy.deepcopy(manifest)
+        before = objects.metadata(manifest)
+        identity = {key: before[key] for key in _IDENTITY if key in before}
+        made = manifest
         if old != self._hub.version:
             made = self._spokes[old].to_hub(made)
         if new != self._hub.version:
             made = self._spokes[new].from_hub(made)
         made["apiVersion"] = f"{self._hub.group}/{new}" if self._hub.group else new
         made["kind"] = self._hub.kind
-        before = objects.metadata(manifest)
-        after = dict(objects.metadata(made))
-        after.update({key: before[key] for key in _IDENTITY if key in before})
-        made["metadata"] = after
+        made["metadata"] = {**objects.metadata(made), **identity}
         return made
 
 
