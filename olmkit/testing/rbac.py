@@ -8,13 +8,15 @@ a note: a test may not have come so far.
     report = rbac.compare(server.accesses, rbac.read([Path("config/rbac/role.yaml")]))
     assert not report.missing, report.words()
 
+With `server.denies = rbac.forbids(rules)` the double refuses what is not granted.
+
 Sources: Kubernetes' documentation of RBAC and of request verbs.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -231,23 +233,22 @@ def read(paths: Iterable[Path], *, namespace: str = "") -> list[Rule]:
 
 def compare(uses: Iterable[Asked], granted: Sequence[Rule]) -> Report:
     """Which uses no rule grants, and which grants no use needed."""
-    seen = sorted(
-        {
-            Use(
-                group=use.group,
-                resource=use.resource,
-                verb=use.verb,
-                namespace=use.namespace,
-                name=use.name,
-            )
-            for use in uses
-        }
-    )
+    seen = sorted({_as_use(use) for use in uses})
     single = [one for rule in granted for one in rule.grants_one_by_one()]
     return Report(
         missing=tuple(_once(use for use in seen if not any(r.grants(use) for r in granted))),
         unused=tuple(one for one in single if not any(one.grants(use) for use in seen)),
     )
+
+
+def forbids(granted: Sequence[Rule]) -> Callable[[Asked], bool]:
+    """What `ApiServer.denies` may be, so that the double allows no more than these rules."""
+
+    def forbidden(asked: Asked) -> bool:
+        use = _as_use(asked)
+        return not any(rule.grants(use) for rule in granted)
+
+    return forbidden
 
 
 def needed(uses: Iterable[Asked]) -> list[dict[str, Any]]:
@@ -259,6 +260,16 @@ def needed(uses: Iterable[Asked]) -> list[dict[str, Any]]:
         {"apiGroups": [group], "resources": [resource], "verbs": sorted(found)}
         for (group, resource), found in sorted(verbs.items())
     ]
+
+
+def _as_use(asked: Asked) -> Use:
+    return Use(
+        group=asked.group,
+        resource=asked.resource,
+        verb=asked.verb,
+        namespace=asked.namespace,
+        name=asked.name,
+    )
 
 
 def _once(uses: Iterable[Use]) -> Iterator[Use]:

@@ -127,6 +127,12 @@ def test_comparison_names_both_sides(tmp_path: Path) -> None:
     )
 
 
+def test_double_may_refuse_what_is_not_granted() -> None:
+    forbidden = rbac.forbids([rule()])
+    assert not forbidden(USE)
+    assert forbidden(Use(group="", resource="pods", verb="get"))
+
+
 def test_smallest_role() -> None:
     watch = Use(group="apps", resource="deployments", verb="watch")
     assert rbac.needed([watch, USE, USE]) == [

@@ -1,0 +1,157 @@
+"""The roles of the shipped operator: enough for all that it does, and what they have beyond.
+
+The whole process runs against a server that refuses what the roles do not grant,
+through the life of a Memcached: made, scaled, shown, drifted, taken away.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from memcached_operator.__main__ import operator
+from memcached_operator.api.v1alpha1.memcached import Memcached
+from memcached_operator.decisions import DEPLOYMENT, POD, SERVICE
+
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK
+from olmkit.runtime import process
+from olmkit.testing import rbac
+from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.rbac import Report
+from olmkit.testing.registry import free_port
+
+ROLES = Path(__file__).parent.parent.parent / "operator/config/rbac"
+FILES = [ROLES / f"{name}.yaml" for name in ("role", "leader_election_role", "metrics_auth_role")]
+STATUS = frozenset({"status"})
+RESOURCES = [
+    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=STATUS),
+    Resource(gvk=DEPLOYMENT, plural="deployments", subresources=STATUS),
+    Resource(gvk=SERVICE, plural="services"),
+    Resource(gvk=POD, plural="pods", subresources=STATUS),
+    Resource(gvk=GVK(group="events.k8s.io", version="v1", kind="Event"), plural="events"),
+    Resource(gvk=GVK(group="coordination.k8s.io", version="v1", kind="Lease"), plural="leases"),
+]
+
+# What is granted and not used here, each with its reason.
+BEYOND = {
+    # OpenShift wants it from who sets `blockOwnerDeletion`; no request is made with it.
+    "update memcacheds/finalizers.cache.example.com",
+    # A scaffold grants whole sets of verbs; the operator applies, which is a patch.
+    "update memcacheds.cache.example.com",
+    "update memcacheds/status.cache.example.com",
+    "get memcacheds/status.cache.example.com",
+    "get memcacheds.cache.example.com",
+    "update deployments.apps",
+    "create deployments.apps",
+    "delete deployments.apps",
+    "update services",
+    "create services",
+    "delete services",
+    "get pods",
+    # The older API of events.
+    "create events",
+    "patch events",
+    # Reading all leases, and the locks of older election.
+    "list leases.coordination.k8s.io",
+    "watch leases.coordination.k8s.io",
+    "patch leases.coordination.k8s.io",
+    "delete leases.coordination.k8s.io",
+    *(
+        f"{verb} configmaps"
+        for verb in ("get", "list", "watch", "create", "update", "patch", "delete")
+    ),
+}
+
+
+def live(tmp_path: Path) -> Report:
+    """Everything once, and how it compares with the roles."""
+    granted = rbac.read(FILES, namespace="default")
+    server = ApiServer.of(RESOURCES)
+    server.denies = rbac.forbids(granted)
+    metrics = free_port()
+    config = tmp_path / "kubeconfig"
+    given = process.parse_flags(
+        operator(),
+        [
+            f"--kubeconfig={config}",
+            "--health-probe-bind-address=0",
+            f"--metrics-bind-address=127.0.0.1:{metrics}",
+            "--leader-elect",
+            "--leader-election-namespace=default",
+            "--leader-elect-lease-duration=2",
+            "--leader-elect-renew-deadline=1",
+            "--leader-elect-retry-period=0.2",
+        ],
+    )
+
+    async def until(holds: Callable[[], Any]) -> Any:
+        while not (found := holds()):  # noqa: ASYNC110 - the world changes, nobody tells
+            await asyncio.sleep(0.02)
+        return found
+
+    def change(plural: str, alter: Callable[[Any], None]) -> None:
+        found = server.get(plural, "m")
+        assert found is not None
+        alter(found)
+        server.put(plural, found)
+
+    def did(verb: str, resource: str) -> bool:
+        return any((one.verb, one.resource) == (verb, resource) for one in server.accesses)
+
+    def replicas() -> Any:
+        return ((server.get("deployments", "m") or {}).get("spec") or {}).get("replicas")
+
+    async def scrape() -> int:
+        context = ssl._create_unverified_context()  # noqa: S323, SLF001 - its own certificate
+        headers = {"Authorization": "Bearer double"}
+        url = f"https://127.0.0.1:{metrics}/metrics"
+        async with (
+            aiohttp.ClientSession(headers=headers) as session,
+            session.get(url, ssl=context) as answer,
+        ):
+            return answer.status
+
+    async def story() -> None:
+        async with asyncio.timeout(60), server.serving():
+            config.write_text(
+                "{current-context: c, contexts: [{name: c, context: {cluster: k, user: u}}], "
+                f"clusters: [{{name: k, cluster: {{server: '{server.url}'}}}}], "
+                "users: [{name: u, user: {}}]}"
+            )
+            server.put("memcacheds", {"metadata": {"name": "m"}, "spec": {"size": 1}})
+            environment = {"MEMCACHED_IMAGE": "m:1"}
+            running = asyncio.create_task(process.run(operator(), given, environment))
+            stopped = asyncio.ensure_future(asyncio.wait([running]))
+            await until(lambda: server.get("services", "m") or stopped.done())
+            change("memcacheds", lambda one: one["spec"].update(size=3))
+            await until(lambda: replicas() == 3)
+            change("deployments", lambda one: one["spec"].update(replicas=1))
+            await until(lambda: replicas() == 3)
+            assert await scrape() == 200
+            await until(lambda: did("update", "leases") and did("patch", "events"))
+            async with aiohttp.ClientSession() as session:
+                path = "/apis/cache.example.com/v1alpha1/namespaces/default/memcacheds/m"
+                server.denies, denies = lambda _: False, server.denies
+                kept = list(server.accesses)
+                async with session.delete(server.url + path) as answer:
+                    assert answer.status == 200
+                server.accesses[:] = kept  # what we did is not the operator's
+                server.denies = denies
+            await until(lambda: server.get("memcacheds", "m") is None)
+            running.cancel()
+            await asyncio.wait([running])
+
+    asyncio.run(story())
+    return rbac.compare(server.accesses, granted)
+
+
+def test_roles_are_enough_and_what_they_have_beyond_is_known(tmp_path: Path) -> None:
+    report = live(tmp_path)
+    assert not report.missing, report.words()
+    beyond = {str(rule).partition(" in namespace")[0].partition(" (")[0] for rule in report.unused}
+    assert beyond == BEYOND
