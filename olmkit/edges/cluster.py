@@ -121,14 +121,14 @@ class HttpCluster:
             accept=_PARTIAL_LIST if metadata_only else "application/json",
             seconds=_LIST_TIMEOUT,
         )
-        await asyncio.sleep(0)  # each step takes milliseconds for ten thousand objects
+        await _breathe()  # each step takes milliseconds for ten thousand objects
         try:
             found = _LIST_DECODER.decode(body)
         except msgspec.DecodeError as error:
             raise ClusterError(
                 f"the API server's list of `{resource}` cannot be read", temporary=True
             ) from error
-        await asyncio.sleep(0)
+        await _breathe()
         return ObjectList(
             resource_version=found.metadata.resource_version or "",
             items=[bytes(item) for item in found.items or ()],
@@ -295,6 +295,12 @@ class HttpCluster:
 
     async def _ask(self, path: str, accept: str) -> Mapping[str, Any]:
         return _object(await self.request("GET", path, accept=accept))
+
+
+async def _breathe() -> None:
+    """Let others run, also what became due meanwhile: that stands behind us the first time."""
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
 
 
 def _object(body: bytes) -> dict[str, Any]:
