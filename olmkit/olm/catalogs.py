@@ -84,6 +84,12 @@ def _broken_catalog(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) ->
     below = None if catalog is None else of_catalog(snapshot, catalog)
     if below is not None:
         return below
+    if catalog is not None and "no registry client established" in part["rest"]:
+        return Finding(
+            cause="waiting",
+            message=f"the catalog `{name}` has just got ready",
+            standing=Standing.WAITING,
+        )
     return Finding(
         cause="catalog-not-ready",
         message=f"the catalog `{name}` in namespace `{namespace}` gives no answer: "

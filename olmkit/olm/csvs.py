@@ -30,7 +30,7 @@ def of_csv(snapshot: Snapshot, csv: Manifest) -> Finding | None:
     if finding is None and phase == "Pending":
         finding = _waits_for_old(snapshot, csv)
     if finding is None and phase in ("Failed", "Installing", "InstallReady"):
-        finding = _deployments(snapshot, csv)
+        finding = of_deployments(snapshot, csv)
     if finding is None:
         words = explanation.first_line(kinds.message(csv))
         finding = Finding(
@@ -184,7 +184,8 @@ def _waits_for_old(snapshot: Snapshot, csv: Manifest) -> Finding | None:
     )
 
 
-def _deployments(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+def of_deployments(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+    """Why the first of its Deployments that is not available is not."""
     for name in kinds.deployment_names(csv):
         finding = pods.of_deployment(snapshot, name)
         if finding is not None:

@@ -42,8 +42,8 @@ def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanatio
     if finding is None:
         links = [top]
         finding = (
-            _resolution_finding(snapshot, subscription)
-            or _unpack_finding(snapshot, subscription)
+            _unpack_finding(snapshot, subscription)
+            or _resolution_finding(snapshot, subscription)
             or _catalog_finding(snapshot, subscription)
         )
     if finding is None and current and csv is None and plan is not None:
@@ -111,6 +111,10 @@ def _operator_groups(snapshot: Snapshot) -> Finding | None:
 
 def _ready(snapshot: Snapshot, subscription: Manifest, csv: Manifest, top: Link) -> Explanation:
     name = objects.name(csv)
+    ailing = csvs.of_deployments(snapshot, csv)
+    if ailing is not None and ailing.standing is not Standing.WAITING:
+        # OLM will see it too; a container that ends again and again is well in between.
+        return ailing.below(top, explanation.link(csv, kinds.phase(csv)))
     plan = snapshot.plan(kinds.plan_name(subscription))
     chain = (top, explanation.link(csv, kinds.phase(csv)))
     words = f"`{name}` is installed and healthy"
@@ -233,7 +237,10 @@ def _resolution_finding(snapshot: Snapshot, subscription: Manifest) -> Finding |
 
 
 def _unpack_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | None:
+    """What unpacking says; a failed resolution beside it is older, and OLM leaves it there."""
     failed = kinds.condition(subscription, "BundleUnpackFailed")
+    if failed is None and kinds.condition(subscription, "BundleUnpacking") is None:
+        return None
     jobs = [job for job in snapshot.jobs if kinds.UNPACK_LABEL in objects.labels_of(job)]
     for job in jobs:
         if kinds.condition(job, "Complete") is not None:
@@ -276,11 +283,9 @@ def _unpack_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | Non
             standing=Standing.BLOCKED,
             blame=Blame.WORLD,
         )
-    if kinds.condition(subscription, "BundleUnpacking") is not None:
-        return Finding(
-            cause="unpacking", message="the bundle is being unpacked", standing=Standing.WAITING
-        )
-    return None
+    return Finding(
+        cause="unpacking", message="the bundle is being unpacked", standing=Standing.WAITING
+    )
 
 
 def _catalog_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | None:

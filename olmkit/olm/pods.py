@@ -116,7 +116,7 @@ def _of_container(
     name, image = text(container.get("name")), text(container.get("image"))
     place = f"container `{name}` of pod `{objects.name(pod)}`"
     if reason in _PULL:
-        words = _pull_words(snapshot, pod, waiting)
+        words = _pull_words(snapshot, pod, waiting).removeprefix(f"{image}: ")
         return Finding(
             cause="image-cannot-be-pulled",
             message=f"the image `{image}` cannot be pulled: {words}",

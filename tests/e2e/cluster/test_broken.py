@@ -106,6 +106,7 @@ def operator(
     modes: tuple[str, ...] = ALL, group: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     container = {"name": "manager", "image": image, "command": ["sh", "-c", command],
+                 "readinessProbe": {"exec": {"command": ["true"]}, "initialDelaySeconds": 2},
                  "securityContext": {"runAsUser": 1001}}  # fmt: skip
     labels = {"app": package}
     spec: dict[str, Any] = {
