@@ -14,7 +14,6 @@ from __future__ import annotations
 import base64
 import copy
 import dataclasses
-import http
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -335,7 +334,7 @@ def _status(verdict: Verdict) -> dict[str, Any]:
         "status": "Failure",
         "code": code,
         "reason": _REASONS.get(code, ""),
-        "message": verdict.message or http.HTTPStatus(code).phrase,
+        "message": verdict.message or _REASONS.get(code) or "refused",
     }
     if verdict.causes:
         causes = [dataclasses.asdict(cause) for cause in verdict.causes]

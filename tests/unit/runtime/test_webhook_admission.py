@@ -245,6 +245,13 @@ def test_first_refusal_is_the_answer_and_nobody_is_asked_after_it() -> None:
     assert failures == []
 
 
+def test_refusal_without_words_has_some_all_the_same() -> None:
+    async def no(_: AdmissionRequest) -> Verdict:
+        return Verdict(allowed=False, code=451)
+
+    assert ask(review(new=cache()), no)["status"]["message"] == "refused"
+
+
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
