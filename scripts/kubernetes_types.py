@@ -51,7 +51,11 @@ PACKAGES = {
     "k8s.io/apiextensions-apiserver": ("pkg/apis/apiextensions/v1",),
 }  # fmt: skip
 # Of the standard library, what has a form in a CRD.
-STANDARD = {"time": ("Duration", "Month", "Weekday")}
+STANDARD = {
+    "net/http": ("Header",),
+    "net/url": ("Values",),
+    "time": ("Duration", "Month", "Weekday"),
+}
 
 
 def main() -> None:

@@ -118,6 +118,10 @@ class FactReader:
     def _field_call(self, call: ast.Call, name: str, facts: Facts) -> None:
         if name.endswith(".Field") and call.args:
             self._set_default(call.args[0], facts)
+        self.keywords(call, facts, name)
+
+    def keywords(self, call: ast.Call, facts: Facts, name: str = "") -> None:
+        """What the keywords of a call say; `name` is what is called, when that matters."""
         for keyword in call.keywords:
             if keyword.arg is None:
                 self.findings.add(

@@ -14,6 +14,7 @@ from olmkit.apis.findings import Findings
 from olmkit.apis.model import (
     Choice,
     Constrained,
+    Constraint,
     ListType,
     MapType,
     Named,
@@ -56,6 +57,42 @@ _PLAIN: dict[str, TypeExpression] = {
     **{f"{module}.{name}": kind for module in _KINDS for name, kind in _OURS.items()},
 }
 _TYPING = ("typing", "typing_extensions")
+
+_PYDANTIC = ("pydantic", "pydantic.types", "pydantic.networks")
+# Pydantic's own names: the type, and the limit that is part of it.
+_LIMITED: dict[str, tuple[Scalar, tuple[tuple[str, int], ...]]] = {
+    **{
+        f"{prefix}{name}": (Scalar(kind), ((keyword, 0),))
+        for prefix, keyword in (
+            ("Positive", "exclusive minimum"),
+            ("NonNegative", "minimum"),
+            ("Negative", "exclusive maximum"),
+            ("NonPositive", "maximum"),
+        )
+        for name, kind in (("Int", "integer"), ("Float", "number"))
+    },
+    "StrictInt": (Scalar("integer"), ()),
+    "StrictStr": (Scalar("string"), ()),
+    "StrictBool": (Scalar("boolean"), ()),
+    "StrictFloat": (Scalar("number"), ()),
+    "StrictBytes": (Scalar("string", "byte"), ()),
+    "SecretStr": (Scalar("string", "password"), ()),
+    "EmailStr": (Scalar("string", "email"), ()),
+    **{name: (Scalar("string", "uri"), ()) for name in ("AnyUrl", "AnyHttpUrl", "HttpUrl")},
+    **{name: (Scalar("string", "uuid"), ()) for name in ("UUID1", "UUID3", "UUID4", "UUID5")},
+    **{
+        name: (Scalar("string", "date-time"), ())
+        for name in ("AwareDatetime", "NaiveDatetime", "PastDatetime", "FutureDatetime")
+    },
+}
+# Calls that make a limited type; the first argument of the last two is the type of the items.
+_MAKERS: dict[str, TypeExpression | None] = {
+    "conint": Scalar("integer"),
+    "confloat": Scalar("number"),
+    "constr": Scalar("string"),
+    "conlist": None,
+    "conset": None,
+}
 
 
 def _typing(*names: str) -> frozenset[str]:
@@ -132,6 +169,8 @@ class TypeReader:
                 return self._subscript(expression, self.dotted(head), _items(inner), facts)
             case ast.Name() | ast.Attribute():
                 return self._name(expression, self.dotted(expression))
+            case ast.Call(func=maker) if self._pydantic(maker) in _MAKERS:
+                return self._made(expression, self._pydantic(maker))
             case _:
                 return self._refuse(expression, f"`{shown(expression)}` is no type")
 
@@ -149,6 +188,8 @@ class TypeReader:
     def _name(self, expression: ast.expr, dotted: str) -> TypeExpression:
         if dotted in _PLAIN:
             return _PLAIN[dotted]
+        if (limited := self._pydantic(expression)) in _LIMITED:
+            return self._limited(expression, limited)
         if dotted in _LISTS | _SETS | _MAPS:
             return self._refuse(
                 expression,
@@ -176,6 +217,29 @@ class TypeReader:
             "`+kubebuilder:validation:Schemaless`",
         )
         return Untyped()
+
+    def _pydantic(self, expression: ast.expr) -> str:
+        """The name of something of pydantic's, else an empty text."""
+        module, _, name = self.dotted(expression).rpartition(".")
+        return name if module in _PYDANTIC else ""
+
+    def _made(self, call: ast.Call, maker: str) -> TypeExpression:
+        """`conint(ge=1)` and its like."""
+        base = _MAKERS[maker]
+        if base is None:
+            if not call.args:
+                return self._refuse(call, f"`{shown(call)}` does not say what it holds")
+            base = ListType(self.read(call.args[0]), is_set=maker == "conset")
+        said = Facts()
+        self.facts.keywords(call, said)
+        return Constrained(base, tuple(said.constraints)) if said.constraints else base
+
+    def _limited(self, expression: ast.expr, name: str) -> TypeExpression:
+        """`PositiveInt` and its like."""
+        base, limits = _LIMITED[name]
+        at = self.module.at(expression)
+        found = tuple(Constraint(keyword, value, at) for keyword, value in limits)
+        return Constrained(base, found) if found else base
 
     def _subscript(
         self, expression: ast.Subscript, head: str, items: list[ast.expr], facts: Facts | None

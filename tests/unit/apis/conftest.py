@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from olmkit.apis import manifests, marker_reading, source
+from olmkit.apis import go_source, manifests, marker_reading, source
 from olmkit.apis.findings import Findings
+from olmkit.apis.go_packages import Modules, NoModules
+from olmkit.apis.go_source import GoOptions
 from olmkit.apis.markers import Comment, Level
 from olmkit.apis.model import Package, Sources
 from olmkit.apis.schema import Options
@@ -97,3 +99,67 @@ class Projects:
 @pytest.fixture(scope="session")
 def projects() -> Projects:
     return Projects()
+
+
+GO_HEADER = """\
+// +groupName=example.com
+package v1
+
+import (
+    metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+    IMPORTS
+)
+
+"""
+GO_HEADER_LINES = GO_HEADER.count("\n")
+
+
+class GoProjects:
+    """Makes Go projects of few lines; types of Kubernetes come from the shipped table."""
+
+    header_lines = GO_HEADER_LINES
+
+    def make(
+        self,
+        files: dict[str, str],
+        options: Options | None = None,
+        *,
+        modules: Modules | None = None,
+        go_options: GoOptions | None = None,
+    ) -> Made:
+        findings = Findings()
+        tree = Tree({path: textwrap.dedent(text).encode() for path, text in files.items()})
+        sources = go_source.read(
+            tree, "example.com/toys", modules or NoModules(), findings, options=go_options
+        )
+        return Made(sources, dict(manifests.crds(sources, findings, options)), findings)
+
+    def module(
+        self,
+        text: str,
+        imports: str = "",
+        options: Options | None = None,
+        go_options: GoOptions | None = None,
+    ) -> Made:
+        """One file `api/v1/types.go` with the usual head."""
+        head = GO_HEADER.replace("IMPORTS", imports)
+        files = {"api/v1/types.go": head + textwrap.dedent(text)}
+        return self.make(files, options, go_options=go_options)
+
+    def spec(
+        self, body: str, before: str = "", imports: str = "", options: Options | None = None
+    ) -> tuple[Any, Made]:
+        """The schema of `spec` whose struct has this body, and everything else."""
+        text = textwrap.dedent(before) + "\n\ntype Spec struct {\n"
+        text += textwrap.indent(textwrap.dedent(body).strip("\n"), "    ") + "\n}\n"
+        text += (
+            '\ntype Thing struct {\n    metav1.TypeMeta `json:",inline"`\n'
+            '    metav1.ObjectMeta `json:"metadata,omitempty"`\n    Spec Spec `json:"spec"`\n}\n'
+        )
+        made = self.module(text, imports, options)
+        return made.schema()["properties"]["spec"], made
+
+
+@pytest.fixture(scope="session")
+def go_projects() -> GoProjects:
+    return GoProjects()
