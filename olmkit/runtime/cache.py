@@ -363,7 +363,9 @@ class Informer:
             except NoSuchKind as error:
                 # The CRD may be installed shortly after the operator.
                 self.failure = error
-                _LOG.warning("the kind is not there", extra={"kind": str(self.gvk)})
+                _LOG.warning(
+                    "the kind is not there", extra={"kind": str(self.gvk), "error": str(error)}
+                )
                 await asyncio.sleep(10)
             except Exception as error:
                 self.failure = error

@@ -295,8 +295,12 @@ class _Group:
         if not task.cancelled():
             error = task.exception()
             if error is not None:
-                _LOG.error("runnable failed", extra={"runnable": task.get_name()}, exc_info=error)
-                self._fail(_first(error))
+                cause = _first(error)
+                # What is said in words needs no place in the program.
+                trace = None if isinstance(cause, OlmkitError) else error
+                facts = {"runnable": task.get_name(), "error": str(cause)}
+                _LOG.error("runnable failed", extra=facts, exc_info=trace)
+                self._fail(cause)
 
 
 class _Plain:

@@ -1,0 +1,534 @@
+"""What starts before what, how it stops, and what ends a manager early."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK
+from olmkit.runtime import probes, serving
+from olmkit.runtime.builder import ControllerBuilder
+from olmkit.runtime.controller import Controller, ControllerSettings, NotSynced
+from olmkit.runtime.handler import EnqueueObject
+from olmkit.runtime.leader import ElectionSettings, ThreadedElector
+from olmkit.runtime.manager import Group, LeadershipLost, Manager, ShutdownTimeout
+from olmkit.runtime.probes import CheckFailed
+from olmkit.runtime.reconcile import Request, Result
+from olmkit.runtime.source import ChannelSource
+from olmkit.testing import clock
+from olmkit.testing.apiserver import Access, ApiServer
+
+MAP = GVK(group="", version="v1", kind="ConfigMap")
+LEASE = GVK(group="coordination.k8s.io", version="v1", kind="Lease")
+EVENT = GVK(group="events.k8s.io", version="v1", kind="Event")
+RESOURCES = [
+    Resource(gvk=MAP, plural="configmaps"),
+    Resource(gvk=LEASE, plural="leases"),
+    Resource(gvk=EVENT, plural="events"),
+]
+
+
+class _Part:
+    """A runnable that notes when it starts and ends; it may take its time, or fail."""
+
+    def __init__(self, name: str, notes: list[str], *, ready_after: float = 0.0) -> None:
+        self.name = name
+        self._notes = notes
+        self._ready_after = ready_after
+        self.linger = 0.0
+        self._stopping = asyncio.Event()
+
+    async def run(self) -> None:
+        self._notes.append(f"{self.name} starts")
+        await self._stopping.wait()
+        await asyncio.sleep(self.linger)
+        self._notes.append(f"{self.name} ends")
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def wait_until_ready(self) -> None:
+        await asyncio.sleep(self._ready_after)
+        self._notes.append(f"{self.name} is ready")
+
+
+class _Elector:
+    """Leads when told."""
+
+    def __init__(self, notes: list[str]) -> None:
+        self.leads = asyncio.Event()
+        self.lost = asyncio.Event()
+        self._notes = notes
+        self.failure: Exception | None = None
+
+    async def acquire(self) -> None:
+        await self.leads.wait()
+        if self.failure is not None:
+            raise self.failure
+
+    async def wait_until_lost(self) -> None:
+        await self.lost.wait()
+
+    async def release(self) -> None:
+        self._notes.append("lease given back")
+
+
+def _manager(**options: Any) -> Manager:
+    return Manager(None, name="tests", **options)  # type: ignore[arg-type]
+
+
+def test_groups_start_in_order_and_stop_in_reverse() -> None:
+    notes: list[str] = []
+
+    async def story() -> None:
+        elector = _Elector(notes)
+        manager = _manager(elector=elector)
+        for group in (Group.LEADER, Group.OTHERS, Group.WEBHOOKS, Group.SERVERS):
+            manager.add(_Part(group.name, notes, ready_after=1), group)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(10)
+        assert manager.ready, "a replica that waits for leadership is ready"
+        assert "LEADER starts" not in notes
+        elector.leads.set()
+        await asyncio.sleep(10)
+        manager.stop()
+        await running
+        assert not manager.ready
+
+    clock.run(story())
+    assert notes == [
+        *("SERVERS starts", "SERVERS is ready"),
+        *("WEBHOOKS starts", "WEBHOOKS is ready"),
+        *("OTHERS starts", "OTHERS is ready"),
+        *("LEADER starts", "LEADER is ready"),
+        *("OTHERS ends", "LEADER ends", "WEBHOOKS ends", "SERVERS ends"),
+        "lease given back",
+    ]
+
+
+def test_what_is_added_later_starts_at_once_and_after_the_stop_not_at_all() -> None:
+    notes: list[str] = []
+
+    async def story() -> None:
+        manager = _manager()
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(1)
+        manager.add(_Part("late", notes), Group.OTHERS)
+
+        async def plain() -> None:
+            notes.append("plain")
+
+        manager.add(plain)
+        await asyncio.sleep(1)
+        assert notes == ["late starts", "plain"]
+        manager.stop()
+        await running
+        with pytest.raises(RuntimeError, match="has stopped"):
+            manager.add(plain)
+
+    clock.run(story())
+
+
+def test_plain_function_needs_leadership() -> None:
+    notes: list[str] = []
+
+    async def story() -> None:
+        manager = _manager(elector=_Elector(notes))
+
+        async def plain() -> None:
+            notes.append("plain")
+
+        manager.add(plain)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(60)
+        manager.stop()
+        await running
+
+    clock.run(story())
+    assert notes == ["lease given back"]
+
+
+def test_first_error_stops_everything_and_is_raised() -> None:
+    notes: list[str] = []
+
+    async def story() -> None:
+        manager = _manager()
+        manager.add(_Part("other", notes), Group.OTHERS)
+
+        async def broken() -> None:
+            await asyncio.sleep(5)
+            raise OSError("no more")
+
+        async def done() -> None:
+            """Ends without error, which ends nothing else."""
+
+        manager.add(broken)
+        manager.add(done)
+        with pytest.raises(OSError, match="no more"):
+            await manager.run()
+        assert asyncio.get_running_loop().time() < 1007
+
+    clock.run(story())
+    assert notes == ["other starts", "other is ready", "other ends"]
+
+
+@pytest.mark.parametrize("grace", [3.0, 0.0, -1.0])
+def test_grace_bounds_the_whole_stop(grace: float) -> None:
+    notes: list[str] = []
+
+    async def story() -> float:
+        manager = _manager(graceful_shutdown_timeout=grace)
+        part = _Part("slow", notes)
+        part.linger = 100
+        manager.add(part, Group.OTHERS)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(1)
+        began = asyncio.get_running_loop().time()
+        manager.stop()
+        if grace > 0:
+            with pytest.raises(ShutdownTimeout, match="not ended within 3 s: slow"):
+                await running
+        else:
+            await running
+        return asyncio.get_running_loop().time() - began
+
+    took = clock.run(story())
+    assert took == pytest.approx(100 if grace < 0 else grace, abs=1.5)
+    assert ("slow ends" in notes) is (grace < 0)
+
+
+def test_lost_leadership_ends_without_grace_and_gives_no_lease_back() -> None:
+    notes: list[str] = []
+
+    async def story() -> None:
+        elector = _Elector(notes)
+        elector.leads.set()
+        manager = _manager(elector=elector)
+        part = _Part("work", notes)
+        part.linger = 25
+        manager.add(part)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(5)
+        elector.lost.set()
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(LeadershipLost, match="tests does not lead any more"):
+            await running
+        assert asyncio.get_running_loop().time() - began < 3
+
+    clock.run(story())
+    assert notes == ["work starts", "work is ready"]
+
+
+def test_election_that_fails_stops_the_manager() -> None:
+    async def story() -> None:
+        elector = _Elector([])
+        elector.failure = ConfigurationError("no certificate")
+        elector.leads.set()
+        with pytest.raises(ConfigurationError, match="no certificate"):
+            await _manager(elector=elector).run()
+
+    clock.run(story())
+
+
+def test_stop_while_caches_fill_ends_the_start() -> None:
+    async def story() -> None:
+        manager = _manager()
+        manager.add(_Part("never ready", [], ready_after=10_000), Group.WEBHOOKS)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(5)
+        manager.stop()
+        await running
+        assert asyncio.get_running_loop().time() < 1010
+
+    clock.run(story())
+
+
+def _controller(name: str = "c", kind: GVK = MAP, workers: int | None = None) -> Controller:
+    class Idle:
+        async def reconcile(self, request: Request) -> Result:  # noqa: ARG002
+            return Result()
+
+    settings = ControllerSettings(max_concurrent_reconciles=workers)
+    builder = ControllerBuilder().named(name).watches_for(kind).with_settings(settings)
+    return builder.build(Idle())
+
+
+def test_number_of_workers_is_the_controllers_the_kinds_or_the_managers() -> None:
+    async def story() -> list[int]:
+        manager = _manager(
+            max_concurrent_reconciles=3, concurrency={"Lease.coordination.k8s.io": 7}
+        )
+        controllers = [_controller("a"), _controller("b", LEASE), _controller("c", LEASE, 2)]
+        for controller in controllers:
+            manager.add_controller(controller)
+        with pytest.raises(ValueError, match="there is a controller a already"):
+            manager.add_controller(_controller("a"))
+        return [controller.workers for controller in controllers]
+
+    assert clock.run(story()) == [3, 7, 2]
+
+
+async def _with_server(server: ApiServer, work: Callable[[HttpCluster], Any]) -> None:
+    async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
+        await work(cluster)
+
+
+def test_warm_up_fills_caches_while_another_replica_leads() -> None:
+    server = ApiServer.of(RESOURCES)
+    done: list[str] = []
+
+    class Noting:
+        async def reconcile(self, request: Request) -> None:
+            done.append(request.name)
+
+    async def work(cluster: HttpCluster) -> None:
+        server.put("configmaps", {"metadata": {"name": "a"}})
+        elector = _Elector([])
+        manager = Manager(cluster, name="tests", elector=elector)
+        builder = ControllerBuilder().watches_for(MAP)
+        manager.add_controller(
+            builder.with_settings(ControllerSettings(enable_warmup=True)).build(Noting())
+        )
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(5)
+        [informer] = manager.cache.informers
+        assert informer.synced
+        assert done == []
+        elector.leads.set()
+        await asyncio.sleep(5)
+        assert done == ["a"]
+        manager.stop()
+        await running
+
+    clock.run(_with_server(server, work), patience=0.001)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [
+        ("missing", "does not know the kind `ConfigMap`"),
+        ("forbidden", 'User "system:anonymous" cannot list resource "configmaps"'),
+    ],
+)
+def test_what_cannot_be_watched_stops_the_manager_with_its_reason(
+    trouble: str, words: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = ApiServer.of([] if trouble == "missing" else RESOURCES)
+    server.denies = lambda access: access.verb == "list"
+
+    async def work(cluster: HttpCluster) -> None:
+        manager = Manager(cluster, name="tests")
+        manager.add_controller(_controller())
+        with pytest.raises(NotSynced) as raised:
+            await manager.run()
+        assert "the watch on" in str(raised.value)
+        assert "did not sync within 120 s" in str(raised.value)
+        assert words in str(raised.value)
+        assert "RBAC" in raised.value.hint
+
+    with caplog.at_level(logging.WARNING):
+        clock.run(_with_server(server, work), patience=0.001)
+    assert any(words in str(vars(one).get("error", "")) for one in caplog.records), "said at once"
+
+
+def test_kind_that_is_installed_in_time_is_found() -> None:
+    server = ApiServer.of([])
+
+    async def work(cluster: HttpCluster) -> None:
+        manager = Manager(cluster, name="tests")
+        manager.add_controller(_controller())
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(30)
+        server.collections |= ApiServer.of(RESOURCES).collections
+        await asyncio.sleep(60)
+        assert [one.synced for one in manager.cache.informers] == [True]
+        manager.stop()
+        await running
+
+    clock.run(_with_server(server, work), patience=0.001)
+
+
+def test_liveness_fails_when_a_watch_cannot_be_kept_and_not_when_it_is_quiet() -> None:
+    server = ApiServer.of(RESOURCES)
+
+    async def work(cluster: HttpCluster) -> None:
+        manager = Manager(cluster, name="tests")
+        manager.add_controller(_controller())
+        live = probes.watches_kept(manager.cache)
+        running = asyncio.create_task(manager.run())
+        for _ in range(12):
+            await asyncio.sleep(60)
+            await live()  # time in which nothing happens
+
+        def refuse(access: Access) -> bool:
+            return access.verb in ("list", "watch")
+
+        server.denies = refuse
+        server.end_watches()
+        await asyncio.sleep(120)
+        await live()
+        await asyncio.sleep(300)
+        with pytest.raises(CheckFailed, match="not kept for 300 s"):
+            await live()
+        server.denies = lambda _: False
+        await asyncio.sleep(120)
+        await live()
+        manager.stop()
+        await running
+
+    clock.run(_with_server(server, work), patience=0.001)
+
+
+def test_port_that_is_taken_stops_the_manager_and_says_which() -> None:
+    async def story() -> None:
+        first = probes.server(("127.0.0.1", 0), live={"ping": probes.ping})
+        serving_ = asyncio.create_task(first.run())
+        await first.wait_until_ready()
+        manager = _manager()
+        manager.add(
+            probes.server(("127.0.0.1", first.port), live={"ping": probes.ping}), Group.SERVERS
+        )
+        with pytest.raises(ConfigurationError, match=f"cannot listen on `127.0.0.1:{first.port}`"):
+            await manager.run()
+        serving_.cancel()
+        await asyncio.wait([serving_])
+
+    asyncio.run(story())
+    assert serving.parse_address("0") is None
+
+
+async def _until(holds: Callable[[], Any]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():  # noqa: ASYNC110 - another thread brings it about
+            await asyncio.sleep(0.01)
+
+
+class _Slow:
+    """Works on one key at a time, and says who does."""
+
+    def __init__(self, name: str, notes: list[str]) -> None:
+        self._name = name
+        self._notes = notes
+
+    async def reconcile(self, request: Request) -> Result:  # noqa: ARG002
+        self._notes.append(self._name)
+        return Result(requeue_after=0.05)
+
+
+def test_of_two_managers_with_one_lease_one_works_and_the_other_follows() -> None:
+    server = ApiServer.of(RESOURCES)
+    notes: list[str] = []
+    leaders: list[tuple[str, str]] = []
+
+    async def story() -> None:
+        async with server.serving():
+            server.put("configmaps", {"metadata": {"name": "a"}})
+            config = ClusterConfig(server=server.url)
+            async with HttpCluster(config) as cluster:
+                managers = {}
+                for name in ("one", "two"):
+                    elector = ThreadedElector(
+                        lambda: HttpCluster(config),
+                        ElectionSettings(
+                            name="lock",
+                            namespace="n",
+                            identity=name,
+                            lease_duration=2,
+                            renew_deadline=1.5,
+                            retry_period=0.1,
+                        ),
+                        on_leader=lambda who, name=name: leaders.append((name, who)),  # type: ignore[misc]
+                    )
+                    manager = Manager(cluster, name=name, elector=elector)
+                    builder = ControllerBuilder().watches_for(MAP)
+                    manager.add_controller(builder.build(_Slow(name, notes)))
+                    managers[name] = (manager, asyncio.create_task(manager.run()))
+                    if name == "one":
+                        await _until(lambda: notes)
+                await asyncio.sleep(0.5)
+                assert set(notes) == {"one"}
+                manager, running = managers["one"]
+                manager.stop()
+                await running
+                ended = len(notes)
+                await _until(lambda: "two" in notes)
+                assert set(notes[ended:]) == {"two"}
+                manager, running = managers["two"]
+                manager.stop()
+                await running
+
+    asyncio.run(story())
+    lease = server.get("leases", "lock", "n")
+    assert lease is not None
+    assert lease["spec"]["holderIdentity"] == "", "given back by the second one too"
+    assert lease["spec"]["leaseTransitions"] >= 1
+    assert {("one", "one"), ("two", "one"), ("two", "two")} <= set(leaders)
+    told = {one["note"]: one for one in server.all("events")}
+    assert "one became leader" in told
+    assert "two became leader" in told
+    event = told["one became leader"]
+    assert (event["reason"], event["regarding"]["kind"]) == ("LeaderElection", "Lease")
+
+
+def test_leader_that_loses_its_lease_ends() -> None:
+    server = ApiServer.of(RESOURCES)
+
+    async def story() -> None:
+        async with server.serving():
+            config = ClusterConfig(server=server.url)
+            settings = ElectionSettings(
+                name="lock", namespace="n", lease_duration=2, renew_deadline=1, retry_period=0.1
+            )
+            async with HttpCluster(config) as cluster:
+                manager = Manager(
+                    cluster,
+                    name="tests",
+                    elector=ThreadedElector(lambda: HttpCluster(config), settings),
+                )
+                running = asyncio.create_task(manager.run())
+                await _until(lambda: server.get("leases", "lock", "n"))
+                await asyncio.sleep(0.2)
+                server.denies = lambda access: access.resource == "leases"
+                async with asyncio.timeout(10):
+                    with pytest.raises(LeadershipLost):
+                        await running
+
+    asyncio.run(story())
+
+
+def test_events_from_outside_reach_the_reconciler() -> None:
+    seen: list[str] = []
+
+    class Noting:
+        async def reconcile(self, request: Request) -> None:
+            seen.append(request.name)
+
+    async def story() -> None:
+        from olmkit.runtime.predicate import GenericEvent
+        from olmkit.runtime.snapshot import Snapshot
+
+        channel = ChannelSource(EnqueueObject())
+        controller = ControllerBuilder().named("c").source(channel).build(Noting())
+        event = GenericEvent(Snapshot.of({"metadata": {"name": "early"}}))
+        await channel.offer(event)
+        manager = _manager()
+        manager.add_controller(controller)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(1)
+        await channel.offer(GenericEvent(Snapshot.of({"metadata": {"name": "late"}})))
+        await asyncio.sleep(1)
+        manager.stop()
+        await running
+        with pytest.raises(RuntimeError, match="feeds one controller"):
+            await channel.start(manager.cache, controller.queue)
+
+    clock.run(story())
+    assert seen == ["early", "late"]
