@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import re
 import socket
 import urllib.request
@@ -262,7 +263,8 @@ class Connection:
                 reason, temporary = "it did not answer in time", True
             case aiohttp.ClientConnectorError() | OSError():
                 os_error = getattr(error, "os_error", error)
-                reason = str(os_error.strerror or os_error)
+                number = os_error.errno or 0
+                reason = os.strerror(number) if number > 0 else str(os_error.strerror or os_error)
                 temporary = True
             case _:
                 reason, temporary = str(error) or type(error).__name__, True
