@@ -1,6 +1,6 @@
-// Package v1alpha1 is version v1alpha1 of the group cache.example.com.
+// Package v1beta1 is version v1beta1 of the group cache.example.com.
 // +groupName=cache.example.com
-package v1alpha1
+package v1beta1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,16 +13,20 @@ type MemcachedSpec struct {
 	// +kubebuilder:validation:Maximum=5
 	// +kubebuilder:default=1
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Size",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podCount"}
-	Size int32 `json:"size,omitempty"`
+	Replicas int32 `json:"replicas,omitempty"`
 
 	// Port on which Memcached listens inside its container.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:default=11211
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=spec,displayName="Container port",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:number"}
-	ContainerPort int32 `json:"containerPort,omitempty"`
+	Port int32 `json:"port,omitempty"`
+}
+
+// MemcachedPod is one of the pods that run Memcached.
+type MemcachedPod struct {
+	// Name of the pod.
+	Name string `json:"name"`
 }
 
 // MemcachedStatus defines the observed state of Memcached.
@@ -31,37 +35,47 @@ type MemcachedStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Conditions",xDescriptors={"urn:alm:descriptor:io.kubernetes.conditions"}
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// Names of the pods that run Memcached, sorted.
+	// The pods that run Memcached, by name.
+	// +listType=map
+	// +listMapKey=name
 	// +optional
-	// +operator-sdk:csv:customresourcedefinitions:type=status,displayName="Nodes",xDescriptors={"urn:alm:descriptor:com.tectonic.ui:podStatuses"}
-	Nodes []string `json:"nodes,omitempty"`
+	Pods []MemcachedPod `json:"pods,omitempty"`
+
+	// The generation of the object that this status tells of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// How many pods the Deployment has.
+	// +optional
+	Replicas int32 `json:"replicas,omitempty"`
+
+	// How many of them are ready.
+	// +optional
+	ReadyReplicas int32 `json:"readyReplicas,omitempty"`
+
+	// Which labels the pods have, for autoscalers.
+	// +optional
+	Selector string `json:"selector,omitempty"`
 }
 
 // Memcached is a cache that runs as a Deployment.
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="Size",type="integer",JSONPath=".spec.size"
+// +kubebuilder:subresource:scale:specpath=.spec.replicas,statuspath=.status.replicas,selectorpath=.status.selector
+// +kubebuilder:printcolumn:name="Replicas",type="integer",JSONPath=".spec.replicas"
+// +kubebuilder:printcolumn:name="Ready",type="integer",JSONPath=".status.readyReplicas"
 // +kubebuilder:printcolumn:name="Available",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
-// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,v1,""},{Pod,v1,""}}
+// +operator-sdk:csv:customresourcedefinitions:displayName="Memcached",resources={{Deployment,v1,""},{Service,v1,""},{Pod,v1,""}}
 type Memcached struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// What is wanted.
-	Spec   MemcachedSpec   `json:"spec"`
+	Spec MemcachedSpec `json:"spec"`
 	// What there is.
 	// +optional
 	Status MemcachedStatus `json:"status,omitempty"`
-}
-
-// MemcachedList is a list of Memcached.
-// +kubebuilder:object:root=true
-type MemcachedList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []Memcached `json:"items"`
 }
