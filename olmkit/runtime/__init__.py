@@ -13,12 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from olmkit.runtime.blocking import BlockingClient as BlockingClient
     from olmkit.runtime.builder import ControllerBuilder as ControllerBuilder
-    from olmkit.runtime.cache import ALL_NAMESPACES as ALL_NAMESPACES
     from olmkit.runtime.cache import Cache as Cache
-    from olmkit.runtime.cache import CacheSettings as CacheSettings
-    from olmkit.runtime.cache import KindScope as KindScope
-    from olmkit.runtime.cache import Scope as Scope
-    from olmkit.runtime.cache import parse_namespaces as parse_namespaces
     from olmkit.runtime.client import Client as Client
     from olmkit.runtime.client import Written as Written
     from olmkit.runtime.client import retry_on_conflict as retry_on_conflict
@@ -63,6 +58,11 @@ if TYPE_CHECKING:
     from olmkit.runtime.reconcile import Request as Request
     from olmkit.runtime.reconcile import Result as Result
     from olmkit.runtime.reconcile import TerminalError as TerminalError
+    from olmkit.runtime.scope import ALL_NAMESPACES as ALL_NAMESPACES
+    from olmkit.runtime.scope import CacheSettings as CacheSettings
+    from olmkit.runtime.scope import KindScope as KindScope
+    from olmkit.runtime.scope import Scope as Scope
+    from olmkit.runtime.scope import parse_namespaces as parse_namespaces
     from olmkit.runtime.snapshot import Snapshot as Snapshot
     from olmkit.runtime.source import ChannelSource as ChannelSource
     from olmkit.runtime.source import KindSource as KindSource
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "blocking": ("BlockingClient",),
     "builder": ("ControllerBuilder",),
-    "cache": ("ALL_NAMESPACES", "Cache", "CacheSettings", "KindScope", "Scope", "parse_namespaces"),
+    "cache": ("Cache",),
     "client": ("Client", "Written", "retry_on_conflict"),
     "controller": ("Controller", "ControllerSettings", "NotSynced"),
     "events": ("EventRecorder", "NORMAL", "WARNING"),
@@ -108,6 +108,7 @@ _HOMES = {
         "updates_without",
     ),
     "reconcile": ("BlockingReconciler", "Reconciler", "Request", "Result", "TerminalError"),
+    "scope": ("ALL_NAMESPACES", "CacheSettings", "KindScope", "Scope", "parse_namespaces"),
     "snapshot": ("Snapshot",),
     "source": ("ChannelSource", "KindSource", "Source"),
     "webhook": ("CertificateFiles", "WebhookServer"),

@@ -14,14 +14,16 @@ import olmkit.testing
 RUNTIME = """
 ALL_NAMESPACES ANNOTATIONS_CHANGED GENERATION_CHANGED LABELS_CHANGED NORMAL
 RESOURCE_VERSION_CHANGED WARNING
-BlockingClient BlockingReconciler BucketLimiter Cache CacheSettings CannotConvert CappedLimiter
+AdmissionRequest BlockingClient BlockingReconciler BucketLimiter Cache CacheSettings CannotConvert CappedLimiter
 CertificateFiles ChannelSource Client Condition Controller ControllerBuilder ControllerSettings
 Conversions CreateEvent CustomResource DeleteEvent Denied ElectionSettings EnqueueMapped
 EnqueueObject EnqueueOwner EventRecorder ExponentialLimiter FastSlowLimiter GenericEvent Group
 Handler KindScope KindSource LeadershipLost Manager Model NotSynced ObjectMeta ObjectReconciler
 Predicate RateLimiter Reconciler Registry Request RestClientMetrics Result Scope ShutdownTimeout
-SlowestLimiter Snapshot Source Spoke TerminalError ThreadedElector UpdateEvent WebhookServer Written
-matching_labels on_update parse_namespaces retry_on_conflict stop_on_signals updates_without
+SlowestLimiter Snapshot Source Spoke TerminalError ThreadedElector UpdateEvent Verdict
+WebhookServer Written
+defaulting defaulting_plain matching_labels on_update parse_namespaces retry_on_conflict
+stop_on_signals updates_without validating validating_plain
 """
 TESTING = """
 ALL_FAULTS
