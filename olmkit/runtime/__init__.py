@@ -69,7 +69,13 @@ if TYPE_CHECKING:
     from olmkit.runtime.source import Source as Source
     from olmkit.runtime.webhook import CertificateFiles as CertificateFiles
     from olmkit.runtime.webhook import WebhookServer as WebhookServer
+    from olmkit.runtime.webhook_admission import AdmissionRequest as AdmissionRequest
     from olmkit.runtime.webhook_admission import Denied as Denied
+    from olmkit.runtime.webhook_admission import Verdict as Verdict
+    from olmkit.runtime.webhook_admission import defaulting as defaulting
+    from olmkit.runtime.webhook_admission import defaulting_plain as defaulting_plain
+    from olmkit.runtime.webhook_admission import validating as validating
+    from olmkit.runtime.webhook_admission import validating_plain as validating_plain
     from olmkit.runtime.webhook_conversion import CannotConvert as CannotConvert
     from olmkit.runtime.webhook_conversion import Conversions as Conversions
     from olmkit.runtime.webhook_conversion import Spoke as Spoke
@@ -112,7 +118,15 @@ _HOMES = {
     "snapshot": ("Snapshot",),
     "source": ("ChannelSource", "KindSource", "Source"),
     "webhook": ("CertificateFiles", "WebhookServer"),
-    "webhook_admission": ("Denied",),
+    "webhook_admission": (
+        "AdmissionRequest",
+        "Denied",
+        "Verdict",
+        "defaulting",
+        "defaulting_plain",
+        "validating",
+        "validating_plain",
+    ),
     "webhook_conversion": ("CannotConvert", "Conversions", "Spoke"),
     "workqueue": (
         "BucketLimiter",

@@ -14,7 +14,8 @@ import olmkit.testing
 RUNTIME = """
 ALL_NAMESPACES ANNOTATIONS_CHANGED GENERATION_CHANGED LABELS_CHANGED NORMAL
 RESOURCE_VERSION_CHANGED WARNING
-AdmissionRequest BlockingClient BlockingReconciler BucketLimiter Cache CacheSettings CannotConvert CappedLimiter
+AdmissionRequest
+BlockingClient BlockingReconciler BucketLimiter Cache CacheSettings CannotConvert CappedLimiter
 CertificateFiles ChannelSource Client Condition Controller ControllerBuilder ControllerSettings
 Conversions CreateEvent CustomResource DeleteEvent Denied ElectionSettings EnqueueMapped
 EnqueueObject EnqueueOwner EventRecorder ExponentialLimiter FastSlowLimiter GenericEvent Group
