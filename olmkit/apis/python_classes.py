@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import bisect
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from olmkit.apis import docs, markers
@@ -63,6 +63,15 @@ _HARMLESS_BASES = frozenset(
 )
 # Type has no form in a CRD, type is unknown.
 _ABOUT_TYPES = frozenset({"API006", "API007"})
+_RENAMES: Mapping[str, Callable[[str], str]] = {
+    "camel": base_names.lower_camel,
+    "pascal": lambda name: (
+        base_names.lower_camel(name)[:1].upper() + base_names.lower_camel(name)[1:]
+    ),
+    "kebab": lambda name: name.strip("_").replace("_", "-"),
+    "lower": str.lower,
+    "upper": str.upper,
+}
 _KIND_FIELDS = {"api_version", "kind", "metadata"}
 
 
@@ -292,6 +301,7 @@ class ModuleReader:
     # Fields
 
     def _fields(self, node: ast.ClassDef) -> Iterator[Field]:
+        rename = self._renaming(node)
         after = node.body[0].lineno - 1 if node.body else node.lineno
         if _is_text(node.body[0]):
             after = node.body[0].end_lineno or after
@@ -302,15 +312,36 @@ class ModuleReader:
         for index, statement in enumerate(node.body):
             if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
                 following = node.body[index + 1] if index + 1 < len(node.body) else None
-                found = self._field(statement, statement.target.id, following, after)
+                name = statement.target.id
+                found = self._field(statement, name, following, after, rename(name))
                 if found:
                     yield found
             elif isinstance(statement, ast.Assign):
                 self._warn_plain(statement)
             after = statement.end_lineno or after
 
+    def _renaming(self, node: ast.ClassDef) -> Callable[[str], str]:
+        """How names of fields become those of JSON: camel case, unless msgspec's `rename` says."""
+        for keyword in node.keywords:
+            if keyword.arg == "rename":
+                said = self._types().literals.value(keyword.value)
+                if isinstance(said, str) and said in _RENAMES:
+                    return _RENAMES[said]
+                self.findings.add(
+                    "API006",
+                    f"`rename={ast.unparse(keyword.value)}` is not understood",
+                    self.module.at(keyword.value),
+                    hint="write one of " + ", ".join(f'`"{name}"`' for name in _RENAMES),
+                )
+        return base_names.lower_camel
+
     def _field(
-        self, statement: ast.AnnAssign, name: str, following: ast.stmt | None, after: int
+        self,
+        statement: ast.AnnAssign,
+        name: str,
+        following: ast.stmt | None,
+        after: int,
+        json_name: str,
     ) -> Field | None:
         claim = self.comments.claim(statement.lineno, statement.col_offset + 1, after)
         reader = self._types()
@@ -337,7 +368,7 @@ class ModuleReader:
             kind = Constrained(kind, tuple(facts.constraints))
         return Field(
             name=name,
-            json_name=facts.alias or base_names.lower_camel(name),
+            json_name=facts.alias or json_name,
             type=kind,
             at=self.module.at(statement.target),
             is_optional=facts.is_optional,
