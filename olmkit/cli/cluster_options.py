@@ -107,6 +107,18 @@ def timeout_option(default: str = "10m") -> Callable[[Callable[..., Any]], Calla
     return decorate
 
 
+def olm_option(run: Callable[..., Any]) -> Callable[..., Any]:
+    """`--olm`: which generation of OLM is meant; the function gets it as `olm`."""
+    return click.option(
+        "--olm",
+        type=click.Choice(["v0", "v1"]),
+        default="v0",
+        show_default=True,
+        envvar="OLMKIT_OLM",
+        help="Subscriptions (v0) or ClusterExtensions (v1).",
+    )(run)
+
+
 if TYPE_CHECKING:
     _DurationBase = click.ParamType[float]
 else:

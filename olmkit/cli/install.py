@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from olmkit.base import documents
-from olmkit.cli import standing
+from olmkit.cli import extension, standing
 from olmkit.cli.app import App, command
-from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
 from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import install as job
@@ -24,6 +24,7 @@ from olmkit.olm import preview
     example="""
     olmkit install memcached-operator --catalog quay.io/example/catalog:v1 -n operators
     olmkit install memcached-operator --version 0.0.1 --mode OwnNamespace -n cache
+    olmkit install memcached-operator --version '>=0.0.1 <1.0.0' --olm v1 -n cache
     olmkit install --bundle ./bundle -n try
     olmkit install --bundle quay.io/example/memcached-operator-bundle:v0.0.1 --dry-run
     """
@@ -96,12 +97,21 @@ from olmkit.olm import preview
     help="What becomes of what was created when it fails or is interrupted.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be created, and create nothing.")
+@click.option(
+    "--service-account",
+    default="",
+    metavar="NAME",
+    help="With whose rights OLM v1 installs, where its release wants to be told.",
+)
+@olm_option
 @timeout_option()
 @cluster_options
 @registry_options
 def install(
     app: App,
     *,
+    olm: str,
+    service_account: str,
     approval: str,
     on_failure: str,
     dry_run: bool,
@@ -114,6 +124,17 @@ def install(
 
     First it says what will be installed, with which permissions; when it stops, why.
     """
+    if olm == "v1":
+        extension.install(
+            app,
+            target=target,
+            access=access,
+            patience=patience,
+            dry_run=dry_run,
+            words=words,
+            service_account=service_account,
+        )
+        return
 
     async def run() -> None:
         async with target.open() as (reader, namespace):

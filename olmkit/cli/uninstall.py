@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
+from olmkit.cli import extension
 from olmkit.cli.app import App, command
-from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
 from olmkit.cli.confirm import confirm
 from olmkit.cli.exits import Exit
 from olmkit.jobs import uninstall as job
@@ -27,11 +28,13 @@ from olmkit.olm.explanation import subject
 @click.option("--delete-crds", is_flag=True, help="Delete its CRDs, last.")
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
 @click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+@olm_option
 @timeout_option("5m")
 @cluster_options
 def uninstall(
     app: App,
     *,
+    olm: str,
     package: str,
     delete_operands: bool,
     delete_crds: bool,
@@ -44,6 +47,11 @@ def uninstall(
 
     CRDs and their objects stay unless you say otherwise: with them goes all that is in them.
     """
+    if olm == "v1":
+        extension.uninstall(
+            app, package=package, target=target, patience=patience, dry_run=dry_run, yes=yes
+        )
+        return
 
     async def run() -> None:
         async with target.open() as (reader, namespace):

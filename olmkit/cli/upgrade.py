@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli import standing
+from olmkit.cli import extension, standing
 from olmkit.cli.app import App, command
-from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
 from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import install as install_job
@@ -24,7 +24,9 @@ from olmkit.jobs.upgrade import Upgraded, UpgradeOptions
     """
 )
 @click.argument("package", required=False, default="")
-@click.option("--to", default="", metavar="VERSION", help="Stop at this version.")
+@click.option(
+    "--to", default="", metavar="VERSION", help="Stop at this version; a range with OLM v1."
+)
 @click.option(
     "--bundle", default="", metavar="REF", help="A bundle to go to, a folder or an image."
 )
@@ -50,12 +52,14 @@ from olmkit.jobs.upgrade import Upgraded, UpgradeOptions
     metavar="NAME",
     help="A Secret of the namespace for the bundle's registry; repeatable.",
 )
+@olm_option
 @timeout_option()
 @cluster_options
 @registry_options
 def upgrade(
     app: App,
     *,
+    olm: str,
     package: str,
     to: str,
     bundle: str,
@@ -72,6 +76,11 @@ def upgrade(
     """
     if bool(package) == bool(bundle):
         raise click.UsageError("Name a package, or a bundle with `--bundle`.")
+    if olm == "v1":
+        if bundle or catalog:
+            raise click.UsageError("`--bundle` and `--catalog` are for OLM v0 only.")
+        extension.upgrade(app, package=package, to=to, target=target, patience=patience)
+        return
 
     async def run() -> None:
         async with target.open() as (reader, namespace):

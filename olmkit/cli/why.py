@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from olmkit.cli import standing
+from olmkit.cli import extension, standing
 from olmkit.cli.app import App, command
-from olmkit.cli.cluster_options import Target, cluster_options
+from olmkit.cli.cluster_options import Target, cluster_options, olm_option
 from olmkit.jobs import cluster_read as job
 from olmkit.olm.explanation import Explanation
 
@@ -34,13 +34,19 @@ from olmkit.olm.explanation import Explanation
     metavar="FILE",
     help="Look at the objects in a file, instead of a cluster.",
 )
+@olm_option
 @cluster_options
-def why(app: App, *, package: str, save: Path | None, saved: Path | None, target: Target) -> None:
+def why(
+    app: App, *, package: str, olm: str, save: Path | None, saved: Path | None, target: Target
+) -> None:
     """Tell why an operator does not get installed or upgraded.
 
     The cause comes first, then the way to it: Subscription, InstallPlan, unpack Job,
     ClusterServiceVersion, Deployment, Pod and its last words.
     """
+    if olm == "v1":
+        extension.why(app, package=package, target=target)
+        return
     if saved is not None:
         found = job.why_saved(saved, package, target.named_namespace)
         standing.give(app, found, {"package": package})

@@ -7,13 +7,15 @@ an error: the cluster may reach registries that we do not.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.base.version_constraints import VersionConstraint
 from olmkit.bundle import layout
 from olmkit.catalog import graph, migrate, render, source_bundle
 from olmkit.catalog.migrate import Level
-from olmkit.catalog.model import Catalog, Channel, Package
+from olmkit.catalog.model import NO_VERSION, Catalog, Channel, Package
 from olmkit.catalog.render import RenderedBundle
 from olmkit.edges import sources
 from olmkit.edges.access import Access
@@ -94,14 +96,46 @@ async def choose(
     line = _channel(found, channel)
     entry = _entry(found, line, version)
     bundle = found.bundles.get(entry)
-    if bundle is None or not bundle.image:
-        return Chosen(csv=entry, channel=line.name, preview=None, note="its bundle has no image")
+    return await _read_chosen(entry, line.name, bundle.image if bundle else "", access)
+
+
+async def newest(
+    catalog: Catalog, package: str, access: Access, *, channels: Sequence[str], version: str
+) -> Chosen:
+    """The bundle that OLM v1 would install first: the highest version that fits.
+
+    Deprecated ones come last. Raises `InputError` when there is none.
+    """
+    found = catalog.chosen(package)[0]
+    for name in channels:
+        _channel(found, name)
+    wanted = VersionConstraint.parse(version) if version else None
+    fitting = [
+        bundle
+        for bundle in found.bundles.values()
+        if bundle.version is not None
+        and (wanted is None or bundle.version.version in wanted)
+        and (not channels or any(bundle.name in found.channels[one].entries for one in channels))
+    ]
+    if not fitting:
+        raise InputError(
+            f"package `{package}` has no version that fits `{version or 'any'}`",
+            hint="`olmkit catalog list bundles` has all",
+        )
+    best = max(fitting, key=lambda one: (one.deprecation is None, one.version or NO_VERSION))
+    channel = next((c.name for c in found.channels.values() if best.name in c.entries), "")
+    return await _read_chosen(best.name, channel, best.image, access)
+
+
+async def _read_chosen(csv: str, channel: str, image: str, access: Access) -> Chosen:
+    if not image:
+        return Chosen(csv=csv, channel=channel, preview=None, note="its bundle has no image")
     try:
-        named = await read_bundle(bundle.image, access)
+        named = await read_bundle(image, access)
     except OlmkitError as error:
-        note = f"the bundle `{bundle.image}` cannot be read from here: {error.message}"
-        return Chosen(csv=entry, channel=line.name, preview=None, note=note)
-    return Chosen(csv=entry, channel=line.name, preview=named.preview)
+        note = f"the bundle `{image}` cannot be read from here: {error.message}"
+        return Chosen(csv=csv, channel=channel, preview=None, note=note)
+    return Chosen(csv=csv, channel=channel, preview=named.preview)
 
 
 def _channel(package: Package, name: str) -> Channel:

@@ -7,12 +7,16 @@ installed, serves a cache to a real client, is upgraded and goes without a trace
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from olmkit.testing import rbac
+from olmkit.testing.rbac import Rule
 
 pytestmark = pytest.mark.e2e
 
@@ -57,8 +61,6 @@ def served(typist: Any, cluster: Any, words: list[str], port: int) -> Iterator[s
             end -= 1
             assert end, "the catalog is not served"
             assert process.poll() is None, process.stdout.read()
-            import time
-
             time.sleep(0.1)
         yield f"{cluster.outside}:{port}"
     finally:
@@ -72,6 +74,14 @@ def _listens(host: str, port: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def granted(cluster: Any, namespace: str) -> list[Rule]:
+    """What OLM has given the operator's account, by the roles that belong to the CSV."""
+    label = f"olm.owner={csv('0.0.2')},olm.owner.namespace={namespace}"
+    found = cluster.get("clusterrole,clusterrolebinding,role,rolebinding", "-n", namespace,
+                        "-l", label)["items"]  # fmt: skip
+    return rbac.rules(found)
 
 
 def nothing_is_left(cluster: Any, namespace: str) -> list[str]:
@@ -124,7 +134,11 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
         seconds=240,
         what="0.0.2 has replaced 0.0.1",
     )
-    typist("status", PACKAGE, "-n", namespace, "--exit-code")
+    # OLM looks once more at an operator with webhooks, after it has said that it succeeded.
+    eventually(
+        lambda: typist.try_("status", PACKAGE, "-n", namespace, "--exit-code", code=None).code == 0,
+        what="it stays healthy",
+    )
     assert answers(address), "the cache has answered all the time"
 
     typist.tell("Webhooks and conversion, with the certificates that OLM makes")
@@ -132,6 +146,14 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     assert converted["spec"]["replicas"] == 2
     refused = cluster.refused("apply", "-f", "-", text=sample(namespace, size=4_000))
     assert "4000" in refused or "denied" in refused or "Invalid" in refused
+
+    typist.tell("Its roles are enough, by the server's own record")
+    account = f"system:serviceaccount:{namespace}:{PACKAGE}-controller-manager"
+    uses = rbac.from_audit_log(cluster.folder / "audit.log", user=account)
+    assert uses
+    report = rbac.compare(uses, granted(cluster, namespace))
+    typist.tell(report.words())
+    assert not report.missing
 
     typist.tell("Uninstalled: nothing is left")
     typist("uninstall", PACKAGE, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")

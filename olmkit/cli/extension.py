@@ -1,0 +1,141 @@
+"""The commands of the cluster for OLM v1: what `--olm v1` does instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from olmkit.base import documents
+from olmkit.cli import standing
+from olmkit.cli.app import App
+from olmkit.cli.cluster_options import Target
+from olmkit.cli.confirm import confirm
+from olmkit.cli.exits import Exit
+from olmkit.edges.access import Access
+from olmkit.jobs import extension as job
+from olmkit.jobs.cluster_wait import Patience
+from olmkit.jobs.extension import ExtensionOptions, ExtensionPlan
+from olmkit.kube.objects import Manifest
+from olmkit.olm import preview
+from olmkit.olm.explanation import subject
+
+# What only OLM v0 has; with `--olm v1` they are refused, not passed over.
+_ONLY_V0 = ("bundle", "catalog_address", "catalog_namespace", "mode", "poll", "secrets")
+
+
+def install(
+    app: App,
+    *,
+    target: Target,
+    access: Access,
+    patience: Patience,
+    dry_run: bool,
+    words: dict[str, Any],
+    service_account: str,
+) -> None:
+    """Install through a ClusterExtension."""
+    for name in _ONLY_V0:
+        if words.get(name):
+            option = name.replace("_", "-").replace("secrets", "pull-secret")
+            raise click.UsageError(f"`--{option}` is for OLM v0 only.")
+    if not words["package"]:
+        raise click.UsageError("Name a package.")
+
+    async def run() -> None:
+        async with target.open() as (reader, namespace):
+            options = ExtensionOptions(
+                package=words["package"],
+                namespace=namespace,
+                catalog=words["catalog"],
+                version=words["version"],
+                channel=words["channel"],
+                service_account=service_account,
+            )
+            made = await job.plan(reader, options, access)
+            _announce(app, made)
+            if dry_run:
+                app.emit(
+                    {"objects": list(made.objects)},
+                    text=lambda: "---\n".join(
+                        documents.dump(dict(one)).decode() for one in made.objects
+                    ),
+                )
+                return
+            created: list[Manifest] = []
+            try:
+                found = await job.carry_out(
+                    reader, made, report=app.terminal.note, patience=patience, created=created
+                )
+            finally:
+                if created:
+                    package = made.request.package
+                    app.terminal.note(
+                        f"`olmkit uninstall {package} --olm v1` removes what was created"
+                    )
+            standing.give(app, found, {"package": made.request.package})
+
+    app.run(run())
+
+
+def upgrade(app: App, *, package: str, to: str, target: Target, patience: Patience) -> None:
+    """Ask for another version."""
+
+    async def run() -> None:
+        async with target.open() as (reader, _):
+            found = await job.upgrade(
+                reader, package, to, report=app.terminal.note, patience=patience
+            )
+            standing.give(app, found, {"package": package})
+
+    app.run(run())
+
+
+def why(app: App, *, package: str, target: Target) -> None:
+    """Tell how a ClusterExtension stands."""
+
+    async def run() -> None:
+        async with target.open() as (reader, _):
+            standing.give(app, await job.why(reader, package), {"package": package})
+
+    app.run(run())
+
+
+def uninstall(
+    app: App, *, package: str, target: Target, patience: Patience, dry_run: bool, yes: bool
+) -> None:
+    """Remove a ClusterExtension; OLM v1 removes CRDs and their objects with it."""
+
+    async def run() -> None:
+        async with target.open() as (reader, _):
+            found = await job.removal(reader, package)
+            names = [subject(one) for one in found]
+            if dry_run:
+                app.emit({"removed": names, "left": []}, text="\n".join(names))
+                return
+            app.terminal.note("with it go its CRDs, and all objects of their kinds")
+            confirm(app, names, yes=yes)
+            left = await job.remove(reader, found, report=app.terminal.note, patience=patience)
+            gone = [subject(one) for one in found if one not in left]
+            still = [subject(one) for one in left]
+            app.emit(
+                {"removed": gone, "left": still},
+                text="\n".join(
+                    [*(f"removed {one}" for one in gone), *(f"still there: {one}" for one in still)]
+                ),
+            )
+            if left:
+                app.exit(Exit.WORLD)
+
+    app.run(run())
+
+
+def _announce(app: App, made: ExtensionPlan) -> None:
+    request = made.request
+    say = app.terminal.note
+    say(f"installing `{request.package}` into namespace `{request.namespace}` through OLM v1")
+    if made.preview is not None:
+        for line in preview.lines(made.preview, [""]):
+            say(line)
+    for note in made.notes:
+        say(f"note: {note}")

@@ -1,0 +1,258 @@
+"""Install, upgrade, look at and remove operators through OLM v1.
+
+A ClusterExtension is all there is to write; OLM v1 does the rest and says in its
+conditions how far it has come. The catalog that catalogd serves is read through the API
+server, so that what will be installed can be said beforehand from anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.base.tree import Tree
+from olmkit.catalog.model import Catalog
+from olmkit.edges.access import Access
+from olmkit.edges.objects import ClusterObjects
+from olmkit.jobs import catalog as catalog_job
+from olmkit.jobs import cluster_bundle, cluster_wait
+from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.kube import objects
+from olmkit.kube.api import AlreadyExists, ClusterError
+from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.olm import explanation, kinds, v1, wanted
+from olmkit.olm.explanation import Explanation, Standing
+from olmkit.olm.preview import Preview
+from olmkit.olm.v1 import ExtensionRequest
+
+_NAMESPACE = ("v1", "Namespace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionOptions:
+    """What the user wants; `catalog` is an image or the name of a ClusterCatalog."""
+
+    package: str
+    namespace: str
+    catalog: str = ""
+    version: str = ""
+    channel: str = ""
+    poll_minutes: int = 0
+    service_account: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionPlan:
+    """What would be created, in order."""
+
+    request: ExtensionRequest
+    objects: tuple[Manifest, ...] = field(repr=False)
+    preview: Preview | None = None
+    notes: tuple[str, ...] = ()
+
+
+async def require_olm(reader: ClusterObjects) -> None:
+    """Raises `InputError` when the cluster has no OLM v1."""
+    if not await reader.knows(v1.CLUSTER_EXTENSION):
+        raise InputError(
+            "OLM v1 is not installed in this cluster: it does not know ClusterExtensions",
+            hint="install it, or use OLM v0 with `--olm v0`",
+        )
+
+
+async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access) -> ExtensionPlan:
+    """Decide what to create; nothing is written."""
+    await require_olm(reader)
+    if await reader.find(v1.CLUSTER_EXTENSION, options.package) is not None:
+        raise InputError(
+            f"there is a ClusterExtension `{options.package}` already",
+            hint=f"`olmkit why {options.package} --olm v1` says how it stands",
+        )
+    crd = await reader.find(kinds.CRD, v1.CRD_NAME)
+    if crd is not None and v1.wants_service_account(crd) and not options.service_account:
+        raise InputError(
+            "this release of OLM v1 installs with the rights of a service account",
+            hint="name one of the namespace with `--service-account`",
+        )
+    image = options.catalog if "/" in options.catalog or ":" in options.catalog else ""
+    name = f"{options.package}-catalog" if image else options.catalog
+    request = ExtensionRequest(
+        package=options.package,
+        namespace=options.namespace,
+        version=options.version,
+        channels=(options.channel,) if options.channel else (),
+        catalog=name,
+        catalog_image=image,
+        poll_minutes=options.poll_minutes,
+        service_account=options.service_account,
+    )
+    preview, notes = await _preview(reader, request, access)
+    if preview is not None:
+        v1.check(preview)
+    made = []
+    if await reader.find(_NAMESPACE, options.namespace) is None:
+        made.append(wanted.namespace(options.namespace))
+    if image:
+        made.append(v1.cluster_catalog(request))
+    made.append(v1.cluster_extension(request))
+    return ExtensionPlan(request=request, objects=tuple(made), preview=preview, notes=notes)
+
+
+async def carry_out(
+    reader: ClusterObjects,
+    made: ExtensionPlan,
+    *,
+    report: Report,
+    patience: Patience,
+    created: list[Manifest],
+) -> Explanation:
+    """Create the objects and wait; `created` says at any time what is there because of us."""
+    for manifest in made.objects:
+        try:
+            created.append(await reader.create(manifest))
+        except AlreadyExists as error:
+            kind = (text(manifest["apiVersion"]), objects.kind(manifest))
+            found = await reader.find(kind, objects.name(manifest))
+            if found is None or not wanted.is_ours(found):
+                raise error
+            await reader.apply(manifest)
+        report(f"created {explanation.subject(manifest)}")
+    return await until_ready(reader, made.request.package, report=report, patience=patience)
+
+
+async def upgrade(
+    reader: ClusterObjects, package: str, version: str, *, report: Report, patience: Patience
+) -> Explanation:
+    """Ask for another range of versions, or for the newest when it is empty, and wait."""
+    await require_olm(reader)
+    found = await reader.find(v1.CLUSTER_EXTENSION, package)
+    if found is None:
+        return v1.explain(None, (), package)
+    await reader.merge(found, {"spec": {"source": {"catalog": {"version": version or None}}}})
+    report(f"asked for {version or 'the newest version'}")
+    return await until_ready(reader, package, report=report, patience=patience)
+
+
+async def why(reader: ClusterObjects, package: str) -> Explanation:
+    """How it stands, and why."""
+    await require_olm(reader)
+    extension, catalogs = await asyncio.gather(
+        reader.find(v1.CLUSTER_EXTENSION, package), reader.list(v1.CLUSTER_CATALOG)
+    )
+    return v1.explain(extension, catalogs, package)
+
+
+async def until_ready(
+    reader: ClusterObjects, package: str, *, report: Report, patience: Patience
+) -> Explanation:
+    """Wait until it is installed or somebody must act; a server that is away is waited for."""
+    clock = asyncio.get_running_loop().time
+    end, since, last = clock() + patience.seconds, clock(), ""
+    while True:
+        found = await _patiently(lambda: why(reader, package), report, end)
+        if found.message != last:
+            report(found.message)
+            last, since = found.message, clock()
+        lasted = clock() - since
+        blocked = found.standing is Standing.BLOCKED and lasted >= patience.believed
+        if found.is_ready or blocked:
+            return found
+        if clock() >= end:
+            return replace(
+                found,
+                standing=Standing.STUCK,
+                message=f"{found.message} (after {patience.seconds:.0f} s)",
+            )
+        await asyncio.sleep(patience.interval)
+
+
+async def removal(reader: ClusterObjects, package: str) -> tuple[Manifest, ...]:
+    """What would be deleted: the ClusterExtension, and the catalog that olmkit made for it."""
+    await require_olm(reader)
+    found = await reader.find(v1.CLUSTER_EXTENSION, package)
+    if found is None:
+        said = v1.explain(None, (), package)
+        raise InputError(said.message)
+    catalogs = [
+        one
+        for one in await reader.list(v1.CLUSTER_CATALOG)
+        if wanted.is_ours(one) and objects.labels_of(one).get(wanted.PART_OF) == package
+    ]
+    return (found, *catalogs)
+
+
+async def remove(
+    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, patience: Patience
+) -> tuple[Manifest, ...]:
+    """Delete them, one gone before the next; what is left when the time is over."""
+    for index, manifest in enumerate(found):
+        await reader.delete(manifest)
+        report(f"deleting {explanation.subject(manifest)}")
+        left = await cluster_wait.until_gone(reader, (manifest,), report=report, patience=patience)
+        if left:
+            return found[index:]
+    return ()
+
+
+async def read_catalog(reader: ClusterObjects, name: str) -> Catalog:
+    """The catalog that catalogd serves under that name, read through the API server.
+
+    Raises `InputError` when it is not served, `ClusterError`.
+    """
+    found = await reader.find(v1.CLUSTER_CATALOG, name)
+    if found is None:
+        raise InputError(f"there is no ClusterCatalog `{name}`")
+    ailing = v1.of_catalog(found)
+    if ailing is not None:
+        raise InputError(ailing.message, hint=ailing.hint)
+    base = urlsplit(text(mapping(kinds.status(found).get("urls")).get("base")))
+    service, _, rest = (base.hostname or "").partition(".")
+    namespace = rest.partition(".")[0]
+    path = (
+        f"/api/v1/namespaces/{namespace}/services/{base.scheme}:{service}:{base.port or 443}"
+        f"/proxy{base.path}/api/v1/all"
+    )
+    lines = await reader.cluster.request("GET", path, accept="*/*")
+    return catalog_job.read(name, tree=Tree({"catalog.json": lines}), valid=False)
+
+
+async def _preview(
+    reader: ClusterObjects, request: ExtensionRequest, access: Access
+) -> tuple[Preview | None, tuple[str, ...]]:
+    """The newest bundle that fits, as far as it can be read from here."""
+    try:
+        if request.catalog_image:
+            catalog = (await cluster_bundle.read_catalog(request.catalog_image, access)).catalog
+        elif request.catalog:
+            catalog = await read_catalog(reader, request.catalog)
+        else:
+            return None, ("any catalog may be chosen, so permissions are not known beforehand",)
+        chosen = await cluster_bundle.newest(
+            catalog, request.package, access, channels=request.channels, version=request.version
+        )
+    except ClusterError:
+        raise
+    except OlmkitError as error:
+        if isinstance(error, InputError):
+            raise
+        return None, (f"the catalog cannot be read from here: {error.message}",)
+    return chosen.preview, (chosen.note,) if chosen.note else ()
+
+
+async def _patiently(
+    work: Callable[[], Awaitable[Explanation]], report: Report, end: float
+) -> Explanation:
+    told = False
+    while True:
+        try:
+            return await work()
+        except ClusterError as error:
+            if not error.temporary or asyncio.get_running_loop().time() >= end:
+                raise
+            if not told:
+                report(f"{error.message}; trying again")
+                told = True
+            await asyncio.sleep(1)
