@@ -1,23 +1,29 @@
-"""The benchmark's controller on olmkit: one process, `_controller_olmkit.py SERVER WORKERS`."""
+"""The benchmark's controller on olmkit: one process, `_controller_olmkit.py SERVER WORKERS`.
+
+It is the process that an author's is, with all that belongs to it; only its servers
+listen nowhere, as those of the others do not.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import logging
+import json
 import sys
+import tempfile
+from typing import Any
 
 import _probe
 
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube.objects import GVK
-from olmkit.runtime.builder import ControllerBuilder
-from olmkit.runtime.client import Client
-from olmkit.runtime.controller import ControllerSettings
-from olmkit.runtime.manager import Manager, stop_on_signals
-from olmkit.runtime.metrics import Registry, RestClientMetrics
-from olmkit.runtime.predicate import GENERATION_CHANGED
-from olmkit.runtime.reconcile import Request, Result
+from olmkit.runtime import (
+    GENERATION_CHANGED,
+    Client,
+    ControllerBuilder,
+    ControllerSettings,
+    Group,
+    Manager,
+    Request,
+)
+from olmkit.runtime.process import Operator, main
 
 THING = GVK(group="bench.example.com", version="v1", kind="Thing")
 
@@ -28,31 +34,42 @@ class ThingReconciler:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def reconcile(self, request: Request) -> Result | None:
+    async def reconcile(self, request: Request) -> None:
         thing = await self._client.get(THING, request)
         if thing is None or thing["status"].get("observed") == thing["spec"]["size"]:
-            return None
+            return
         wanted = {**thing, "status": {"observed": thing["spec"]["size"]}}
         await self._client.patch(thing, wanted, subresource="status")
-        return None
 
 
-async def main() -> None:
-    registry = Registry()
-    observe = RestClientMetrics(registry).observe
-    async with HttpCluster(ClusterConfig(server=sys.argv[1]), observer=observe) as cluster:
-        manager = Manager(cluster, name="bench", registry=registry)
-        manager.add_controller(
-            ControllerBuilder()
-            .watches_for(THING, GENERATION_CHANGED)
-            .with_settings(ControllerSettings(max_concurrent_reconciles=int(sys.argv[2])))
-            .build(ThingReconciler(manager.client), registry=registry)
-        )
-        stop_on_signals(manager)
-        await _probe.start()
-        await manager.run()
+def add_controllers(manager: Manager, flags: Any, _: object) -> None:
+    manager.add(_probe.start, Group.SERVERS)
+    manager.add_controller(
+        ControllerBuilder()
+        .watches_for(THING, GENERATION_CHANGED)
+        .with_settings(ControllerSettings(max_concurrent_reconciles=flags.workers))
+        .build(ThingReconciler(manager.client), registry=manager.registry)
+    )
+
+
+def kubeconfig(server: str) -> dict[str, Any]:
+    """What leads to the server, as a kubeconfig; JSON is YAML."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "bench",
+        "contexts": [{"name": "bench", "context": {"cluster": "bench"}}],
+        "clusters": [{"name": "bench", "cluster": {"server": server}}],
+    }
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO)
-    asyncio.run(main())
+    address, workers = sys.argv[1:]
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(kubeconfig(address), file)
+        file.flush()
+        words = ["--kubeconfig", file.name, "--max-concurrent-reconciles", workers]
+        words += ["--health-probe-bind-address", "0"]
+        sys.exit(
+            main(Operator(name="bench", lock="bench", add_controllers=add_controllers), words, {})
+        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import datetime
+import gc
 import logging
 import os
 import sys
@@ -71,6 +72,8 @@ def main(
     logging.basicConfig(
         level=given.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
     )
+    # What was imported stays: a full collection, which holds the event loop, need not visit it.
+    gc.freeze()
     try:
         asyncio.run(run(operator, given, os.environ if environment is None else environment))
     except (OlmkitError, LeadershipLost, ShutdownTimeout) as error:

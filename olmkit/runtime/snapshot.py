@@ -73,15 +73,24 @@ def _lenient(value: Any) -> Metadata:
     return Metadata(**fields)
 
 
-class Snapshot:
-    """Immutable; equal when the bytes are."""
+_UNREAD = Metadata()
 
-    __slots__ = ("metadata", "raw")
 
-    def __init__(self, raw: bytes, metadata: Metadata | None = None) -> None:
-        """Raises `msgspec.DecodeError` when `raw` is no object with metadata of the right types."""
-        self.raw = raw
-        self.metadata = _metadata(raw) if metadata is None else metadata
+class Snapshot(msgspec.Struct, frozen=True, eq=False, gc=False):
+    """Immutable; equal when the bytes are.
+
+    Made of `raw` alone, it raises `msgspec.DecodeError` when that is no object with
+    metadata of the right types.
+    """
+
+    # A struct that the garbage collector does not visit: a full collection would look at
+    # each of a hundred thousand objects, and hold the event loop meanwhile.
+    raw: bytes
+    metadata: Metadata = _UNREAD
+
+    def __post_init__(self) -> None:
+        if self.metadata is _UNREAD:
+            msgspec.structs.force_setattr(self, "metadata", _metadata(self.raw))
 
     @classmethod
     def of(cls, manifest: Any) -> Snapshot:
