@@ -6,13 +6,16 @@ listen nowhere, as those of the others do not.
 
 from __future__ import annotations
 
-import json
+import asyncio
+import gc
+import logging
 import sys
-import tempfile
 from typing import Any
 
 import _probe
 
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube.objects import GVK
 from olmkit.runtime import (
     GENERATION_CHANGED,
@@ -21,9 +24,13 @@ from olmkit.runtime import (
     ControllerSettings,
     Group,
     Manager,
+    Registry,
     Request,
+    RestClientMetrics,
+    process,
+    stop_on_signals,
 )
-from olmkit.runtime.process import Operator, main
+from olmkit.runtime.process import Operator
 
 THING = GVK(group="bench.example.com", version="v1", kind="Thing")
 
@@ -52,24 +59,20 @@ def add_controllers(manager: Manager, flags: Any, _: object) -> None:
     )
 
 
-def kubeconfig(server: str) -> dict[str, Any]:
-    """What leads to the server, as a kubeconfig; JSON is YAML."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "bench",
-        "contexts": [{"name": "bench", "context": {"cluster": "bench"}}],
-        "clusters": [{"name": "bench", "cluster": {"server": server}}],
-    }
+async def main(address: str, workers: str) -> None:
+    """What the process of an operator does in a pod, where the cluster's address is known."""
+    own = Operator(name="bench", lock="bench", add_controllers=add_controllers)
+    words = ["--max-concurrent-reconciles", workers, "--health-probe-bind-address", "0"]
+    registry = Registry()
+    observer = RestClientMetrics(registry).observe
+    async with HttpCluster(ClusterConfig(server=address), observer=observer) as cluster:
+        given = process.parse_flags(own, words)
+        manager = process.assemble(own, given, {}, cluster=cluster, registry=registry)
+        stop_on_signals(manager)
+        await manager.run()
 
 
 if __name__ == "__main__":
-    address, workers = sys.argv[1:]
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-        json.dump(kubeconfig(address), file)
-        file.flush()
-        words = ["--kubeconfig", file.name, "--max-concurrent-reconciles", workers]
-        words += ["--health-probe-bind-address", "0"]
-        sys.exit(
-            main(Operator(name="bench", lock="bench", add_controllers=add_controllers), words, {})
-        )
+    logging.basicConfig(level=logging.INFO)
+    gc.freeze()
+    asyncio.run(main(*sys.argv[1:]))

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.edges import disk
 from olmkit.edges.kube_credentials import (
@@ -168,6 +167,9 @@ class _Merged:
         self.current = ""
         self._files: list[tuple[Mapping[str, Any], Path]] = []
         for path in paths:
+            # Here, since a pod has no such file and should not pay for the YAML libraries.
+            from olmkit.base import documents
+
             value = documents.load(disk.read_file(path), str(path)).value
             if value is None:
                 value = {}
