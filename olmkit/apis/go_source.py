@@ -118,10 +118,8 @@ class _Reader:
             kinds[path] = [
                 self._struct(Named(path, name), declaration, Scope(package, declaration.dots), True)
                 for name, declaration in package.declarations.items()
-                if self._is_kind(declaration)
+                if self._is_kind(declaration) and not self.packages[path].is_skipped
             ]
-            if self.packages[path].is_skipped:
-                kinds[path] = []
             self.declarations.update({kind.name: kind for kind in kinds[path]})
         self._follow()
         whole = {

@@ -47,7 +47,7 @@ def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
         places = " or ".join(f"a {other}" for other in levels)
         hint = f"it belongs on {places}"
         if Level.PACKAGE in levels and level is Level.TYPE:
-            hint += ": put a blank line between it and the class"
+            hint += ": put a blank line below it"
         findings.add("API005", f"`+{name}` says nothing on a {level}", comment.at, hint=hint)
         return
     if comment.text.startswith(IGNORED_PREFIXES) or not comment.text[:1].isalpha():

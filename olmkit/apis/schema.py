@@ -347,7 +347,7 @@ class SchemaBuilder:
                     "API006",
                     "a `float` differs between machines and is refused",
                     at,
-                    hint="use `str` or `Quantity`, or set `allow-dangerous-types = true` "
+                    hint="use a string or `Quantity`, or set `allow-dangerous-types = true` "
                     "in [tool.olmkit]",
                 )
                 return {}

@@ -124,7 +124,12 @@ def _project(folder: Path, wish: GenerateOptions) -> Project:
     is_plain_go = (folder / go_modules.MOD_FILE).is_file() and not (
         folder / config.PROJECT_FILE
     ).exists()
-    if is_plain_go and Target.CSV not in wish.targets:
+    if is_plain_go and Target.CSV in wish.targets:
+        raise ConfigurationError(
+            f"`{_prefix(folder)}{config.PROJECT_FILE}` does not exist, and the CSV needs it",
+            hint="name what can do without: `olmkit generate crd rbac webhook`",
+        )
+    if is_plain_go:
         project = config.without_file(
             _read_if_there(folder / config.PYPROJECT_FILE), prefix=_prefix(folder)
         )

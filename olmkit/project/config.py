@@ -152,7 +152,12 @@ def changed(settings: Settings, text: str) -> Settings:
         value = {"true": True, "false": False}.get(said, said)
     elif kind.startswith("int"):
         value = int(said) if said.isascii() and said.isdigit() else said
-    return replace(settings, **{known[name].name: _setting(name, kind, value, "--set")})
+    try:
+        chosen = _setting(name, kind, value, "")
+    except ConfigurationError as error:
+        words = error.message.partition(" must be ")[2]
+        raise ConfigurationError(f"`{name}` must be {words}, not `{said}`") from None
+    return replace(settings, **{known[name].name: chosen})
 
 
 @dataclass(slots=True)
@@ -306,7 +311,7 @@ def _setting(key: str, kind: str, said: Any, path: str) -> Any:
         if isinstance(said, list) and all(isinstance(item, str) for item in said):
             return tuple(said)
         words = "a list of texts"
-    elif kind == "bool":
+    elif kind.startswith("bool"):
         if isinstance(said, bool):
             return said
         words = "`true` or `false`"
