@@ -290,7 +290,9 @@ _FRAGMENTS: tuple[tuple[re.Pattern[str], Explain], ...] = (
     ),
     (re.compile(r'desired version range "(?P<range>[^"]*)" is invalid'), _range),
     (
-        re.compile(r"(?:crd|CRD|CustomResourceDefinition)\S* upgrade.*?: (?P<rest>.*)", re.DOTALL),
+        re.compile(
+            r"(?i)(?:crd|customresourcedefinition)\b.*?upgrade[^:]*: (?P<rest>.*)", re.DOTALL
+        ),
         _crd,
     ),
     (re.compile(r"is forbidden: User \S+ cannot (?P<rest>.*)"), _forbidden),

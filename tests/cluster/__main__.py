@@ -35,7 +35,7 @@ import settings
 from settings import Settings
 
 HERE = Path(__file__).resolve().parent
-SETS = ("hyperkube", "coredns", "olm", "opm")
+SETS = ("hyperkube", "coredns", "olm", "opm", "catalogd")
 FIRST = ("registry", "etcd", "containerd", "kube-apiserver")
 THEN = ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns")
 OLM = ("olm-operator", "catalog-operator")

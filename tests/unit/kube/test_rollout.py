@@ -1,0 +1,73 @@
+"""The order in which objects are applied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube import rollout
+
+
+def made(kind: str, api: str = "v1", **spec: Any) -> dict[str, Any]:
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
+
+
+def test_what_others_need_comes_first_and_what_stands_in_the_way_last() -> None:
+    heap = [
+        made("Cache", "example.com/v1"),
+        made("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"),
+        made("Deployment", "apps/v1"),
+        made("ConfigMap"),
+        made("ClusterRole", "rbac.authorization.k8s.io/v1"),
+        made("Issuer", "cert.k8s.io/v1"),
+        made("CustomResourceDefinition", "apiextensions.k8s.io/v1"),
+        made("ServiceAccount"),
+        made("Namespace"),
+    ]
+
+    assert [one["kind"] for one in rollout.ordered(heap)] == [
+        "Namespace",
+        "CustomResourceDefinition",
+        "ServiceAccount",
+        "ConfigMap",
+        "ClusterRole",
+        "Issuer",
+        "Deployment",
+        "ValidatingWebhookConfiguration",
+        "Cache",
+    ]
+
+
+def deployment(*containers: str) -> dict[str, Any]:
+    pod = {"containers": [{"name": name, "image": "old"} for name in containers]}
+    return made("Deployment", "apps/v1", template={"spec": pod})
+
+
+def images(manifest: dict[str, Any]) -> list[str]:
+    return [one["image"] for one in manifest["spec"]["template"]["spec"]["containers"]]
+
+
+@pytest.mark.parametrize(
+    ("containers", "expected"),
+    [(("manager", "proxy"), ["new", "old"]), (("only",), ["new"])],
+)
+def test_the_operators_container_gets_the_image(
+    containers: tuple[str, ...], expected: list[str]
+) -> None:
+    before = deployment(*containers)
+
+    (after,) = rollout.with_image([before], "new")
+
+    assert images(after) == expected
+    assert "new" not in images(before), "what was given is not changed"
+
+
+def test_an_image_that_nothing_would_take_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="`manager`"):
+        rollout.with_image([deployment("a", "b"), made("ConfigMap")], "new")
+
+
+def test_deployments_are_waited_for() -> None:
+    assert len(rollout.workloads([deployment("a"), made("ConfigMap")])) == 1
