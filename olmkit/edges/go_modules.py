@@ -17,7 +17,7 @@ from olmkit.edges import disk
 
 MOD_FILE = "go.mod"
 _LIMIT = 16 * 1024 * 1024
-_SUM = re.compile(r"^(\S+) (v\S+) h1:", re.MULTILINE)
+_SUM = re.compile(r"^(\S+) (v[^\s/]+) h1:", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9]+")
 # Folders that the go command never looks into, and those whose name begins so.
 _SKIPPED = frozenset({"vendor", "testdata", "node_modules"})

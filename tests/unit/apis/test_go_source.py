@@ -1,0 +1,150 @@
+"""Go projects as a whole: packages, groups, kinds, markers of others, bad sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from olmkit.apis import go_source
+from olmkit.apis.go_source import GoOptions
+
+META = 'import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"\n'
+KIND = """
+type Thing struct {
+    metav1.TypeMeta `json:",inline"`
+    metav1.ObjectMeta `json:"metadata,omitempty"`
+}
+"""
+
+
+class Foreign:
+    """A port behind which one foreign package lies."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def files(self, package: str) -> Mapping[str, bytes] | None:
+        return {"/cache/x.go": self.text.encode()} if package == "example.org/x" else None
+
+    def version(self, module: str) -> str:  # noqa: ARG002 - the port's shape
+        return ""
+
+
+def test_group_and_version_come_from_the_package(go_projects: Any) -> None:
+    made = go_projects.make(
+        {
+            "api/a/doc.go": "// +groupName=a.example.com\npackage v1\n",
+            "api/a/types.go": "package v1\n" + META + KIND,
+            "api/b/types.go": "// +groupName=b.example.com\n// +versionName=v2\npackage x\n"
+            + META
+            + KIND,
+            "api/c/types.go": "// +groupName=c.example.com\n// +kubebuilder:skip\npackage v1\n"
+            + META
+            + KIND,
+        }
+    )
+
+    versions = {name: crd["spec"]["versions"][0]["name"] for name, crd in made.crds.items()}
+    assert versions == {"a.example.com_things.yaml": "v1", "b.example.com_things.yaml": "v2"}
+
+
+def test_a_kind_without_a_group_is_told_of(go_projects: Any) -> None:
+    made = go_projects.make({"api/types.go": "package v1\n" + META + KIND})
+
+    assert made.codes == ["API014"]
+    assert made.crds == {}
+
+
+def test_a_struct_is_no_kind_unless_it_embeds_both(go_projects: Any) -> None:
+    text = "type List struct {\n    metav1.TypeMeta\n    metav1.ListMeta\n    Float float64\n}\n"
+    text += "type Named struct {\n    A metav1.TypeMeta\n    B metav1.ObjectMeta\n}\n"
+
+    made = go_projects.module(text)
+
+    assert (made.crds, made.codes) == ({}, [])
+
+
+def test_a_slip_is_found_wherever_it_stands(go_projects: Any) -> None:
+    text = "type Unused struct {\n    // +kubebuilder:validation:minLength=1\n    A float64\n}\n"
+
+    made = go_projects.module(text)
+
+    (found,) = made.findings
+    assert found.rule == "API004"
+    assert found.hint == "did you mean `+kubebuilder:validation:MinLength`?"
+    assert (found.at.line, found.at.column) == (go_projects.header_lines + 2, 8)
+
+
+def test_markers_of_foreign_packages_count_without_words_about_unknown_ones(
+    go_projects: Any,
+) -> None:
+    foreign = Foreign(
+        """package x
+
+// X is theirs.
+// +kubebuilder:validation:minLength=1
+// +kubebuilder:validation:Pattern=`[
+type X struct {
+    // +kubebuilder:validation:MaxLength=3
+    A string `json:"a"`
+}
+"""
+    )
+    head = "// +groupName=example.com\npackage v1\n" + META + 'import "example.org/x"\n'
+    body = KIND.replace("}", '    X x.X `json:"x"`\n}')
+
+    made = go_projects.make({"api/types.go": head + body}, modules=foreign)
+
+    assert made.codes == []
+    assert made.schema()["properties"]["x"]["properties"]["a"]["maxLength"] == 3
+
+
+def test_the_default_of_a_package_is_that_of_the_struct_s_own(go_projects: Any) -> None:
+    files = {
+        "api/types.go": "// +groupName=example.com\n// +kubebuilder:validation:Optional\n"
+        "package v1\n" + META + 'import "example.com/toys/other"\n'
+        'type A struct {\n    F int `json:"f"`\n}\n'
+        + KIND.replace("}", '    A A `json:"a"`\n    O other.O `json:"o"`\n}'),
+        "other/o.go": 'package other\n\ntype O struct {\n    F int `json:"f"`\n}\n',
+    }
+    schema = go_projects.make(files).schema()
+
+    assert "required" not in schema["properties"]["a"]
+    assert schema["properties"]["o"]["required"] == ["f"]
+
+
+def test_hidden_fields_may_be_left_out(go_projects: Any) -> None:
+    text = KIND.replace("}", "    hidden int\n}")
+
+    assert go_projects.module(text).codes == ["API006"]
+    made = go_projects.module(text, go_options=GoOptions(ignore_unexported=True))
+    assert made.codes == []
+
+
+@pytest.mark.parametrize(
+    ("tag", "name"),
+    [
+        (None, None),
+        ("", None),
+        ('json:"a"', "a"),
+        ('yaml:"b" json:"a,omitempty"', "a,omitempty"),
+        ('json:"a\\"b"', 'a"b'),
+        ('json:"', None),
+        ('json: "a"', None),
+        ("json", None),
+        ('yaml:"b"json:"a"', "a"),
+        (':"x" json:"a"', None),
+    ],
+)
+def test_the_json_part_of_a_tag_is_found_as_go_finds_it(tag: str | None, name: str | None) -> None:
+    assert go_source.json_tag(tag) == name
+
+
+def test_a_huge_file_is_not_read(go_projects: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(go_source, "MAX_SOURCE_SIZE", 10)
+
+    made = go_projects.make({"api/types.go": "package v1\n// long\n"})
+
+    assert made.codes == ["API002"]
