@@ -22,7 +22,7 @@ from olmkit.edges import kubeconfig
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube.api import Cluster
-from olmkit.runtime import certificates, flags, metrics_server, probes, serving, webhook
+from olmkit.runtime import certificates, flags, logs, metrics_server, probes, serving, webhook
 from olmkit.runtime import manager as managers
 from olmkit.runtime.cache import CacheSettings, parse_namespaces
 from olmkit.runtime.flags import Flags
@@ -69,9 +69,7 @@ def main(
     started again, with growing pauses.
     """
     given = parse_flags(operator, sys.argv[1:] if words is None else words)
-    logging.basicConfig(
-        level=given.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s"
-    )
+    logging.basicConfig(level=given.log_level.upper(), handlers=[logs.handler()])
     # What was imported stays: a full collection, which holds the event loop, need not visit it.
     gc.freeze()
     try:
