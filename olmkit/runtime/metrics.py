@@ -11,6 +11,9 @@ from typing import TypeVar
 
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client.openmetrics import exposition as openmetrics
+
+TEXT = "text/plain; version=0.0.4; charset=utf-8"
 
 RECONCILE_BUCKETS = (
     *(
@@ -76,6 +79,16 @@ class Registry:
     def render(self) -> str:
         """The text format, version 0.0.4."""
         return prometheus_client.generate_latest(self.collectors).decode()
+
+    def expose(self, accept: str) -> tuple[bytes, str]:
+        """The form that an `Accept` header asks for, and its content type.
+
+        OpenMetrics for who asks for it, else the text format, version 0.0.4.
+        """
+        if "application/openmetrics-text" in accept:
+            body: bytes = openmetrics.generate_latest(self.collectors)  # type: ignore[no-untyped-call]
+            return body, openmetrics.CONTENT_TYPE_LATEST
+        return self.render().encode(), TEXT
 
     def _find(self, kind: type[M], name: str, make: Callable[[], M]) -> M:
         found = self._made.get(name)

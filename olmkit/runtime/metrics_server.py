@@ -27,7 +27,6 @@ T = TypeVar("T")
 
 _LOG = logging.getLogger(__name__)
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _REVIEW_TIMEOUT = 10.0
 _KNOWN_TOKEN = 60.0
 _ALLOWED = 300.0
@@ -151,8 +150,8 @@ def server(
         return await handler(request)
 
     async def scrape(request: web.Request) -> web.Response:
-        body = registry.render().encode()
-        headers = {"Content-Type": CONTENT_TYPE}
+        body, content_type = registry.expose(request.headers.get("Accept", ""))
+        headers = {"Content-Type": content_type}
         if len(body) > _COMPRESSED and "gzip" in request.headers.get("Accept-Encoding", ""):
             headers["Content-Encoding"] = "gzip"
             body = gzip.compress(body, 5, mtime=0)

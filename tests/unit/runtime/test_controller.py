@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import GVK
 from olmkit.runtime.builder import ControllerBuilder
 from olmkit.runtime.cache import Cache
-from olmkit.runtime.controller import Controller, ControllerSettings
+from olmkit.runtime.controller import Controller, ControllerSettings, reconcile_facts
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.reconcile import Request, Result, TerminalError
 from olmkit.testing import clock
@@ -216,3 +217,103 @@ def test_a_full_queue_of_passes_that_wait_for_nothing_lets_others_run(workers: i
         return turns
 
     assert asyncio.run(story()) > 5
+
+
+def test_answer_that_is_no_result_is_an_ordinary_error() -> None:
+    reconciler = _Reconciler(True, {"requeue": True})
+    _, text = _run(reconciler)
+    assert len(reconciler.times) == 3
+    assert _count(text, RESULTS + '"error"}') == 2
+    assert _count(text, 'controller_runtime_reconcile_panics_total{controller="c"}') == 2
+
+
+def test_reconcile_that_survives_its_deadline_counts_as_it_ends() -> None:
+    async def stubborn() -> Result:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            return Result(requeue_after=7)
+        raise AssertionError("unreachable")
+
+    reconciler = _Reconciler(stubborn)
+    _, text = _run(reconciler, settings=ControllerSettings(reconciliation_timeout=5))
+    assert _pauses(reconciler) == [12]
+    assert _count(text, 'controller_runtime_reconcile_timeouts_total{controller="c"}') == 1
+    assert _count(text, RESULTS + '"requeue_after"}') == 1
+
+
+def test_without_recovery_a_mistake_ends_the_controller() -> None:
+    reconciler = _Reconciler(KeyError("x"))
+    with pytest.raises(BaseExceptionGroup):
+        _run(reconciler, settings=ControllerSettings(recover=False))
+    assert len(reconciler.times) == 1
+
+
+def test_memory_that_is_used_up_is_not_swallowed() -> None:
+    with pytest.raises(BaseExceptionGroup):
+        _run(_Reconciler(MemoryError()))
+
+
+class _Blocking:
+    """A plain function; notes in which threads it ran, and how many at once."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.threads: set[str] = set()
+        self.calls: list[Request] = []
+        self.facts: list[str] = []
+        self.most = 0
+        self._now = 0
+        self._lock = threading.Lock()
+        self._seconds = seconds
+
+    def reconcile(self, request: Request) -> Result | None:
+        with self._lock:
+            self._now += 1
+            self.most = max(self.most, self._now)
+        self.threads.add(threading.current_thread().name)
+        self.facts.append(reconcile_facts.get()["object"])
+        time.sleep(self._seconds)
+        with self._lock:
+            self._now -= 1
+            self.calls.append(request)
+        return None
+
+
+def _block(reconciler: _Blocking, *keys: Request, **settings: Any) -> str:
+    registry = Registry()
+
+    async def story() -> None:
+        controller = Controller(
+            *("c", reconciler, []), registry=registry, settings=ControllerSettings(**settings)
+        )
+        task = asyncio.ensure_future(controller.run(Cache(None)))  # type: ignore[arg-type]
+        await asyncio.sleep(0)
+        for key in keys:
+            controller.queue.add(key)
+        async with asyncio.timeout(10):
+            while len(reconciler.calls) < len(keys):  # noqa: ASYNC110 - threads bring it about
+                await asyncio.sleep(0.005)
+        await asyncio.sleep(0.05)
+        controller.stop()
+        await task
+
+    asyncio.run(story())
+    return registry.render()
+
+
+def test_plain_functions_run_in_as_many_threads_as_there_are_workers() -> None:
+    reconciler = _Blocking(0.02)
+    keys = [Request(f"k{number}") for number in range(12)]
+    text = _block(reconciler, *keys, max_concurrent_reconciles=3)
+    assert sorted(map(str, reconciler.calls)) == sorted(map(str, keys))
+    assert 1 < reconciler.most <= 3
+    assert all(name.startswith("controller c") for name in reconciler.threads)
+    assert set(reconciler.facts) == set(map(str, keys)), "its log lines know their object"
+    assert _count(text, RESULTS + '"success"}') == 12
+
+
+def test_thread_that_takes_too_long_is_waited_for() -> None:
+    reconciler = _Blocking(0.2)
+    text = _block(reconciler, KEY, reconciliation_timeout=0.05)
+    assert reconciler.most == 1, "the key is with no second worker meanwhile"
+    assert _count(text, 'controller_runtime_reconcile_timeouts_total{controller="c"}') >= 1

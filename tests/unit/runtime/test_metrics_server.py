@@ -11,7 +11,7 @@ import pytest
 
 from olmkit.kube.api import Cluster, ClusterError, Resource
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.runtime import certificates, metrics_server
+from olmkit.runtime import certificates, metrics, metrics_server
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.metrics_server import Access
 from olmkit.testing import clock
@@ -104,7 +104,7 @@ def test_scrape_gives_series_of_the_registry_and_the_process() -> None:
             assert status == 200
             assert "things_total 3.0\n" in text
             assert "process_cpu_seconds_total" in text
-            assert headers["Content-Type"] == metrics_server.CONTENT_TYPE
+            assert headers["Content-Type"] == metrics.TEXT
             assert (await get("/metrics", ""))[0] == 401
             assert (await get("/other", ""))[0] == 401
             assert (await get("/other", "good"))[0] == 404

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 
 from olmkit.runtime.workqueue import (
     BucketLimiter,
+    CappedLimiter,
     ExponentialLimiter,
+    FastSlowLimiter,
     SlowestLimiter,
     WorkQueue,
 )
@@ -348,5 +351,121 @@ def test_no_key_is_lost_and_none_is_with_two_workers(seed: int) -> None:
         assert len(queue) == 0
         queue.shut_down()
         await asyncio.gather(*workers)
+
+    clock.run(story())
+
+
+def test_fast_delays_come_before_the_slow_one() -> None:
+    limiter = FastSlowLimiter(0.1, 60, 3)
+    assert [limiter.when("k") for _ in range(5)] == [0.1, 0.1, 0.1, 60, 60]
+    assert limiter.num_requeues("k") == 5
+    limiter.forget("k")
+    assert limiter.when("k") == 0.1
+
+
+def test_cap_holds_for_another_limiter() -> None:
+    limiter = CappedLimiter(ExponentialLimiter(), 0.03)
+    assert [limiter.when("k") for _ in range(4)] == [0.005, 0.01, 0.02, 0.03]
+    assert limiter.num_requeues("k") == 4
+    limiter.forget("k")
+    assert limiter.num_requeues("k") == 0
+
+
+def test_timers_that_were_overtaken_take_no_memory() -> None:
+    async def story() -> None:
+        queue: WorkQueue[int] = WorkQueue()
+        for _ in range(100):
+            for key in range(50):
+                queue.add(key, after=36_000)
+                queue.add(key)
+                assert await queue.get() is not None
+                queue.done(key)
+        assert len(queue._delayed) < 1000  # noqa: SLF001 - nothing else shows it
+        queue.add(1, after=5)
+        assert await queue.get() == (1, 0)
+
+    clock.run(story())
+
+
+class _Model:
+    """What the rules of the queue say, in the plainest way."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, tuple[int, float | None, int]] = {}  # priority, due, order
+        self.locked: set[str] = set()
+        self.order = 0
+
+    def add(self, key: str, due: float | None, priority: int) -> None:
+        self.order += 1
+        if key not in self.waiting:
+            self.waiting[key] = (priority, due, self.order)
+            return
+        old_priority, old_due, order = self.waiting[key]
+        sooner = old_due is not None and (due is None or due < old_due)
+        if priority > old_priority or (sooner and due is None):
+            order = self.order
+        self.waiting[key] = (max(priority, old_priority), due if sooner else old_due, order)
+
+    def pass_time(self, now: float) -> None:
+        due = [(one[1], one[2], key) for key, one in self.waiting.items() if one[1] is not None]
+        for when, _, key in sorted(due):
+            if when <= now:
+                self.order += 1
+                self.waiting[key] = (self.waiting[key][0], None, self.order)
+
+    def next(self) -> str | None:
+        ready = [
+            (-priority, order, key)
+            for key, (priority, due, order) in self.waiting.items()
+            if due is None and key not in self.locked
+        ]
+        return min(ready)[2] if ready else None
+
+
+OPERATIONS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("add"),
+            st.sampled_from("abcd"),
+            st.sampled_from([0.0, 1.0, 5.0, 60.0]),
+            st.sampled_from([-100, 0, 5]),
+        ),
+        st.tuples(st.just("get")),
+        st.tuples(st.just("done"), st.sampled_from("abcd")),
+        st.tuples(st.just("sleep"), st.sampled_from([0.5, 3.0, 30.0])),
+    ),
+    max_size=40,
+)
+
+
+@pytest.mark.property
+@settings(max_examples=150, deadline=None)
+@given(OPERATIONS)
+def test_queue_does_what_its_rules_say(operations: list[tuple[Any, ...]]) -> None:
+    async def story() -> None:
+        loop = asyncio.get_running_loop()
+        queue: WorkQueue[str] = WorkQueue()
+        model = _Model()
+        for operation in operations:
+            match operation:
+                case ("add", key, after, priority):
+                    queue.add(key, after=after, priority=priority)
+                    model.add(key, loop.time() + after if after else None, priority)
+                case ("get",):
+                    expected = model.next()
+                    if expected is None:
+                        continue
+                    found = await queue.get()
+                    assert found == (expected, model.waiting[expected][0])
+                    del model.waiting[expected]
+                    model.locked.add(expected)
+                case ("done", key):
+                    queue.done(key)
+                    model.locked.discard(key)
+                case (_, seconds):
+                    await asyncio.sleep(seconds)
+                    model.pass_time(loop.time())
+            assert len(queue) == sum(due is None for _, due, _ in model.waiting.values())
+            assert queue.working().keys() == model.locked
 
     clock.run(story())
