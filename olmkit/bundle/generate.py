@@ -310,14 +310,17 @@ class _Maker:
             for index, variable in enumerate(container.get("env", [])):
                 if variable.get("name") == "WATCH_NAMESPACE":
                     container["env"][index] = copy.deepcopy(_WATCH_NAMESPACE)
-        if deployment.annotations:
-            self._note(
-                "PRJ112",
-                "a CSV has no place for the annotations of a Deployment",
-                at=deployment.at_key("metadata", "annotations"),
-                subject=collect.subject(deployment),
-                hint="write them at the pod template, or leave them out",
-            )
+        for key in ("annotations", "finalizers", "ownerReferences"):
+            if objects.metadata(deployment.value).get(key):
+                self._note(
+                    "PRJ112",
+                    f"a CSV has no place for the {key} of a Deployment",
+                    at=deployment.at_key("metadata", key),
+                    subject=collect.subject(deployment),
+                    hint="write them at the pod template, or leave them out"
+                    if key == "annotations"
+                    else "OLM sets its own; leave them out",
+                )
         self._from("spec.install.spec.deployments", collect.subject(deployment), deployment)
         labels = dict(deployment.labels)
         return {"name": deployment.name, "spec": spec} | ({"label": labels} if labels else {})

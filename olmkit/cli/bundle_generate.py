@@ -6,10 +6,11 @@ import datetime
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
-from olmkit.base.diagnostics import ConfigurationError, Diagnostic, Severity
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Severity
 from olmkit.bundle.generate import Origin
 from olmkit.cli import app as frame
 from olmkit.cli import render
@@ -57,6 +58,13 @@ from olmkit.jobs.bundle import GenerateOptions, GenerateResult
 @click.option(
     "--image-digests", is_flag=True, help="Pin every image to the digest that its registry has."
 )
+@click.option(
+    "--known-digests",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Pin every image to the digest that FILE says, a mapping from images; with "
+    "--image-digests, registries are asked for the others.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
 @click.option(
     "--check", is_flag=True, help="As --dry-run; exit code 1 when something would change."
@@ -77,6 +85,7 @@ def generate(
     check: bool,
     explain: bool,
     image_digests: bool,
+    known_digests: Path | None,
     access: Access,
 ) -> None:
     """Write the bundle of a project from its manifests and base CSV."""
@@ -94,9 +103,16 @@ def generate(
         created_at=_source_date(),
     )
     digests = None
-    if image_digests:
+    if image_digests or known_digests:
         names = job.images_to_pin(app.project, options)
-        digests = app.run(job.resolve_digests(names, access)) if names else {}
+        digests = job.known_digests(known_digests, names) if known_digests else {}
+        left = [name for name in names if name not in digests]
+        if left and not image_digests:
+            raise InputError(
+                f"`{known_digests}` has no digest for `{left[0]}`",
+                "add it, or let registries be asked with `--image-digests`",
+            )
+        digests |= app.run(job.resolve_digests(left, access)) if left else {}
     result = job.generate(app.project, options, digests=digests, dry_run=dry_run or check)
     app.emit(
         _json(result, explain=explain),

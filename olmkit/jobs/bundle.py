@@ -24,6 +24,7 @@ from olmkit.bundle.generate import Generated, Origin, Wish
 from olmkit.edges import disk, sources
 from olmkit.edges.sources import Access
 from olmkit.jobs import overlay
+from olmkit.oci.content import Digest
 from olmkit.oci.reference import Reference
 from olmkit.project import kustomize
 
@@ -122,6 +123,32 @@ def images_to_pin(project: Path, options: GenerateOptions) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(item.image for item in images.pullspecs(result.csv) if "@" not in item.image)
     )
+
+
+def known_digests(path: Path, names: Sequence[str]) -> dict[str, str]:
+    """Image → the same by digest, for those of `names` that a file knows.
+
+    The file is a YAML or JSON mapping from images to digests, or to images by digest. Raises
+    `InputError` when it is not.
+    """
+    document = documents.load(disk.read_file(path, limit=MAX_INPUT_SIZE), str(path))
+    if not isinstance(document.value, Mapping):
+        raise findings.refusal(
+            f"`{path}` holds no digests",
+            at=document.at(),
+            hint="write `registry/name:tag: sha256:…`, one image a line",
+        )
+    pinned: dict[str, str] = {}
+    for name in names:
+        if name not in document.value:
+            continue
+        digest = str(document.value[name]).rpartition("@")[2]
+        try:
+            Digest.parse(digest)
+        except InputError as error:
+            raise findings.refusal(error.message, at=document.at(name)) from None
+        pinned[name] = f"{images.without_tag(name)}@{digest}"
+    return pinned
 
 
 async def resolve_digests(names: Sequence[str], access: Access) -> dict[str, str]:

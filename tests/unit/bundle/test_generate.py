@@ -177,8 +177,12 @@ def test_a_kind_that_is_left_out_is_told(api_version: str, kind: str, expected: 
     assert bool(result.objects) is not bool(expected)
 
 
-def test_annotations_of_a_deployment_are_told() -> None:
-    manifest = {**DEPLOYMENT, "metadata": {"name": "d", "annotations": {"a": "b"}}}
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("annotations", {"a": "b"}), ("finalizers", ["a/b"]), ("ownerReferences", [{"uid": "1"}])],
+)
+def test_what_a_deployment_loses_is_told(key: str, value: Any) -> None:
+    manifest = {**DEPLOYMENT, "metadata": {"name": "d", key: value}}
     assert rules(made(manifest)) == ["PRJ112"]
 
 

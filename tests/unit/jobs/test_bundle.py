@@ -346,3 +346,36 @@ def test_images_are_pinned_to_what_the_registry_has(small: Path, registry: Regis
     assert pinned in str(csv["spec"]["install"])
     with pytest.raises(OlmkitError, match="has no image"):
         asyncio.run(job.resolve_digests((f"{name}:none",), Access()))
+
+
+def test_images_are_pinned_to_what_a_file_knows(small: Path) -> None:
+    digest = "sha256:" + "a" * 64
+    file = small / "digests.yaml"
+    file.write_text(f"registry.example/app:v1: {digest}\nother:v2: other@{digest}\n")
+    names = ("registry.example/app:v1", "other:v2", "unknown")
+    assert job.known_digests(file, names) == {
+        "registry.example/app:v1": f"registry.example/app@{digest}",
+        "other:v2": f"other@{digest}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"), [("- a\n", "holds no digests"), ("a: latest\n", "invalid checksum digest")]
+)
+def test_a_file_of_digests_that_holds_none_is_refused_with_its_place(
+    small: Path, text: str, words: str
+) -> None:
+    (small / "digests.yaml").write_text(text)
+    with pytest.raises(InputError, match=words) as caught:
+        job.known_digests(small / "digests.yaml", ("a",))
+    assert caught.value.diagnostics[0].at is not None
+
+
+@pytest.mark.parametrize("language", ["go.kubebuilder.io/v4", "helm", "ansible"])
+def test_the_layout_of_any_language_is_said_to_metrics(small: Path, language: str) -> None:
+    layout = language if "/" in language else f"{language}.sdk.operatorframework.io/v1"
+    (small / "PROJECT").write_text(f'layout: [{layout}]\nprojectName: small\nversion: "3"\n')
+    job.generate(small, piped(DEPLOYMENT))
+    annotations = documents.load((small / "bundle/metadata/annotations.yaml").read_bytes(), "a")
+    key = "operators.operatorframework.io.metrics.project_layout"
+    assert annotations.get("annotations", key) == layout
