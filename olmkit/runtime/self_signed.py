@@ -22,9 +22,12 @@ _END = b"-----END CERTIFICATE-----\n"
 
 
 def make(
-    names: Sequence[str] = ("localhost",), addresses: Sequence[str] = ("127.0.0.1",)
+    names: Sequence[str] = ("localhost",),
+    addresses: Sequence[str] = ("127.0.0.1",),
+    *,
+    lifetime: datetime.timedelta = _LIFETIME,
 ) -> tuple[bytes, bytes]:
-    """A certificate (X.509, P-256, valid for a year) and its key as PEM.
+    """A certificate (X.509, P-256) and its key as PEM.
 
     Raises `ConfigurationError` when the extra `operator` is not installed.
     """
@@ -47,7 +50,7 @@ def make(
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _SKEW)
-        .not_valid_after(now + _LIFETIME)
+        .not_valid_after(now + lifetime)
         .add_extension(
             x509.SubjectAlternativeName(
                 [

@@ -37,6 +37,7 @@ CONVERT = "/convert"
 MAX_BODY = 7 << 20
 _PATIENCE = 30.0  # the API server waits no longer
 _HANDSHAKE = 5.0
+_OUT_OF_TIME = (9, 10)  # OpenSSL's numbers for not yet valid, and expired
 _LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 
 
@@ -85,6 +86,7 @@ class WebhookServer:
         registry: Registry,
         client_ca: Path | None = None,
     ) -> None:
+        self._files = files
         self._tls = certificates.context(*files.paths)
         self._tls.set_alpn_protocols(["http/1.1"])
         if client_ca is not None:
@@ -136,7 +138,10 @@ class WebhookServer:
         return self._reloader.check()
 
     def started(self) -> Check:
-        """A check for readiness: a TLS handshake with the own port succeeds."""
+        """A check for readiness: a TLS handshake with the own port succeeds.
+
+        A certificate out of its time does not pass: the API server would refuse it.
+        """
 
         async def check() -> None:
             if not self.port:
@@ -144,9 +149,16 @@ class WebhookServer:
             try:
                 async with asyncio.timeout(_HANDSHAKE):
                     _, writer = await asyncio.open_connection(
-                        self._http.host or "localhost", self.port, ssl=_unverified()
+                        self._http.host or "localhost",
+                        self.port,
+                        ssl=_ourselves(self._files.paths[0]),
                     )
                     writer.close()
+            except ssl.SSLCertVerificationError as error:
+                if error.verify_code in _OUT_OF_TIME:
+                    raise CheckFailed(
+                        f"the webhooks' certificate is not valid now: {error.verify_message}"
+                    ) from error
             except (OSError, TimeoutError) as error:
                 raise CheckFailed(f"the webhook server does not answer: {error}") from error
 
@@ -258,9 +270,16 @@ def _require_clients(tls: ssl.SSLContext, authority: Path) -> None:
     tls.verify_mode = ssl.CERT_REQUIRED
 
 
-def _unverified() -> ssl.SSLContext:
-    """For a handshake with ourselves: what matters is that there is one."""
+def _ourselves(certificate: Path) -> ssl.SSLContext:
+    """For a handshake with ourselves, where only the certificate's time matters.
+
+    The file may hold a newer certificate than the server shows, so who signed it does not.
+    """
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     tls.check_hostname = False
-    tls.verify_mode = ssl.CERT_NONE
+    tls.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        tls.load_verify_locations(certificate)
+    except (OSError, ssl.SSLError):  # it is being renewed
+        tls.verify_mode = ssl.CERT_NONE
     return tls

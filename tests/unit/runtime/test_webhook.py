@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import io
 import json
 import logging
@@ -277,6 +278,23 @@ def test_check_passes_once_it_listens(tmp_path: Path) -> None:
     fresh = WebhookServer(("127.0.0.1", 0), files(tmp_path), registry=Registry())
     with pytest.raises(CheckFailed, match="does not listen yet"):
         run(fresh.started())
+
+
+def test_certificate_that_has_expired_is_not_ready_and_says_so(tmp_path: Path) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as server:
+            lifetime = datetime.timedelta(minutes=-1)
+            certificate, key = self_signed.make(lifetime=lifetime)
+            (tmp_path / "tls.crt").write_bytes(certificate)
+            await server.started()()  # the one that is shown is another one yet
+            (tmp_path / "tls.key").write_bytes(key)
+            assert server.check_certificate()
+            with pytest.raises(CheckFailed, match="not valid now: certificate has expired"):
+                await server.started()()
+            (tmp_path / "tls.crt").unlink()
+            await server.started()()
+
+    run(work)
 
 
 def test_handler_that_never_ends_is_given_up(
