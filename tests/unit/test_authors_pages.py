@@ -140,3 +140,7 @@ def test_the_reconciler_that_comes_from_controller_runtime_comes_to_rest(root: P
         assert (server.get("sites", "s") or {})["status"] == found
 
     _play(server, page["setup_with_manager"], story)
+
+
+def test_what_the_page_about_the_runtime_says_of_the_queue_is_so(root: Path) -> None:
+    assert "example" in _names(root / "docs/explanation/runtime.md")
