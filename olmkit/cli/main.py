@@ -35,6 +35,7 @@ GROUPS: Mapping[str, str] = {
     "bundle": "Make, check and publish bundles.",
     "catalog": "Make, check, look at and serve catalogs.",
     "image": "Build images, look at them and copy them.",
+    "olm": "Look at OLM itself, install it, remove it.",
     "catalog list": "List what a catalog holds.",
     "create": "Add a kind or a webhook to a project.",
 }
@@ -123,6 +124,16 @@ COMMANDS: Mapping[str, Entry] = {
     "install": Entry(
         "olmkit.cli.install:install",
         "Install an operator through OLM, and wait until it runs.",
+    ),
+    "olm install": Entry(
+        "olmkit.cli.olm:install", "Install OLM v0 from its manifests, and wait until it runs."
+    ),
+    "olm status": Entry(
+        "olmkit.cli.olm:status", "Show whether OLM is in the cluster, and how it stands."
+    ),
+    "olm uninstall": Entry(
+        "olmkit.cli.olm:uninstall",
+        "Remove OLM v0, by the manifests from which it was installed.",
     ),
     "status": Entry("olmkit.cli.status:status", "Show what OLM has installed, and how it stands."),
     "uninstall": Entry(

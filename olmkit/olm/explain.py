@@ -35,10 +35,13 @@ def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanatio
     plan = snapshot.plan(kinds.plan_name(subscription))
     if csv is None and not target and kinds.phase(plan) == "RequiresApproval":
         csv = snapshot.csv(text(status.get("installedCSV")))
-    if csv is not None and kinds.phase(csv) == "Succeeded":
+    trouble = _plan_finding(subscription, plan)
+    # A plan may fail at a CRD, and the CSV succeed beside the old one.
+    goes_on = trouble is None or trouble.cause == "needs-approval"
+    if csv is not None and kinds.phase(csv) == "Succeeded" and goes_on:
         return _ready(snapshot, subscription, csv, top)
     links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
-    finding = _plan_finding(subscription, plan) or _csv_finding(snapshot, csv)
+    finding = trouble or _csv_finding(snapshot, csv)
     if finding is None:
         links = [top]
         finding = (

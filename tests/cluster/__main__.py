@@ -1,6 +1,7 @@
 """A real Kubernetes cluster of one node on this machine, whose pods run, with OLM v0.
 
-    python tests/cluster run            here, until its input ends; says when it is ready
+    python tests/cluster run            here, until its input ends; says when it is ready;
+                                        with --without-olm, Kubernetes alone
     python tests/cluster up | down      leaves it running for hand work; ends it
     python tests/cluster exec WORDS…    runs a program inside its namespaces
     python tests/cluster stop NAME [SIGNAL] | start NAME    one of its processes
@@ -82,10 +83,13 @@ def built() -> dict[str, Path]:
 class Running:
     """A cluster from entering to leaving it; leaving takes everything down."""
 
-    def __init__(self, programs: dict[str, Path]) -> None:
+    def __init__(self, programs: dict[str, Path], *, has_olm: bool) -> None:
         self._lock, number = _free_number()
         self.settings = Settings(
-            folder=cache() / "clusters" / str(number), number=number, programs=programs
+            folder=cache() / "clusters" / str(number),
+            number=number,
+            programs=programs,
+            has_olm=has_olm,
         )
         self._outer: subprocess.Popen[bytes] | None = None
         self._inner = 0
@@ -311,12 +315,12 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def run(*, detached: bool) -> None:
+def run(*, detached: bool, has_olm: bool) -> None:
     """Bring the cluster up, say so, and take it down when the input ends or a signal comes."""
     waker, wake = os.pipe()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os.write(wake, b"x"))
-    with Running(built()) as cluster:
+    with Running(built(), has_olm=has_olm) as cluster:
         sys.stdout.write(json.dumps(cluster.settings.facts()) + "\n")
         sys.stdout.flush()
         readers: list[Any] = [waker] if detached else [waker, sys.stdin.fileno()]
@@ -409,7 +413,7 @@ def main(words: list[str]) -> int:
                 return 1 if reasons else 0
             case ["run", *rest]:
                 refuse_when_missing()
-                run(detached="--detached" in rest)
+                run(detached="--detached" in rest, has_olm="--without-olm" not in rest)
             case ["up"]:
                 refuse_when_missing()
                 sys.stdout.write(explain(up()) + "\n")

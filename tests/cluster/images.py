@@ -88,6 +88,13 @@ def plans(programs: Mapping[str, Path], registry: str) -> list[ImagePlan]:
                 config={"User": "1001"},
             )
         )
+        made.append(
+            ImagePlan(
+                name="olm-operators",
+                files={"bin/olm": olm / "olm", "bin/catalog": olm / "catalog"},
+                config={"User": "1001"},
+            )
+        )
     if "catalogd" in programs:
         made.append(
             ImagePlan(

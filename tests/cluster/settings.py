@@ -25,6 +25,7 @@ class Settings:
 
     folder: Path
     number: int
+    has_olm: bool = True
     programs: Mapping[str, Path]
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
@@ -65,10 +66,6 @@ class Settings:
     @property
     def cgroup(self) -> str:
         return self.link
-
-    @property
-    def has_olm(self) -> bool:
-        return "olm" in self.programs
 
     def kubectl(self) -> list[str]:
         """The words that start kubectl on this cluster."""

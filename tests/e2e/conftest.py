@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -77,22 +78,15 @@ def _described(facts: dict[str, Any]) -> RealCluster:
     )
 
 
-@pytest.fixture(scope="session")
-def cluster(missing: Callable[[str], NoReturn]) -> Iterator[RealCluster]:
-    """A cluster of one node; skipped with the reason where none can run, but never in CI.
-
-    `OLMKIT_CLUSTER` names the folder of one that runs already, for hand work.
-    """
-    if os.environ.get("OLMKIT_CLUSTER"):
-        yield _described(json.loads(Path(os.environ["OLMKIT_CLUSTER"], "facts.json").read_text()))
-        return
+@contextmanager
+def _started(missing: Callable[[str], NoReturn], *words: str) -> Iterator[RealCluster]:
     found = subprocess.run(
         [sys.executable, str(PROGRAM), "check"], capture_output=True, text=True, check=False
     )
     if found.returncode:
         missing(f"no cluster can run here: {found.stdout.strip()}")
     process = subprocess.Popen(
-        [sys.executable, str(PROGRAM), "run"],
+        [sys.executable, str(PROGRAM), "run", *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -104,6 +98,28 @@ def cluster(missing: Callable[[str], NoReturn]) -> Iterator[RealCluster]:
         line = process.stdout.readline()
         if not line:
             missing(f"the cluster did not come up: {process.stderr.read().decode()[-2000:]}")
-        yield _described(json.loads(line))
-        process.stdin.close()
-        process.wait(timeout=60)
+        try:
+            yield _described(json.loads(line))
+        finally:
+            process.stdin.close()
+            process.wait(timeout=120)
+
+
+@pytest.fixture(scope="session")
+def cluster(missing: Callable[[str], NoReturn]) -> Iterator[RealCluster]:
+    """A cluster of one node; skipped with the reason where none can run, but never in CI.
+
+    `OLMKIT_CLUSTER` names the folder of one that runs already, for hand work.
+    """
+    if os.environ.get("OLMKIT_CLUSTER"):
+        yield _described(json.loads(Path(os.environ["OLMKIT_CLUSTER"], "facts.json").read_text()))
+        return
+    with _started(missing) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def cluster_without_olm(missing: Callable[[str], NoReturn]) -> Iterator[RealCluster]:
+    """Another cluster, into which OLM can be installed."""
+    with _started(missing, "--without-olm") as started:
+        yield started

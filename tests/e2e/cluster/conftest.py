@@ -105,6 +105,12 @@ def typist(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Typist:
     return Typist(cluster, tmp_path_factory.mktemp("typed"))
 
 
+@pytest.fixture
+def typist_of(tmp_path: Path) -> Callable[[Any], Typist]:
+    """Somebody who types at another cluster."""
+    return lambda cluster: Typist(cluster, tmp_path)
+
+
 @pytest.fixture(scope="session")
 def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The packages of an operator for the base image's Python, olmkit itself among them."""

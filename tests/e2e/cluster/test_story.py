@@ -76,9 +76,9 @@ def _listens(host: str, port: int) -> bool:
     return True
 
 
-def granted(cluster: Any, namespace: str) -> list[Rule]:
+def granted(cluster: Any, namespace: str, version: str) -> list[Rule]:
     """What OLM has given the operator's account, by the roles that belong to the CSV."""
-    label = f"olm.owner={csv('0.0.2')},olm.owner.namespace={namespace}"
+    label = f"olm.owner={csv(version)},olm.owner.namespace={namespace}"
     found = cluster.get("clusterrole,clusterrolebinding,role,rolebinding", "-n", namespace,
                         "-l", label)["items"]  # fmt: skip
     return rbac.rules(found)
@@ -124,6 +124,8 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     typist.tell(shown)
     assert "True" in shown
 
+    roles = granted(cluster, namespace, "0.0.1")
+
     typist.tell("A new catalog under the same tag: OLM goes on by itself")
     typist("catalog", "build", catalog_of("0.0.1", "0.0.2"), "-t", tag, "--push")
     eventually(
@@ -151,7 +153,7 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     account = f"system:serviceaccount:{namespace}:{PACKAGE}-controller-manager"
     uses = rbac.from_audit_log(cluster.folder / "audit.log", user=account)
     assert uses
-    report = rbac.compare(uses, granted(cluster, namespace))
+    report = rbac.compare(uses, [*roles, *granted(cluster, namespace, "0.0.2")])
     typist.tell(report.words())
     assert not report.missing
 

@@ -230,6 +230,17 @@ def test_a_failed_plan_says_why(message: str, cause: str) -> None:
     assert explain(seen, "cache").cause == cause
 
 
+def test_a_csv_that_succeeded_does_not_hide_a_plan_that_failed_at_a_crd() -> None:
+    failed = [condition("Installed", "error validating existing CRs", status="False")]
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF),
+        csv(CSV, "Succeeded"),
+        plan("Failed", CSV, conditions=failed),
+    )
+
+    assert explain(seen, "cache").cause == "crd-rejects-objects"
+
+
 def test_a_kind_that_olm_does_not_install_is_named() -> None:
     step = {"status": "UnsupportedResource", "resource": {"kind": "PodMonitor"}}
     seen = cluster(

@@ -1,0 +1,170 @@
+"""`olmkit olm status`, `install` and `uninstall`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from olmkit.cli import standing
+from olmkit.cli.app import App, command
+from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.confirm import confirm
+from olmkit.cli.exits import Exit
+from olmkit.cli.registry_options import registry_options
+from olmkit.edges.access import Access
+from olmkit.jobs import olm as job
+from olmkit.jobs.cluster_wait import Patience
+
+
+def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Where OLM's manifests come from."""
+    for option in (
+        click.option(
+            "--release",
+            default=job.RELEASE,
+            show_default=True,
+            metavar="TAG",
+            help="The release whose manifests are taken.",
+        ),
+        click.option(
+            "-f",
+            "--manifests",
+            multiple=True,
+            metavar="FILE|URL",
+            help="Manifests of OLM, instead of a release's; repeatable.",
+        ),
+    ):
+        run = option(run)
+    return run
+
+
+@command(
+    example="""
+    olmkit olm status
+    olmkit olm status -o json
+    """
+)
+@cluster_options
+def status(app: App, *, target: Target) -> None:
+    """Show whether OLM is in the cluster, and how it stands."""
+
+    async def run() -> job.Status:
+        async with target.open() as (reader, _):
+            return await job.status(reader)
+
+    found = app.run(run())
+    app.emit(
+        {
+            "generations": list(found.generations),
+            "parts": [
+                {
+                    "generation": part.generation,
+                    "namespace": part.namespace,
+                    "name": part.name,
+                    "image": part.image,
+                    "finding": part.finding or None,
+                }
+                for part in found.parts
+            ],
+            "subscriptions": found.subscriptions,
+        },
+        text=lambda: _text(found),
+    )
+    if not found.is_ready:
+        app.exit(Exit.NO)
+
+
+@command(
+    example="""
+    olmkit olm install
+    olmkit olm install -f crds.yaml -f olm.yaml
+    """
+)
+@manifest_options
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@timeout_option()
+@cluster_options
+@registry_options
+def install(
+    app: App,
+    *,
+    release: str,
+    manifests: tuple[str, ...],
+    dry_run: bool,
+    patience: Patience,
+    target: Target,
+    access: Access,
+) -> None:
+    """Install OLM v0 from its manifests, and wait until it runs."""
+
+    async def run() -> None:
+        found = await job.manifests(manifests, release, access)
+        async with target.open() as (reader, _):
+            if dry_run:
+                lines = [f"would apply {one}" for one in job.said(found)]
+                app.emit({"changes": lines}, text="\n".join(lines))
+                return
+            done = await job.install(reader, found, report=app.terminal.note, patience=patience)
+            standing.give(app, done, {"objects": job.said(found)})
+
+    app.run(run())
+
+
+@command(
+    example="""
+    olmkit olm uninstall
+    olmkit olm uninstall -f crds.yaml -f olm.yaml --yes
+    """
+)
+@manifest_options
+@click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+@timeout_option()
+@cluster_options
+@registry_options
+def uninstall(
+    app: App,
+    *,
+    release: str,
+    manifests: tuple[str, ...],
+    yes: bool,
+    patience: Patience,
+    target: Target,
+    access: Access,
+) -> None:
+    """Remove OLM v0, by the manifests from which it was installed.
+
+    Refused while operators are installed through it.
+    """
+
+    async def run() -> None:
+        found = await job.manifests(manifests, release, access)
+        async with target.open() as (reader, _):
+            made = await job.removal(reader, found)
+            confirm(app, job.said((*made.operands, *made.objects)), yes=yes)
+            done = await job.uninstall(reader, made, report=app.terminal.note, patience=patience)
+            gone, left = job.said(done.gone), job.said(done.left)
+            app.emit(
+                {"removed": gone, "left": left},
+                text="\n".join(
+                    [*(f"removed {one}" for one in gone), *(f"still there: {one}" for one in left)]
+                ),
+            )
+            if left:
+                app.exit(Exit.WORLD)
+
+    app.run(run())
+
+
+def _text(found: job.Status) -> str:
+    if not found.generations:
+        return "OLM is not installed"
+    lines = [f"OLM {' and '.join(found.generations)}, {found.subscriptions} Subscriptions"]
+    lines += [
+        f"  {part.namespace}/{part.name}  {part.image}  {part.finding or 'available'}"
+        for part in found.parts
+    ]
+    if not found.parts:
+        lines.append("  it runs outside of the cluster, or not at all: it has no Deployments here")
+    return "\n".join(lines)

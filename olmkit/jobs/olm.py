@@ -1,0 +1,195 @@
+"""OLM itself: whether it is there and well, installing it from its manifests, removing it.
+
+The manifests are files or addresses; those of a release are two. They are applied by the
+server, since the CRDs are too large for other ways, in an order that works at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError, RemoteError
+from olmkit.edges import disk, sources
+from olmkit.edges.access import Access
+from olmkit.edges.objects import ClusterObjects
+from olmkit.jobs import cluster_read, deploy
+from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.jobs.deploy import Undeployed, Undeploying
+from olmkit.kube import objects, rollout
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import csvs, explanation, kinds, pods, v1
+from olmkit.olm.explanation import Explanation, Standing
+
+RELEASE = "v0.46.0"
+_ADDRESS = (
+    "https://github.com/operator-framework/operator-lifecycle-manager/releases/download/{}/{}"
+)
+_FILES = ("crds.yaml", "olm.yaml")
+_MAX_MANIFESTS = 64 * 1024 * 1024
+_DEPLOYMENT = ("apps/v1", "Deployment")
+# What the programs of OLM are called, by the generation that they belong to.
+_PROGRAMS = {
+    "olm-operator": "v0",
+    "catalog-operator": "v0",
+    "packageserver": "v0",
+    "catalogd-controller-manager": "v1",
+    "operator-controller-controller-manager": "v1",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One Deployment of OLM; `finding` is empty when it is available."""
+
+    generation: str
+    namespace: str
+    name: str
+    image: str
+    finding: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Which generations the API knows, and the Deployments that do the work, where there are any.
+
+    OLM may also run as processes outside of the cluster: then there are none.
+    """
+
+    generations: tuple[str, ...]
+    parts: tuple[Part, ...]
+    subscriptions: int
+
+    @property
+    def is_ready(self) -> bool:
+        return bool(self.generations) and not any(part.finding for part in self.parts)
+
+
+async def status(reader: ClusterObjects) -> Status:
+    """What of OLM is in the cluster."""
+    known = [
+        name
+        for name, kind in (("v0", kinds.SUBSCRIPTION), ("v1", v1.CLUSTER_EXTENSION))
+        if await reader.knows(kind)
+    ]
+    found = [one for one in await reader.list(_DEPLOYMENT) if objects.name(one) in _PROGRAMS]
+    parts = []
+    for deployment in found:
+        seen = await cluster_read.snapshot(reader, objects.namespace(deployment))
+        finding = pods.of_deployment(seen, objects.name(deployment))
+        containers = sequence(objects.pod_spec(deployment).get("containers"))
+        parts.append(
+            Part(
+                generation=_PROGRAMS[objects.name(deployment)],
+                namespace=objects.namespace(deployment),
+                name=objects.name(deployment),
+                image=text(mapping(containers[0]).get("image")) if containers else "",
+                finding=finding.message if finding else "",
+            )
+        )
+    subscriptions = await reader.list(kinds.SUBSCRIPTION)
+    return Status(generations=tuple(known), parts=tuple(parts), subscriptions=len(subscriptions))
+
+
+async def manifests(names: Sequence[str], release: str, access: Access) -> tuple[Manifest, ...]:
+    """The objects in files and at addresses; without any, those of a release of OLM v0.
+
+    Raises `InputError` when they cannot be read as objects, `RemoteError` when they cannot be had.
+    """
+    wanted = list(names) or [_ADDRESS.format(release, file) for file in _FILES]
+    found: list[Manifest] = []
+    for name in wanted:
+        data = await _read(name, access)
+        for document in documents.load_all(data, name):
+            value = document.value
+            if isinstance(value, dict) and objects.kind(value):
+                items = value.get("items") if objects.kind(value).endswith("List") else [value]
+                found += [one for one in sequence(items) if isinstance(one, dict)]
+    if not found:
+        raise InputError(f"there are no objects in {', '.join(f'`{name}`' for name in wanted)}")
+    return rollout.ordered(found)
+
+
+async def install(
+    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, patience: Patience
+) -> Explanation:
+    """Apply the manifests, and wait for the Deployments and for OLM's own CSVs."""
+    standing = await deploy.apply(reader, found, report=report, patience=patience)
+    if not standing.is_ready:
+        return standing
+    for csv in found:
+        if objects.kind(csv) == kinds.CSV[1]:
+            standing = await _until_succeeded(reader, csv, report, patience)
+            if not standing.is_ready:
+                return standing
+    return Explanation(standing=Standing.READY, cause="healthy", message="OLM is installed")
+
+
+async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undeploying:
+    """What would be deleted. Raises `InputError` while operators are installed through it."""
+    wanted = await reader.list(kinds.SUBSCRIPTION)
+    if wanted:
+        listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in wanted[:5])
+        raise InputError(
+            f"operators are installed through OLM: {listed}",
+            hint="uninstall them first, or they stay without anybody who looks after them",
+        )
+    own = [one for one in found if objects.kind(one) == kinds.CSV[1]]
+    rest = tuple(one for one in reversed(found) if one not in own)
+    # Its own CSVs go while it still runs, since it holds them by a finalizer.
+    return Undeploying(objects=rest, operands=tuple(own))
+
+
+async def uninstall(
+    reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
+) -> Undeployed:
+    """Delete it, and wait until it is gone."""
+    return await deploy.delete(reader, made, report=report, patience=patience)
+
+
+async def _until_succeeded(
+    reader: ClusterObjects, csv: Manifest, report: Report, patience: Patience
+) -> Explanation:
+    clock = asyncio.get_running_loop().time
+    end, last = clock() + patience.seconds, ""
+    name, place = objects.name(csv), objects.namespace(csv)
+    while True:
+        seen = await cluster_read.snapshot(reader, place)
+        there = seen.csv(name)
+        finding = csvs.of_csv(seen, there) if there else None
+        if there is not None and finding is None:
+            return Explanation(
+                standing=Standing.READY, cause="healthy", message=f"`{name}` is installed"
+            )
+        words = finding.message if finding else f"`{name}` is not there yet"
+        if words != last:
+            report(words)
+            last = words
+        if clock() >= end:
+            if finding is not None:
+                return finding.below()
+            return Explanation(standing=Standing.STUCK, cause="csv-missing", message=words)
+        await asyncio.sleep(patience.interval)
+
+
+async def _read(name: str, access: Access) -> bytes:
+    if not name.startswith(("https://", "http://")):
+        return disk.read_file(Path(name), limit=_MAX_MANIFESTS)
+    from olmkit.edges.web import Web
+
+    async with Web(sources.web_options(access)) as web, web.send("GET", name) as reply:
+        if reply.status != 200:
+            raise RemoteError(
+                f"`{name}` cannot be had: the server answered {reply.status}",
+                hint="name files or other addresses with `--manifests`",
+                temporary=reply.status >= 500,
+            )
+        return await reply.read(_MAX_MANIFESTS)
+
+
+def said(found: Sequence[Manifest]) -> list[str]:
+    """The objects as subjects."""
+    return [explanation.subject(one) for one in found]
