@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pydantic
@@ -54,15 +54,15 @@ class _Gone(Exception):  # noqa: N818 - a fact, not a fault
     """The Memcached went while it was looked at: nothing is left to do."""
 
 
+@dataclass(slots=True)
 class _Pass:
     """What one pass found out."""
 
-    def __init__(self, memcached: Memcached, manifest: Manifest) -> None:
-        self.memcached = memcached
-        self.manifest = manifest
-        self.troubles: list[Trouble] = []
-        self.errors: list[ClusterError] = []
-        self.is_scaled = False
+    memcached: Memcached
+    manifest: Manifest
+    troubles: list[Trouble] = field(default_factory=list)
+    errors: list[ClusterError] = field(default_factory=list)
+    is_scaled: bool = False
 
 
 class MemcachedReconciler:
