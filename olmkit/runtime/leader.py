@@ -256,10 +256,20 @@ class ThreadedElector:
         self._acquired: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._lost: concurrent.futures.Future[None] = concurrent.futures.Future()
         self._heard = threading.Event()
+        self._sure_until = 0.0
 
     @property
     def is_leader(self) -> bool:
         return self._acquired.done() and not self._lost.done()
+
+    def may_write(self) -> bool:
+        """False once this process has led and cannot be sure that it still does.
+
+        Sure for a renew deadline, not for the whole lease: requests need time to arrive.
+        """
+        if not self._acquired.done():
+            return True
+        return not self._lost.done() and time.monotonic() < self._sure_until
 
     async def acquire(self) -> None:
         """Start the thread, and wait until this process leads."""
@@ -282,7 +292,8 @@ class ThreadedElector:
             with contextlib.suppress(RuntimeError):  # its loop has ended by itself
                 loop.call_soon_threadsafe(work.cancel)
         if self._thread is not None:
-            await asyncio.to_thread(self._thread.join, self._settings.renew_deadline)
+            patience = self._settings.renew_deadline + 2 * _LAST_WORDS
+            await asyncio.to_thread(self._thread.join, patience)
 
     async def _keep_beating(self) -> None:
         while True:
@@ -371,9 +382,13 @@ class ThreadedElector:
                 return
 
     async def _try(self, lock: LeaseLock, limit: float) -> bool:
+        begun = time.monotonic()
         try:
             async with asyncio.timeout(limit):
-                return await lock.try_once()
+                holds = await lock.try_once()
+            if holds:
+                self._sure_until = begun + self._settings.renew_deadline
+            return holds
         except TimeoutError:
             _LOG.warning("the API server did not answer for the lease")
             return False

@@ -22,6 +22,7 @@ from olmkit.kube.objects import GVK
 from olmkit.runtime.cache import Cache, CacheSettings
 from olmkit.runtime.client import Client
 from olmkit.runtime.controller import Controller
+from olmkit.runtime.fence import FencedCluster
 from olmkit.runtime.lag import LoopLag
 from olmkit.runtime.metrics import Registry
 
@@ -111,7 +112,10 @@ class Manager:
         self.name = name
         self.registry = registry or Registry()
         self.cache = Cache(cluster, cache_settings)
-        self.client = Client(cluster, self.cache, field_manager=name, uncached=uncached)
+        # Not every elector knows until when its lease is respected.
+        may_write = getattr(elector, "may_write", None)
+        fenced: Cluster = FencedCluster(cluster, may_write) if may_write else cluster
+        self.client = Client(fenced, self.cache, field_manager=name, uncached=uncached)
         self.ready = False
         self._elector = elector
         self._grace = graceful_shutdown_timeout

@@ -1,0 +1,56 @@
+"""Writes of a leader that may not be one any more do not leave the process.
+
+A process can be stopped as a whole, by a debugger, a full node or a machine that
+is moved, and go on later as if nothing was. By then another replica leads. The
+elector's thread notices, but the main loop may be quicker: so each write asks
+first whether the last renewal of the lease is recent enough. Reading is free, and
+so are replicas that do not lead yet: what runs there needs no leadership.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from olmkit.kube.api import Cluster, ClusterError
+from olmkit.kube.objects import Manifest
+
+
+class NotLeading(ClusterError):  # noqa: N818 - a fact, not a fault
+    """The process has led and cannot be sure that it still does: nothing was written."""
+
+
+class FencedCluster:
+    """Fulfils `olmkit.kube.api.Cluster`; writes only as long as `may_write` says so."""
+
+    def __init__(self, cluster: Cluster, may_write: Callable[[], bool]) -> None:
+        self._cluster = cluster
+        self._may_write = may_write
+        self.resource = cluster.resource
+        self.get = cluster.get
+        self.list_page = cluster.list_page
+        self.watch = cluster.watch
+
+    async def create(self, *positional: Any, **named: Any) -> Manifest:
+        self._check()
+        return await self._cluster.create(*positional, **named)
+
+    async def replace(self, *positional: Any, **named: Any) -> Manifest:
+        self._check()
+        return await self._cluster.replace(*positional, **named)
+
+    async def patch(self, *positional: Any, **named: Any) -> Manifest:
+        self._check()
+        return await self._cluster.patch(*positional, **named)
+
+    async def delete(self, *positional: Any, **named: Any) -> Manifest:
+        self._check()
+        return await self._cluster.delete(*positional, **named)
+
+    async def delete_collection(self, *positional: Any, **named: Any) -> None:
+        self._check()
+        await self._cluster.delete_collection(*positional, **named)
+
+    def _check(self) -> None:
+        if not self._may_write():
+            raise NotLeading("nothing is written: another replica may lead by now")
