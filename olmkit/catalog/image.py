@@ -40,8 +40,15 @@ class Server:
 
 
 def opm_server() -> Server:
-    """Served by the `opm` that the base has."""
-    return Server(entrypoint=("/bin/opm",), command=("serve", CONFIGS, f"--cache-dir={CACHE}"))
+    """Served by the `opm` that the base has, which makes its cache when it starts."""
+    return Server(
+        entrypoint=("/bin/opm",),
+        command=(
+            *("serve", CONFIGS, f"--cache-dir={CACHE}"),
+            # Else it refuses a cache folder that is still empty.
+            "--cache-enforce-integrity=false",
+        ),
+    )
 
 
 def olmkit_server(packages: Layer, probe: bytes, library: str, *, created: int = 0) -> Server:

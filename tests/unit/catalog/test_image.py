@@ -32,7 +32,10 @@ def test_opm_serves_with_its_own_words() -> None:
         CATALOG, base(User="1001", WorkingDir="/w"), catalog_image.opm_server()
     )
     assert made.config.run_options == {
-        "Cmd": ["serve", "/configs", "--cache-dir=/tmp/cache"],
+        "Cmd": [
+            *("serve", "/configs", "--cache-dir=/tmp/cache"),
+            "--cache-enforce-integrity=false",
+        ],
         "Entrypoint": ["/bin/opm"],
         "Env": [],
         "ExposedPorts": {"50051/tcp": {}},

@@ -1,22 +1,17 @@
-"""Images against a real Docker engine, and for longer through worse lines than `make test` takes.
-
-The engine is started here when there is none: root and Debian's docker.io are
-needed. Elsewhere its tests are skipped.
-"""
+"""Images to and from a real Docker engine, and for longer through worse lines than usual."""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -49,52 +44,6 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     return asyncio.run(work)
 
 
-@pytest.fixture(scope="module")
-def engine(
-    tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str], NoReturn]
-) -> Iterator[None]:
-    """A Docker engine that DOCKER_HOST names."""
-    if shutil.which("docker") and answers():
-        yield
-        return
-    daemon = shutil.which("dockerd", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-    if daemon is None or shutil.which("docker") is None or os.geteuid() != 0:
-        missing("no Docker engine here: install docker.io and be root, or set DOCKER_HOST")
-    folder = tmp_path_factory.mktemp("engine")
-    words = [daemon, "-H", f"unix://{folder}/socket", "--data-root", f"{folder}/data"]
-    words += ["--exec-root", f"{folder}/exec", "--pidfile", f"{folder}/pid"]
-    words += ["--bridge=none", "--iptables=false", "--storage-driver=vfs"]
-    before = os.environ.get("DOCKER_HOST")
-    os.environ["DOCKER_HOST"] = f"unix://{folder}/socket"
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(words, stdout=log, stderr=log)
-    try:
-        for _ in range(300):
-            if process.poll() is not None or answers():
-                break
-            time.sleep(0.1)
-        if process.poll() is not None:
-            missing("a Docker engine cannot run here")
-        yield
-    finally:
-        process.terminate()
-        process.wait()
-        if before is None:
-            del os.environ["DOCKER_HOST"]
-        else:
-            os.environ["DOCKER_HOST"] = before
-
-
-def answers() -> bool:
-    return subprocess.run(["docker", "version"], capture_output=True, check=False).returncode == 0
-
-
-def docker(*words: str) -> str:
-    done = subprocess.run(["docker", *words], capture_output=True, check=False)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
-
-
 @pytest.fixture
 def layout(tmp_path: Path) -> str:
     target = Layout(tmp_path / "oci")
@@ -102,8 +51,9 @@ def layout(tmp_path: Path) -> str:
     return f"oci:{tmp_path}/oci:v1"
 
 
-@pytest.mark.usefixtures("engine")
-def test_engine_takes_our_image_and_gives_it_back(layout: str, tmp_path: Path) -> None:
+def test_engine_takes_our_image_and_gives_it_back(
+    docker: Callable[..., str], layout: str, tmp_path: Path
+) -> None:
     run(job.copy(layout, "docker-daemon:olmkit-test:v1", ACCESS))
     try:
         assert '"k":"v"' in docker("inspect", "-f", "{{json .Config.Labels}}", "olmkit-test:v1")
@@ -116,8 +66,9 @@ def test_engine_takes_our_image_and_gives_it_back(layout: str, tmp_path: Path) -
         docker("rmi", "olmkit-test:v1")
 
 
-@pytest.mark.usefixtures("engine")
-def test_engine_pulls_what_we_pushed(layout: str, registry: RegistryServer) -> None:
+def test_engine_pulls_what_we_pushed(
+    docker: Callable[..., str], layout: str, registry: RegistryServer
+) -> None:
     name = f"{registry.host}/engine/image:v1"
     run(job.copy(layout, name, ACCESS))
     assert str(IMAGE.digest) in docker("pull", name)

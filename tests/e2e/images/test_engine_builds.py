@@ -1,0 +1,91 @@
+"""One Containerfile, two ways: what Docker builds of it and what we build without it run alike."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+PYPROJECT = """
+[project]
+name = "tiny-operator"
+version = "1.0"
+description = "Says what it is"
+dependencies = ["one"]
+"""
+MAIN = """
+import os, sys, one
+print(one.tag, os.getuid(), os.getcwd(), sys.argv[1:])
+"""
+FILES = "import os; print(*sorted(os.path.join(f, n) for f, _, ns in os.walk('/opt') for n in ns))"
+# What pip notes of an installation and we leave out.
+NOTES = ("INSTALLER", "REQUESTED", "direct_url.json")
+
+
+@pytest.fixture
+def project(tmp_path: Path, root: Path, make_wheel: Callable[..., Path]) -> Path:
+    """A small operator with the shipped operator's Containerfile."""
+    folder = tmp_path / "project"
+    (folder / "tiny_operator").mkdir(parents=True)
+    (folder / "tiny_operator" / "__init__.py").write_text("")
+    (folder / "tiny_operator" / "__main__.py").write_text(MAIN)
+    (folder / "pyproject.toml").write_text(PYPROJECT)
+    text = (root / "operator" / "Containerfile").read_text()
+    (folder / "Containerfile").write_text(text.replace("memcached_operator", "tiny_operator"))
+    make_wheel(folder / "wheels", "one")
+    return folder
+
+
+def test_both_images_behave_alike(
+    project: Path,
+    base_layout: str,
+    docker: Callable[..., str],
+    olmkit: Callable[..., str],
+    tmp_path: Path,
+) -> None:
+    wheels = ("--wheels", project / "wheels")
+    olmkit("image", "copy", base_layout, "docker-daemon:olmkit-test-base:v1")
+    engine = olmkit(
+        *("image", "build", "-C", project, "--engine", "docker", *wheels),
+        *("--base", "olmkit-test-base:v1", "-t", f"oci:{tmp_path}/engine:v1"),
+        OLMKIT_BUILD_NETWORK="none",
+    )
+    ours = olmkit(
+        "image", "build", "-C", project, "--base", "docker-daemon:olmkit-test-base:v1", *wheels
+    )
+    try:
+        seen = []
+        for name, reference in (("engine", engine), ("ours", ours)):
+            tag = f"olmkit-test-{name}:v1"
+            olmkit("image", "copy", reference, f"docker-daemon:{tag}")
+            run = ("run", "--rm", "--network", "none", "--read-only")
+            said = docker(*run, tag, "a", "b")
+            files = docker(*run, "--entrypoint", "python", tag, "-c", FILES).split()
+            options = json.loads(docker("inspect", "-f", "{{json .Config}}", tag))
+            seen.append(
+                (
+                    said,
+                    [file for file in files if not file.endswith(NOTES)],
+                    {key: options[key] for key in ("User", "Env", "Entrypoint", "WorkingDir")},
+                )
+            )
+        assert seen[0] == seen[1]
+        assert seen[0][0] == "py3-none-any 65532 /opt/operator ['a', 'b']\n"
+    finally:
+        for name in ("base", "engine", "ours"):
+            docker("rmi", "--force", f"olmkit-test-{name}:v1")
+
+
+def test_platform_that_the_base_is_not_for_is_refused(
+    project: Path, base_layout: str, olmkit: Callable[..., str]
+) -> None:
+    with pytest.raises(AssertionError, match="is not for `linux/s390x`"):
+        olmkit(
+            *("image", "build", "-C", project, "--base", base_layout),
+            *("--platform", "linux/s390x", "--wheels", project / "wheels"),
+        )
+    assert not (project / "dist").exists()
