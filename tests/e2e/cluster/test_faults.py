@@ -1,0 +1,121 @@
+"""What breaks while a command waits: it goes on, or it is told in words."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+PACKAGE = "memcached-operator"
+
+
+class Watched:
+    """A running command whose words are read as they come."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self.said: list[str] = []
+
+    def until(self, words: str) -> None:
+        """Read on until a line has these words."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.said.append(line)
+            if words in line:
+                return
+        raise AssertionError("".join(self.said))
+
+    def interrupt(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+
+    def end(self) -> int:
+        """Read the rest; how it ended."""
+        assert self._process.stdout is not None
+        self.said += self._process.stdout
+        return self._process.wait()
+
+    @property
+    def text(self) -> str:
+        return "".join(self.said)
+
+
+@pytest.fixture(scope="module")
+def catalog(cluster: Any, typist: Any, catalog_of: Callable[..., Path]) -> str:
+    tag = f"{cluster.registry}/catalog:faults"
+    typist("catalog", "build", catalog_of("0.0.1"), "-t", tag, "--push")
+    return tag
+
+
+@pytest.fixture
+def installing(typist: Any, catalog: str, namespace: str) -> Iterator[Watched]:
+    """An install that has just begun."""
+    words = ["install", PACKAGE, "--catalog", catalog, "-n", namespace]
+    process = typist.start(*words)
+    yield Watched(process)
+    process.kill()
+    process.communicate()
+    typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
+
+
+def test_an_api_server_that_starts_again_is_waited_for(cluster: Any, installing: Watched) -> None:
+    installing.until("created Subscription")
+    cluster.stop("kube-apiserver", "KILL")
+    installing.until("trying again")
+    cluster.start("kube-apiserver")
+
+    assert installing.end() == 0, installing.text
+    assert "the API server answers again" in installing.text
+
+
+def test_a_registry_that_is_away_for_half_a_minute_is_waited_for(
+    cluster: Any, installing: Watched
+) -> None:
+    installing.until("created CatalogSource")
+    cluster.stop("registry")
+    try:
+        time.sleep(30)
+    finally:
+        cluster.start("registry")
+
+    assert installing.end() == 0, installing.text
+
+
+def test_a_catalogs_pod_that_is_killed_comes_back(
+    cluster: Any, installing: Watched, namespace: str, eventually: Callable[..., Any]
+) -> None:
+    installing.until("created Subscription")
+    label = "olm.catalogSource"
+    eventually(lambda: cluster.get("pods", "-n", namespace, "-l", label)["items"], what="a pod")
+    cluster.kubectl("delete", "pod", "-n", namespace, "-l", label, "--now")
+
+    assert installing.end() == 0, installing.text
+
+
+def test_interrupted_it_leaves_things_as_told(
+    cluster: Any, typist: Any, catalog: str, namespace: str, eventually: Callable[..., Any]
+) -> None:
+    words = ["install", PACKAGE, "--catalog", catalog, "-n", namespace]
+    kept = Watched(typist.start(*words))
+    kept.until("created Subscription")
+    kept.interrupt()
+
+    assert kept.end() == 130
+    assert f"`olmkit uninstall {PACKAGE} -n {namespace}` removes it" in kept.text
+    assert cluster.get("subscription", PACKAGE, "-n", namespace)
+    typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
+
+    removed = Watched(typist.start(*words, "--on-failure", "remove"))
+    removed.until("created Subscription")
+    removed.interrupt()
+
+    assert removed.end() == 130
+    assert "took back Subscription" in removed.text
+    for kind in ("subscription", "catalogsource", "operatorgroup"):
+        eventually(lambda kind=kind: not cluster.get(kind, "-n", namespace)["items"], what=kind)
