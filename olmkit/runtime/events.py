@@ -98,6 +98,7 @@ class EventRecorder:
     )
     _series: OrderedDict[Key, _Series] = field(default_factory=OrderedDict, init=False)
     _buckets: OrderedDict[Key, _Bucket] = field(default_factory=OrderedDict, init=False)
+    _tended: float = field(default=0.0, init=False)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def __post_init__(self) -> None:
@@ -136,11 +137,20 @@ class EventRecorder:
             manifest = await self._next()
             if manifest is not None:
                 await self._take(manifest)
-            await self._tend()
+            # All are looked through, so not for each of many events.
+            clock = asyncio.get_running_loop().time()
+            if manifest is None or clock - self._tended >= 1.0:
+                self._tended = clock
+                await self._tend()
         while not self._queue.empty():
             await self._take(self._queue.get_nowait())
         for series in self._series.values():
             await self._write(series)
+
+    @property
+    def remembered(self) -> int:
+        """How many series and limits are held in memory."""
+        return len(self._series) + len(self._buckets)
 
     def stop(self) -> None:
         self._stopping.set()
@@ -191,13 +201,16 @@ class EventRecorder:
                 await self._write(oldest)
 
     async def _tend(self) -> None:
-        """Write series that are due, and forget those that ended."""
+        """Write series that are due, and forget those that ended, and buckets that are full."""
         clock = asyncio.get_running_loop().time()
         for key, series in list(self._series.items()):
             if clock >= series.due:
                 await self._write(series)
                 if clock >= series.last + _SERIES_ENDS:
                     del self._series[key]
+        for key, bucket in list(self._buckets.items()):
+            if bucket.tokens + (clock - bucket.at) / _REFILL >= _BURST:
+                del self._buckets[key]  # full again: as good as none
 
     async def _write(self, series: _Series) -> None:
         """Bring the count on the server up to date."""

@@ -229,3 +229,18 @@ def test_long_names_and_notes_are_made_to_fit() -> None:
     assert event["metadata"]["namespace"] == "default"
     assert len(event["reason"]) == 128
     assert event["note"] == "ä" * 512
+
+
+def test_what_has_ended_is_forgotten() -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        for number in range(100):
+            metadata = CR["metadata"] | {"name": f"m{number}", "uid": f"u{number}"}
+            recorder.event(CR | {"metadata": metadata}, NORMAL, "Created", "Create", "made")
+        await asyncio.sleep(10)
+        assert recorder.remembered == 200
+        await asyncio.sleep(1000)
+        tell(recorder)
+        await asyncio.sleep(1)
+        assert recorder.remembered == 2
+
+    assert len(play(work).created) == 101
