@@ -2,7 +2,8 @@
 
 Webhooks need a certificate. OLM makes one, so a bundle has them always; the
 overlay `config/default` runs in any cluster, and has none. `config/with-webhooks`
-is the same with webhooks, for OLM and for whoever mounts a certificate.
+is the same with webhooks, for OLM and for whoever mounts a certificate;
+`config/with-cert-manager` lets cert-manager make one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from olmkit.project.scaffold import Draft
 from olmkit.project.scaffold_api import Names
 
 WITH_WEBHOOKS = "config/with-webhooks"
+WITH_CERT_MANAGER = "config/with-cert-manager"
 _CRDS = f"{scaffold.CRD_FOLDER}/kustomization.yaml"
 _STORAGE = "+kubebuilder:storageversion"
 
@@ -305,6 +307,8 @@ def _add_manifests(
         )
     make(f"{WITH_WEBHOOKS}/kustomization.yaml", "with_webhooks.yaml")
     make(f"{WITH_WEBHOOKS}/manager_webhook_patch.yaml", "manager_webhook_patch.yaml")
+    for name in ("certificate", "inject_patch", "kustomization", "mount_patch"):
+        make(f"{WITH_CERT_MANAGER}/{name}.yaml", f"cert_manager/{name}.yaml")
     manifests = draft.get(scaffold.MANIFESTS_OVERLAY)
     if manifests is not None:
         draft.put(
@@ -319,7 +323,11 @@ def _add_manifests(
         )
     make("config/network-policy/allow-webhook-traffic.yaml", "allow-webhook-traffic.yaml")
     policies = "config/network-policy/kustomization.yaml"
-    draft.add_item(policies, ("resources",), "allow-webhook-traffic.yaml")
+    policy = draft.get(policies)
+    if policy is not None:
+        listed = "allow-webhook-traffic.yaml"
+        policy = yaml_edits.with_item(policy, policies, ("resources",), listed, first=True)
+        draft.put(policies, policy)
     if request.conversion:
         _convert_crd(draft, request, project, api, template("crd_patch.yaml"), values)
 
