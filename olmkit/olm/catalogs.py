@@ -150,7 +150,7 @@ def _orphan(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) -> Finding
 
 
 def _heads(_: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
-    channel, package = part["channel"], part["package"]
+    channel, package = part["channel"].strip('"'), part["package"].strip('"')
     return Finding(
         cause="several-heads",
         message=f"channel `{channel}` of package `{package}` has several heads: {part['chains']}",

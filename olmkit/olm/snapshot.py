@@ -131,10 +131,14 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> Snapshot:
 
 def objects_of(snapshot: Snapshot) -> Iterator[Manifest]:
     """The objects of a snapshot, without what is long and says nothing here; logs come last."""
+    places = {snapshot.namespace}
+    places |= {kinds.wish(one).catalog_namespace for one in snapshot.subscriptions}
+    yield from (_shortened(one) for one in snapshot.subscriptions)
+    yield from (_asked(one) for one in snapshot.elsewhere)
     for part in (
-        *(snapshot.subscriptions, snapshot.elsewhere, snapshot.groups, snapshot.plans),
-        *(snapshot.csvs, snapshot.catalogs, snapshot.jobs, snapshot.deployments),
-        *(snapshot.pods, snapshot.events),
+        *(snapshot.groups, snapshot.plans, snapshot.csvs),
+        tuple(one for one in snapshot.catalogs if objects.namespace(one) in places),
+        *(snapshot.jobs, snapshot.deployments, snapshot.pods, snapshot.events),
     ):
         yield from (_shortened(one) for one in part)
     for place, text in sorted(snapshot.logs.items()):
@@ -177,6 +181,19 @@ def _shortened(manifest: Manifest) -> Manifest:
         case _:
             pass
     return short
+
+
+def _asked(subscription: Manifest) -> Manifest:
+    """No more of a Subscription than what it asks for, and where."""
+    metadata = {
+        "name": objects.name(subscription),
+        "namespace": objects.namespace(subscription),
+    }
+    return {
+        **{key: subscription[key] for key in ("apiVersion", "kind") if key in subscription},
+        "metadata": metadata,
+        "spec": dict(kinds.spec(subscription)),
+    }
 
 
 def _step(step: Any) -> Manifest:

@@ -18,12 +18,23 @@ def test_what_is_written_is_read_again() -> None:
         subscriptions=(made("Subscription", "a", spec={"name": "p"}),),
         elsewhere=(made("Subscription", "a", "other", spec={"name": "p"}),),
         groups=(made("OperatorGroup", "g"),),
-        catalogs=(made("CatalogSource", "c", "olm"),),
+        catalogs=(made("CatalogSource", "c"),),
         pods=(made("Pod", "p", "olm"),),
         logs={"apps/pod/manager": "last words\n"},
     )
 
     assert snapshot.of_objects(snapshot.objects_of(seen), "apps") == seen
+
+
+def test_catalogs_that_nobody_here_sees_are_left_out() -> None:
+    asks = made("Subscription", "a", spec={"name": "p", "sourceNamespace": "olm"})
+    catalogs = (made("CatalogSource", "c", "olm"), made("CatalogSource", "c", "other"))
+
+    written = snapshot.objects_of(
+        Snapshot(namespace="apps", subscriptions=(asks,), catalogs=catalogs)
+    )
+
+    assert [one["metadata"]["namespace"] for one in written] == ["apps", "olm"]
 
 
 def test_what_is_long_and_explains_nothing_is_left_out() -> None:
