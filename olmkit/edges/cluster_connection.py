@@ -57,12 +57,15 @@ class Connection:
         self._session: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
         self._certificate: tuple[bytes, bytes] | None = None
+        self._retired: aiohttp.ClientSession | None = None  # what runs on it may end
         self._warned: set[str] = set()
 
     async def close(self) -> None:
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        sessions = (self._session, self._retired)
+        self._session = self._retired = None
+        for session in sessions:
+            if session is not None:
+                await session.close()
 
     async def request(
         self,
@@ -219,8 +222,10 @@ class Connection:
             headers={"User-Agent": self._user_agent},
             cookie_jar=aiohttp.DummyCookieJar(),
         )
-        if old is not None:
-            await old.close()  # an exec plug-in gave a new client certificate
+        # An exec plug-in gave a new client certificate; requests under way keep the old one.
+        ended, self._retired = self._retired, old
+        if ended is not None:
+            await ended.close()
         return made
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> ClusterError:
@@ -237,9 +242,12 @@ class Connection:
         if not isinstance(status, dict) or status.get("kind") != "Status":
             words = body[:200].decode("utf-8", "replace").strip()
             status = {"message": f"the API server answered {response.status}: {words}".rstrip(": ")}
-        return error_from_status(
+        error = error_from_status(
             status, code=response.status, retry_after=_retry_after(response.headers)
         )
+        if isinstance(error, Unauthorized):
+            error.hint = "the credentials were not accepted: they may be wrong, or have expired"
+        return error
 
     def _heed(self, response: aiohttp.ClientResponse) -> None:
         """Log what the server warns of, each text once."""

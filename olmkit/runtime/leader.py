@@ -304,7 +304,8 @@ class ThreadedElector:
         try:
             with asyncio.Runner() as runner:
                 self._loop = runner.get_loop()
-                runner.run(self._elect())
+                with contextlib.suppress(asyncio.CancelledError):  # told to end while it ended
+                    runner.run(self._elect())
         except Exception as error:
             _LOG.exception("leader election failed")
             if not self._acquired.done():
@@ -333,8 +334,11 @@ class ThreadedElector:
                 self._on_change(False)
             finally:
                 recorder.stop()
-                await asyncio.wait([telling], timeout=_LAST_WORDS)
-                telling.cancel()
+                try:
+                    await asyncio.wait([telling], timeout=_LAST_WORDS)
+                finally:
+                    telling.cancel()
+                    await asyncio.wait([telling])
 
     def _tell(self, recorder: EventRecorder, lock: LeaseLock, what: str) -> None:
         """An event on the Lease, for people who look for who led and when."""
