@@ -22,7 +22,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import msgspec
 
-from olmkit.kube import changes, objects, patches
+from olmkit.kube import changes, finalizers, objects, patches
 from olmkit.kube.api import Cause, ClusterError
 from olmkit.kube.objects import GVK, Manifest
 
@@ -169,13 +169,17 @@ def defaulting(defaulter: Defaulter[K], kind: type[K]) -> Handler:
     """A handler for a typed kind: what the defaulter changed becomes the patch.
 
     The change is taken between two dumps of the typed object, so that fields which the
-    type writes in another way, or does not know, stay as they were sent.
+    type writes in another way, or does not know, stay as they were sent. An object that
+    does not fit the type is left alone: its schema comes next, and says it better.
     """
 
     async def handle(request: AdmissionRequest) -> Verdict:
         if request.object is None:
             return Verdict()
-        obj = _decoded(kind, request.object)
+        try:
+            obj = kind.from_manifest(request.object)
+        except ValueError:
+            return Verdict()
         before = obj.to_manifest()
         await defaulter.default(obj, request)
         change = changes.merge_patch(before, obj.to_manifest())
@@ -198,8 +202,13 @@ def defaulting_plain(defaulter: Defaulter[Manifest]) -> Handler:
 
 
 def validating(validator: Validator[K], kind: type[K]) -> Handler:
-    """A handler for a typed kind."""
-    return _validating(validator, lambda manifest: _decoded(kind, manifest))
+    """A handler for a typed kind; an object that does not fit it is refused with code 400.
+
+    But it must be possible to repair or remove what was stored before a rule was made: an
+    old object that does not fit is judged as if the new one had just come, and what is
+    being deleted may go.
+    """
+    return _validating(validator, kind.from_manifest)
 
 
 def validating_plain(validator: Validator[Manifest]) -> Handler:
@@ -342,27 +351,37 @@ def _status(verdict: Verdict) -> dict[str, Any]:
     return status
 
 
-def _decoded(kind: type[K], manifest: Manifest) -> K:
-    try:
-        return kind.from_manifest(manifest)
-    except ValueError as error:
-        raise Denied(f"the object cannot be read: {error}", code=400) from error
-
-
 def _changed(old: Manifest, new: Manifest) -> Verdict:
     return Verdict(patch=tuple(changes.json_patch(old, new)))
 
 
 def _validating(validator: Validator[T], read: Callable[[Manifest], T]) -> Handler:
-    async def handle(request: AdmissionRequest) -> Verdict:
+    async def judge(request: AdmissionRequest) -> Sequence[str] | None:
         new, old = request.object, request.old
-        said: Sequence[str] | None = None
-        if request.operation == Operation.CREATE and new is not None:
-            said = await validator.validate_create(read(new), request)
-        elif request.operation == Operation.UPDATE and new is not None and old is not None:
-            said = await validator.validate_update(read(old), read(new), request)
-        elif request.operation == Operation.DELETE and old is not None:
-            said = await validator.validate_delete(read(old), request)
-        return Verdict(warnings=tuple(said or ()))
+        if request.operation == Operation.DELETE and old is not None:
+            before = _readable(read, old)
+            return None if before is None else await validator.validate_delete(before, request)
+        if request.operation not in (Operation.CREATE, Operation.UPDATE) or new is None:
+            return None
+        try:
+            after = read(new)
+        except ValueError as error:
+            if finalizers.is_being_deleted(new):
+                return None
+            raise Denied(f"the object cannot be read: {error}", code=400) from error
+        before = None if old is None else _readable(read, old)
+        if before is None:
+            return await validator.validate_create(after, request)
+        return await validator.validate_update(before, after, request)
+
+    async def handle(request: AdmissionRequest) -> Verdict:
+        return Verdict(warnings=tuple(await judge(request) or ()))
 
     return handle
+
+
+def _readable(read: Callable[[Manifest], T], manifest: Manifest) -> T | None:
+    try:
+        return read(manifest)
+    except ValueError:
+        return None

@@ -66,12 +66,11 @@ def ask(folder: Path, path: str, operation: str, new: Any, old: Any = None) -> A
     ("spec", "patch"),
     [
         ({}, [{"op": "add", "path": "/spec/size", "value": 1}]),
-        ({"size": None}, [{"op": "replace", "path": "/spec/size", "value": 1}]),
         ({"size": 4}, None),
         ({"size": 0}, None),
         ({"size": "3"}, None),
     ],
-    ids=["missing", "null", "given", "refused by the schema", "of another type"],
+    ids=["missing", "given", "refused by the schema", "of another type"],
 )
 def test_size_that_is_missing_is_filled_in(tmp_path: Path, spec: Any, patch: Any) -> None:
     response = ask(tmp_path, webhooks.MUTATE, "CREATE", memcached(**spec))
@@ -87,7 +86,7 @@ def test_size_that_is_missing_is_filled_in(tmp_path: Path, spec: Any, patch: Any
         ("CREATE", None, memcached(size=2), False),
         ("UPDATE", memcached(size=2), memcached(size=1), True),
         ("UPDATE", memcached(size=1), memcached(size=1), False),
-        ("UPDATE", memcached(size=9), memcached(size=9), False),
+        ("UPDATE", memcached(size=9), memcached(size=1), True),
         ("DELETE", memcached(size=1), None, False),
     ],
 )
@@ -97,6 +96,14 @@ def test_one_pod_is_warned_of_and_nothing_is_refused(
     response = ask(tmp_path, webhooks.VALIDATE, operation, new, old)
     assert response["allowed"] is True
     assert bool(response.get("warnings")) is warns
+
+
+def test_object_from_before_the_schema_lets_its_finalizer_go(tmp_path: Path) -> None:
+    held = memcached(size=9)
+    held["metadata"] |= {"deletionTimestamp": "2024-05-01T00:00:00Z", "finalizers": ["a/b"]}
+    free = memcached(size=9)
+    free["metadata"] |= {"deletionTimestamp": "2024-05-01T00:00:00Z"}
+    assert ask(tmp_path, webhooks.VALIDATE, "UPDATE", free, held)["allowed"] is True
 
 
 def test_paths_are_those_of_the_configurations(root: Path) -> None:

@@ -275,9 +275,37 @@ def test_errors_refuse_with_their_code(
 
 
 def test_object_of_another_shape_is_refused_with_400_and_the_place() -> None:
-    response = ask(review(new=cache(size="many")), DEFAULTING)
+    response = ask(review(new=cache(size="many")), VALIDATING)
     assert response["status"]["code"] == 400
     assert "spec.size" in response["status"]["message"]
+
+
+def test_object_of_another_shape_is_not_defaulted_since_its_schema_says_it_better() -> None:
+    response = ask(review(new=cache(size="many")), DEFAULTING)
+    assert response == {"uid": "u1", "allowed": True, "status": {"code": 200}}
+
+
+def going(**spec: Any) -> Manifest:
+    made = cache(**spec)
+    made["metadata"]["deletionTimestamp"] = "2024-05-01T00:00:00Z"
+    return made
+
+
+@pytest.mark.parametrize(
+    ("operation", "new", "old", "warnings"),
+    [
+        ("UPDATE", cache(size=1), cache(size="many"), ["one pod is no redundancy"]),
+        ("UPDATE", going(size="many"), cache(size="many"), None),
+        ("DELETE", None, cache(size="many"), None),
+    ],
+    ids=["repaired", "its finalizer is taken away", "deleted"],
+)
+def test_what_does_not_fit_any_more_can_be_repaired_and_removed(
+    operation: str, new: Any, old: Any, warnings: Any
+) -> None:
+    response = ask(review(operation, new, old, user="bob"), VALIDATING)
+    assert response["allowed"] is True
+    assert response.get("warnings") == warnings
 
 
 def test_review_of_the_old_version_is_answered_in_it() -> None:
