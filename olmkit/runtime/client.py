@@ -30,6 +30,7 @@ from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.cache import Cache, Index
 from olmkit.runtime.reconcile import Request
+from olmkit.runtime.reflector import BREATH
 from olmkit.runtime.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -176,7 +177,12 @@ class Client:
             limit=limit,
             metadata_only=metadata_only,
         )
-        return [_manifest(gvk, snapshot) for snapshot in snapshots]
+        made = []
+        for number, snapshot in enumerate(snapshots, 1):
+            made.append(_manifest(gvk, snapshot))
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+        return made
 
     async def apply(self, manifest: Manifest, *, force: bool = True) -> Manifest:
         """Server-side apply: own the fields that `manifest` has, and no others.

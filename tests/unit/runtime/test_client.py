@@ -151,6 +151,30 @@ def test_lists_select_by_namespace_labels_index_and_limit() -> None:
     play(work, prepare=prepare)
 
 
+def test_a_long_list_lets_others_run_while_it_is_decoded() -> None:
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async def work(server: ApiServer, client: Client) -> None:
+        for number in range(1000):
+            server.put("configmaps", _map(f"m-{number}"))
+        while len(await client.list(MAP)) < 1000:  # noqa: ASYNC110 - the world changes, nobody tells
+            await asyncio.sleep(0.01)
+        counting = asyncio.create_task(count())
+        await asyncio.sleep(0)
+        before = turns
+        await client.list(MAP)
+        assert turns - before >= 4
+        counting.cancel()
+
+    play(work)
+
+
 def test_direct_list_reads_every_page() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         for number in range(1100):
