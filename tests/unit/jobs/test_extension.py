@@ -1,0 +1,147 @@
+"""OLM v1's ClusterExtensions, against a small API server and a controller of a few lines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.access import Access
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.objects import ClusterObjects
+from olmkit.jobs import extension
+from olmkit.jobs.cluster_wait import Patience
+from olmkit.jobs.extension import ExtensionOptions
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK
+from olmkit.olm.explanation import Standing
+from olmkit.testing.apiserver import ApiServer
+
+GROUP = "olm.operatorframework.io"
+QUICK = Patience(seconds=5, interval=0.02, believed=0.1)
+
+
+def resource(group: str, kind: str, plural: str) -> Resource:
+    gvk = GVK(group=group, version="v1", kind=kind)
+    return Resource(gvk=gvk, plural=plural, namespaced=False, subresources=frozenset({"status"}))
+
+
+KINDS = (
+    resource(GROUP, "ClusterExtension", "clusterextensions"),
+    resource(GROUP, "ClusterCatalog", "clustercatalogs"),
+    resource("", "Namespace", "namespaces"),
+    resource("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"),
+)
+
+Story = Callable[[ClusterObjects, ApiServer, dict[str, str]], Awaitable[None]]
+
+
+def run(story: Story) -> None:
+    """`says` is what the controller answers: `reason` and `message`; success without them."""
+
+    async def whole() -> None:
+        server = ApiServer.of(KINDS)
+        says: dict[str, str] = {}
+
+        async def controller() -> None:
+            while True:
+                for one in server.all("clusterextensions"):
+                    _act(server, one, says)
+                await asyncio.sleep(0.01)
+
+        async with asyncio.timeout(30), server.serving():
+            working = asyncio.ensure_future(controller())
+            try:
+                async with HttpCluster(ClusterConfig(server=server.url)) as http:
+                    await story(ClusterObjects(http), server, says)
+            finally:
+                working.cancel()
+
+    asyncio.run(whole())
+
+
+def _act(server: ApiServer, one: dict[str, Any], says: dict[str, str]) -> None:
+    reason = says.get("reason", "Succeeded")
+    seen = {"observedGeneration": one["metadata"].get("generation", 1)}
+    done = reason == "Succeeded"
+    status: dict[str, Any] = {
+        "conditions": [
+            {"type": "Progressing", "status": "True", "reason": reason,
+             "message": says.get("message", ""), **seen},
+            {"type": "Installed", "status": str(done), "reason": reason, **seen},
+        ]
+    }  # fmt: skip
+    if done:
+        status["install"] = {"bundle": {"name": "cache.v1", "version": "1.0.0"}}
+    if one.get("status") != status:
+        server.put("clusterextensions", one | {"status": status})
+
+
+OPTIONS = ExtensionOptions(package="cache", namespace="apps", version="1.x")
+
+
+async def installed(reader: ClusterObjects, options: ExtensionOptions = OPTIONS) -> Any:
+    made = await extension.plan(reader, options, Access())
+    return await extension.carry_out(reader, made, report=[].append, patience=QUICK, created=[])
+
+
+def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        assert (await installed(reader)).is_ready
+        assert server.get("namespaces", "apps", "")
+        with pytest.raises(InputError, match="already"):
+            await installed(reader)
+
+        found = await extension.upgrade(reader, "cache", "2.x", report=[].append, patience=QUICK)
+        assert found.is_ready
+        there = server.get("clusterextensions", "cache", "")
+        assert there is not None
+        assert there["spec"]["source"]["catalog"]["version"] == "2.x"
+
+        gone = await extension.removal(reader, "cache")
+        assert await extension.remove(reader, gone, report=[].append, patience=QUICK) == ()
+        assert server.all("clusterextensions") == []
+
+    run(story)
+
+
+def test_what_needs_somebody_ends_the_waiting() -> None:
+    async def story(reader: ClusterObjects, _: ApiServer, says: dict[str, str]) -> None:
+        says |= {"reason": "Blocked", "message": 'desired version range "x" is invalid: …'}
+        found = await installed(reader)
+
+        assert (found.standing, found.cause) == (Standing.BLOCKED, "bad-range")
+
+    run(story)
+
+
+def test_older_releases_want_a_service_account() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        schema = {"properties": {"spec": {"required": ["serviceAccount"]}}}
+        server.put("customresourcedefinitions", {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"clusterextensions.{GROUP}"},
+            "spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]},
+        })  # fmt: skip
+        with pytest.raises(InputError, match="service account"):
+            await installed(reader)
+        options = ExtensionOptions(package="cache", namespace="apps", service_account="installer")
+        assert (await installed(reader, options)).is_ready
+
+    run(story)
+
+
+def test_nothing_there_is_said() -> None:
+    async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+        assert (await extension.why(reader, "cache")).cause == "not-installed"
+        with pytest.raises(InputError, match="no ClusterExtension"):
+            await extension.removal(reader, "cache")
+        with pytest.raises(InputError, match="no ClusterCatalog"):
+            await extension.read_catalog(reader, "shelf")
+
+    run(story)

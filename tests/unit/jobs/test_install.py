@@ -1,0 +1,376 @@
+"""Installing, upgrading and removing, against a small API server and an OLM of a few lines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.edges.access import Access
+from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.objects import ClusterObjects
+from olmkit.jobs import install, status, uninstall, upgrade
+from olmkit.jobs.cluster_wait import Patience
+from olmkit.jobs.install import Created, InstallOptions
+from olmkit.jobs.uninstall import UninstallOptions
+from olmkit.jobs.upgrade import UpgradeOptions
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK
+from olmkit.olm.explanation import Standing
+from olmkit.testing.apiserver import ApiServer
+
+Manifest = dict[str, Any]
+OLM = "operators.coreos.com"
+QUICK = Patience(seconds=5, interval=0.02, believed=0.1)
+
+
+def resource(
+    group: str, version: str, kind: str, plural: str, *, cluster: bool = False
+) -> Resource:
+    gvk = GVK(group=group, version=version, kind=kind)
+    subresources = frozenset({"status"})
+    return Resource(gvk=gvk, plural=plural, namespaced=not cluster, subresources=subresources)
+
+
+KINDS = (
+    resource(OLM, "v1alpha1", "Subscription", "subscriptions"),
+    resource(OLM, "v1alpha1", "InstallPlan", "installplans"),
+    resource(OLM, "v1alpha1", "ClusterServiceVersion", "clusterserviceversions"),
+    resource(OLM, "v1alpha1", "CatalogSource", "catalogsources"),
+    resource(OLM, "v1", "OperatorGroup", "operatorgroups"),
+    resource("", "v1", "Namespace", "namespaces", cluster=True),
+    resource("", "v1", "Pod", "pods"),
+    resource("", "v1", "Service", "services"),
+    resource("", "v1", "ConfigMap", "configmaps"),
+    resource("", "v1", "Event", "events"),
+    resource("batch", "v1", "Job", "jobs"),
+    resource("apps", "v1", "Deployment", "deployments"),
+    resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition",
+             "customresourcedefinitions", cluster=True),
+    resource("example.com", "v1", "Cache", "caches"),
+)  # fmt: skip
+
+
+def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manifest:
+    version = "v1" if kind == "OperatorGroup" else "v1alpha1"
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": f"{OLM}/{version}", "kind": kind, "metadata": metadata, **fields}
+
+
+class Olm:
+    """Does what OLM does with a Subscription: plans, waits for approval, makes the CSV."""
+
+    def __init__(self, server: ApiServer, *versions: str) -> None:
+        self.server = server
+        self.versions = list(versions)
+        self.failing = ""
+
+    def look(self) -> None:
+        for one in self.server.all("subscriptions"):
+            self._resolve(one)
+        for pod in self.server.all("pods"):
+            ready = [{"type": "Ready", "status": "True"}]
+            if not pod.get("status"):
+                self.server.put("pods", pod | {"status": {"conditions": ready}})
+
+    def _resolve(self, one: Manifest) -> None:
+        space, package = one["metadata"]["namespace"], one["spec"]["name"]
+        state = one.get("status") or {}
+        installed = state.get("installedCSV", "")
+        names = [f"{package}.v{version}" for version in self.versions]
+        ahead = names[names.index(installed) + 1 :] if installed in names else names
+        if not installed and one["spec"].get("startingCSV"):
+            ahead = [one["spec"]["startingCSV"]]
+        target = ahead[:1]
+        if not target:
+            return
+        plan = self.server.get("installplans", f"install-{target[0]}", space)
+        if plan is None:
+            manual = one["spec"].get("installPlanApproval") == "Manual"
+            plan = made("InstallPlan", f"install-{target[0]}", space)
+            plan["spec"] = {"clusterServiceVersionNames": target, "approved": not manual}
+            plan["status"] = {"phase": "RequiresApproval" if manual else "Complete"}
+            self.server.put("installplans", plan)
+        state = state | {"currentCSV": target[0], "state": "UpgradePending",
+                         "installPlanRef": {"name": f"install-{target[0]}"}}  # fmt: skip
+        if plan["spec"]["approved"]:
+            self.server.put("installplans", plan | {"status": {"phase": "Complete"}})
+            if installed:
+                self.server.remove("clusterserviceversions", installed, space)
+            csv = made("ClusterServiceVersion", target[0], space)
+            reason = {"phase": "Failed", "reason": self.failing, "message": "no"}
+            csv["status"] = reason if self.failing else {"phase": "Succeeded"}
+            csv["spec"] = {"customresourcedefinitions": {"owned": [{"name": "caches.example.com"}]}}
+            self.server.put("clusterserviceversions", csv)
+            state |= {"installedCSV": target[0], "state": "AtLatestKnown"}
+        self.server.put("subscriptions", one | {"status": state})
+
+
+@asynccontextmanager
+async def cluster(*versions: str) -> AsyncIterator[tuple[ClusterObjects, ApiServer, Olm]]:
+    server = ApiServer.of(KINDS)
+    server.put("namespaces", {"apiVersion": "v1", "kind": "Namespace",
+                              "metadata": {"name": "apps"}})  # fmt: skip
+    server.put(
+        "catalogsources",
+        made(
+            "CatalogSource",
+            "shelf",
+            spec={"address": "h:1"},
+            status={"connectionState": {"lastObservedState": "READY"}},
+        ),
+    )
+    olm = Olm(server, *versions)
+
+    async def work() -> None:
+        while True:
+            olm.look()
+            await asyncio.sleep(0.01)
+
+    async with server.serving():
+        working = asyncio.ensure_future(work())
+        try:
+            async with HttpCluster(ClusterConfig(server=server.url)) as http:
+                yield ClusterObjects(http), server, olm
+        finally:
+            working.cancel()
+
+
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with asyncio.timeout(30):
+            await story()
+
+    asyncio.run(whole())
+
+
+async def installed(reader: ClusterObjects, said: list[str] | None = None, **fields: Any) -> Any:
+    options = InstallOptions(
+        **{"namespace": "apps", "package": "cache", "catalog": "shelf"} | fields
+    )
+    plan = await install.plan(reader, options, Access())
+    return await install.carry_out(
+        reader, plan, report=(said if said is not None else []).append, patience=QUICK,
+        created=Created(),
+    )  # fmt: skip
+
+
+def test_an_install_makes_what_is_missing_and_waits() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            said: list[str] = []
+            found = await installed(reader, said)
+
+            assert found.is_ready
+            assert server.get("subscriptions", "cache", "apps")
+            assert server.get("operatorgroups", "cache-group", "apps")
+            assert "created Subscription apps/cache" in said
+            rows = (await status.status(reader)).operators
+            assert [(row.package, row.installed) for row in rows] == [("cache", "cache.v1.0.0")]
+
+    run(story)
+
+
+def test_a_dry_plan_writes_nothing() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            options = InstallOptions(namespace="new", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+
+            kinds = [one["kind"] for one in plan.objects]
+            assert kinds == ["Namespace", "OperatorGroup", "Subscription"]
+            assert server.writes() == []
+
+    run(story)
+
+
+def test_a_version_is_approved_and_stays() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0", "2.0.0") as (reader, server, _):
+            said: list[str] = []
+            found = await installed(reader, said, version="1.0.0")
+
+            assert found.is_ready
+            assert any(line.startswith("approving install-cache.v1.0.0") for line in said)
+            subscription = server.get("subscriptions", "cache", "apps")
+            assert subscription is not None
+            assert subscription["spec"]["installPlanApproval"] == "Manual"
+            assert subscription["status"]["installedCSV"] == "cache.v1.0.0"
+
+    run(story)
+
+
+def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0", "2.0.0", "3.0.0", "4.0.0") as (reader, server, _):
+            await installed(reader, version="1.0.0")
+            options = UpgradeOptions(namespace="apps", package="cache", to="3.0.0")
+            done = await upgrade.upgrade(
+                reader, options, Access(), report=[].append, patience=QUICK
+            )
+
+            assert done.hops == ("cache.v2.0.0", "cache.v3.0.0")
+            assert done.explanation.is_ready
+            subscription = server.get("subscriptions", "cache", "apps")
+            assert subscription is not None
+            assert subscription["status"]["installedCSV"] == "cache.v3.0.0"
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "say what to install"),
+        ({"package": "a", "bundle": "b"}, "say what to install"),
+        ({"bundle": "b", "version": "1.0.0"}, "has one version"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(options: dict[str, str], words: str) -> None:
+    async def story() -> None:
+        async with cluster() as (reader, _, _):
+            with pytest.raises(ConfigurationError, match=words):
+                await install.plan(reader, InstallOptions(namespace="apps", **options), Access())
+
+    run(story)
+
+
+def test_a_namespace_with_two_groups_and_a_catalog_that_is_not_there_are_refused() -> None:
+    async def story() -> None:
+        async with cluster() as (reader, server, _):
+            with pytest.raises(InputError, match="no CatalogSource `other`"):
+                await install.plan(
+                    reader,
+                    InstallOptions(namespace="apps", package="cache", catalog="other"),
+                    Access(),
+                )
+            for name in ("a", "b"):
+                server.put("operatorgroups", made("OperatorGroup", name, spec={}))
+            with pytest.raises(InputError, match="several OperatorGroups"):
+                await installed(reader)
+
+    run(story)
+
+
+def test_what_is_installed_is_not_installed_again() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, _):
+            await installed(reader)
+            with pytest.raises(InputError, match="already wanted") as raised:
+                await installed(reader)
+            assert "olmkit upgrade cache" in raised.value.hint
+
+    run(story)
+
+
+def test_a_state_that_needs_somebody_is_believed_only_after_a_while() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, olm):
+            olm.failing = "InstallComponentFailedNoRetry"
+            found = await installed(reader)
+
+            assert (found.standing, found.cause) == (Standing.BLOCKED, "csv-invalid")
+
+    run(story)
+
+
+def test_what_was_created_is_taken_back() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            options = InstallOptions(namespace="new", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+            created = Created()
+            await install.carry_out(reader, plan, report=[].append, patience=QUICK, created=created)
+            await install.take_back(reader, created, report=[].append)
+
+            assert server.all("subscriptions") == []
+            assert server.all("clusterserviceversions") == []
+            assert server.get("namespaces", "new", "") is None
+            assert server.get("catalogsources", "shelf", "apps"), "it was there before"
+
+    run(story)
+
+
+def test_a_bundle_gets_a_catalog_of_its_own(root: Path) -> None:
+    async def story() -> None:
+        async with cluster("0.0.1") as (reader, server, _):
+            found = await installed(
+                reader, package="", catalog="", bundle=str(root / "bundle/0.0.1")
+            )
+
+            assert found.is_ready
+            subscription = server.get("subscriptions", "memcached-operator", "apps")
+            assert subscription is not None
+            name = subscription["spec"]["source"]
+            catalog = server.get("catalogsources", name, "apps")
+            config = server.get("configmaps", name, "apps")
+            assert catalog is not None
+            assert config is not None
+            assert catalog["spec"]["address"] == f"{name}.apps.svc:50051"
+            owner = config["metadata"]["ownerReferences"][0]
+            assert owner["uid"] == catalog["metadata"]["uid"]
+
+    run(story)
+
+
+def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.put("customresourcedefinitions", {
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": "caches.example.com"},
+                "spec": {"group": "example.com", "names": {"kind": "Cache"},
+                         "versions": [{"name": "v1", "served": True}]},
+            })  # fmt: skip
+            server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
+                                  "metadata": {"name": "mine", "namespace": "other"}})  # fmt: skip
+
+            with pytest.raises(InputError, match="would go with the CRDs"):
+                await uninstall.plan(
+                    reader, UninstallOptions(namespace="apps", package="cache", delete_crds=True)
+                )
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            assert [one["kind"] for one in plan.all] == [
+                "Subscription",
+                "ClusterServiceVersion",
+                "OperatorGroup",
+            ]
+            assert len(plan.stays) == 2
+            done = await uninstall.carry_out(reader, plan, report=[].append, patience=QUICK)
+
+            assert done.left == ()
+            assert server.all("subscriptions") == []
+            assert server.get("catalogsources", "shelf", "apps")
+            assert server.get("caches", "mine", "other")
+
+    run(story)
+
+
+def test_nothing_to_uninstall_says_where_it_is() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, _):
+            await installed(reader)
+            with pytest.raises(InputError) as raised:
+                await uninstall.plan(reader, UninstallOptions(namespace="other", package="cache"))
+            assert "`apps`" in raised.value.hint
+
+    run(story)
+
+
+def test_a_cluster_without_olm_is_told_so() -> None:
+    async def story() -> None:
+        server = ApiServer.of([KINDS[5]])
+        async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:
+            with pytest.raises(InputError, match="OLM is not installed") as raised:
+                await status.status(ClusterObjects(http))
+            assert "olmkit olm install" in raised.value.hint
+
+    run(story)
