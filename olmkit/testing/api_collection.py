@@ -23,6 +23,9 @@ from olmkit.testing.api_schemas import Schema
 Key = tuple[str, str]
 """Namespace and name."""
 
+Convert = Callable[[Manifest, str], Manifest]
+"""An object in another API version, as `example.com/v1`."""
+
 # Built-in kinds that count their wishes; others have no generation.
 _COUNTED = frozenset(
     {
@@ -67,6 +70,7 @@ class Storage:
     owners: dict[Key, Owners] = field(default_factory=dict)
     changes: list[Change] = field(default_factory=list)
     watchers: list[asyncio.Queue[Change | None]] = field(default_factory=list)
+    convert: Convert | None = None
 
     def record(self, change: Change) -> None:
         self.changes.append(change)
@@ -132,6 +136,10 @@ class Collection:
 
     def shown(self, manifest: Manifest) -> Manifest:
         """An object in this version; a copy."""
+        version = self.resource.api_version
+        convert = self.storage.convert
+        if convert is not None and manifest.get("apiVersion", version) != version:
+            manifest = convert(copy.deepcopy(manifest), version)
         words = {"apiVersion": self.resource.api_version, "kind": self.resource.gvk.kind}
         rest = {key: value for key, value in manifest.items() if key not in words}
         return words | copy.deepcopy(rest)
@@ -263,7 +271,3 @@ def built_in(resource: Resource) -> Collection:
     """A kind of Kubernetes itself, without its schema."""
     scale = DEPLOYMENT_SCALE if resource.plural in _SCALED else None
     return Collection(resource, scale=scale)
-
-
-Convert = Callable[[Manifest, str], Manifest]
-"""An object in another API version."""

@@ -27,6 +27,7 @@ from olmkit.kube.api import Resource
 from olmkit.kube.objects import Manifest
 from olmkit.kube.patches import PatchError
 from olmkit.testing import (
+    api_admission,
     api_answers,
     api_collection,
     api_discovery,
@@ -34,7 +35,8 @@ from olmkit.testing import (
     api_refusals,
     api_rules,
 )
-from olmkit.testing.api_collection import Change, Collection, Key, Selection
+from olmkit.testing.api_admission import Webhook, Write
+from olmkit.testing.api_collection import Change, Collection, Convert, Key, Selection
 from olmkit.testing.api_ownership import Owners
 from olmkit.testing.api_refusals import Refusal
 from olmkit.testing.api_rules import Manner
@@ -74,6 +76,7 @@ class ApiServer:
     `users`: who has which bearer token; asked for on every request when `authenticates`.
     `denies`: which accesses RBAC forbids. `allows`: what a SubjectAccessReview answers.
     `stale_at`: the version at which lists that may be old are read.
+    `webhooks` are called as admission: fill it by `api_admission.of_configuration`.
     """
 
     collections: dict[str, Collection]
@@ -94,14 +97,31 @@ class ApiServer:
     now: Callable[[], str] = lambda: "2024-01-01T00:00:00Z"
     forgotten: int = _FIRST_VERSION
     stale_at: int | None = None
+    webhooks: list[Webhook] = field(default_factory=list)
     _pages: dict[str, list[Manifest]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, resources: Iterable[Resource] = (), *, crds: Iterable[Manifest] = ()) -> Self:
-        """Built-in kinds by their resources, custom ones by these or by their CRDs."""
+    def of(
+        cls,
+        resources: Iterable[Resource] = (),
+        *,
+        crds: Iterable[Manifest] = (),
+        convert: Convert | None = None,
+    ) -> Self:
+        """Built-in kinds by their resources, custom ones by these or by their CRDs.
+
+        `convert` makes of an object one of another version, where a CRD has several.
+        """
         found = [api_collection.built_in(resource) for resource in resources]
         found += [one for crd in crds for one in api_collection.of_crd(crd)]
+        for one in found:
+            one.storage.convert = convert
         return cls({one.resource.path(): one for one in found})
+
+    def install(self, crd: Manifest) -> None:
+        """Serve one more kind from now on."""
+        for one in api_collection.of_crd(crd):
+            self.collections[one.resource.path()] = one
 
     @asynccontextmanager
     async def serving(self, *, port: int = 0) -> AsyncIterator[Self]:
@@ -463,6 +483,7 @@ class ApiServer:
             metadata["name"] = metadata["generateName"] + word
         manifest = api_rules.created(collection, manifest, manner)
         key = api_collection.key_of(manifest)
+        manifest = await self._admitted(request, collection, None, manifest, "", manner, dry_run)
         if key in collection.objects:
             raise api_refusals.exists(collection.resource, key[1])
         made = self._keep(collection, manifest, None, dry_run=dry_run)
@@ -477,7 +498,7 @@ class ApiServer:
         is_apply = request.method == "PATCH" and "apply-patch" in request.content_type
         wanted = await _body(request)
         if is_apply and not subresource and key not in collection.objects:
-            return self._create_by_apply(request, collection, key, wanted, manner, dry_run)
+            return await self._create_by_apply(request, collection, key, wanted, manner, dry_run)
         old = self._present(collection, key)
         if subresource == "scale":
             new = api_answers.scaled(
@@ -508,6 +529,7 @@ class ApiServer:
                 )
                 raise api_refusals.invalid(collection.resource, key[1], [cause])
         new = api_rules.changed(collection, collection.shown(old), new, subresource, manner)
+        new = await self._admitted(request, collection, old, new, subresource, manner, dry_run)
         kept = self._keep(collection, new, old, dry_run=dry_run)
         if not dry_run and key in collection.objects:
             if owners is not None:
@@ -518,7 +540,36 @@ class ApiServer:
                 self._owned(collection, request, old, kept, subresource)
         return self._answer(request, collection, kept, shown, manner=manner)
 
-    def _create_by_apply(
+    async def _admitted(
+        self,
+        request: web.Request,
+        collection: Collection,
+        old: Manifest | None,
+        new: Manifest,
+        subresource: str,
+        manner: Manner,
+        dry_run: bool,
+    ) -> Manifest:
+        """The object that webhooks let through, with what they change in it."""
+        if not self.webhooks:
+            return new
+        write = Write(
+            collection=collection,
+            operation="CREATE" if old is None else "UPDATE",
+            old=old,
+            new=collection.shown(new),
+            user=self._user(request),
+            subresource=subresource,
+            dry_run=dry_run,
+        )
+        found = await api_admission.mutated(self.webhooks, write, manner.warnings)
+        if found is not None and found != write.new:
+            new = api_rules.shaped(collection, found, manner)
+            api_rules.check(collection, new, manner)
+        await api_admission.check(self.webhooks, write, collection.shown(new), manner.warnings)
+        return new
+
+    async def _create_by_apply(
         self,
         request: web.Request,
         collection: Collection,
@@ -534,6 +585,7 @@ class ApiServer:
             raise api_refusals.not_found(collection.resource, key[1])
         fields = set(dict(api_ownership.leaves(wanted, collection.list_keys)))
         manifest = api_rules.created(collection, wanted, manner)
+        manifest = await self._admitted(request, collection, None, manifest, "", manner, dry_run)
         made = self._keep(collection, manifest, None, dry_run=dry_run)
         if not dry_run:
             collection.storage.owners[key] = Owners({(manager, "Apply", ""): fields})
@@ -606,6 +658,16 @@ class ApiServer:
                     f"the {words} in the precondition ({wanted}) does not match the {words} in "
                     f"record ({found}). The object might have been {happened}",
                 )
+        if self.webhooks:
+            write = Write(
+                collection=collection,
+                operation="DELETE",
+                old=old,
+                new=None,
+                user=self._user(request),
+                dry_run=dry_run,
+            )
+            await api_admission.check(self.webhooks, write, None, [])
         policy = options.get("propagationPolicy") or request.query.get("propagationPolicy")
         gone = self._end(collection, key, policy, dry_run=dry_run)
         if gone is not None:
