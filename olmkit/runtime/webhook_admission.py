@@ -238,7 +238,8 @@ async def answer(review: Any, handlers: Sequence[Handler], failed: Callable[[], 
         response["patch"] = base64.b64encode(document).decode()
         response["patchType"] = "JSONPatch"
     if verdict.warnings:
-        response["warnings"] = list(verdict.warnings)
+        # They travel in headers, which have one line.
+        response["warnings"] = [" ".join(one.split()) for one in verdict.warnings]
     if verdict.annotations:
         response["auditAnnotations"] = dict(verdict.annotations)
     return {
@@ -368,7 +369,7 @@ def _validating(validator: Validator[T], read: Callable[[Manifest], T]) -> Handl
         except ValueError as error:
             if finalizers.is_being_deleted(new):
                 return None
-            raise Denied(f"the object cannot be read: {error}", code=400) from error
+            raise Denied(f"the object cannot be read: {_words(error)}", code=400) from error
         before = None if old is None else _readable(read, old)
         if before is None:
             return await validator.validate_create(after, request)
@@ -378,6 +379,14 @@ def _validating(validator: Validator[T], read: Callable[[Manifest], T]) -> Handl
         return Verdict(warnings=tuple(await judge(request) or ()))
 
     return handle
+
+
+def _words(error: ValueError) -> str:
+    """What a model says of data that do not fit it: pydantic's own text has several lines."""
+    listed = getattr(error, "errors", None)
+    if not callable(listed):
+        return str(error)
+    return "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in listed())
 
 
 def _readable(read: Callable[[Manifest], T], manifest: Manifest) -> T | None:
