@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import os
 import signal
@@ -124,6 +125,11 @@ class Operated:
 
         asyncio.run(work())
 
+    def install_kinds(self) -> None:
+        """Install the operator's CRDs, and wait until the server serves them."""
+        self.install(sorted((ROOT / "operator/config/crd/bases").glob("*.yaml")))
+        asyncio.run(_served(self))
+
     async def create(self, cluster: HttpCluster, manifest: Manifest) -> None:
         """Create an object; one that is there already stays as it is."""
         resource = await cluster.resource(manifest["apiVersion"], manifest["kind"])
@@ -133,23 +139,36 @@ class Operated:
             return
 
 
+@contextlib.contextmanager
+def _audited(folder: Path, programs: Programs) -> Iterator[Operated]:
+    policy = folder / "audit.yaml"
+    policy.write_text(_AUDIT_POLICY)
+    flags = (f"--audit-policy-file={policy}", f"--audit-log-path={folder / 'audit.log'}")
+    with ControlPlane(folder=folder, programs=programs, flags=flags) as plane:
+        found = Operated(plane)
+        try:
+            yield found
+        finally:
+            found.stop()
+
+
 @pytest.fixture
 def operated(
     tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
 ) -> Iterator[Operated]:
     """An API server that knows Memcacheds and keeps an audit log; replicas end with the test."""
-    folder = tmp_path_factory.mktemp("operated")
-    policy = folder / "audit.yaml"
-    policy.write_text(_AUDIT_POLICY)
-    flags = (f"--audit-policy-file={policy}", f"--audit-log-path={folder / 'audit.log'}")
-    with ControlPlane(folder=folder, programs=control_plane_programs, flags=flags) as plane:
-        found = Operated(plane)
-        try:
-            found.install(sorted((ROOT / "operator/config/crd/bases").glob("*.yaml")))
-            asyncio.run(_served(found))
-            yield found
-        finally:
-            found.stop()
+    with _audited(tmp_path_factory.mktemp("operated"), control_plane_programs) as found:
+        found.install_kinds()
+        yield found
+
+
+@pytest.fixture
+def bare(
+    tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs
+) -> Iterator[Operated]:
+    """The same, which does not know Memcacheds yet."""
+    with _audited(tmp_path_factory.mktemp("bare"), control_plane_programs) as found:
+        yield found
 
 
 async def _served(operated: Operated) -> None:
