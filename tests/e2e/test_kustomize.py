@@ -1,0 +1,101 @@
+"""Overlays that kubebuilder scaffolds, and ours, rendered beside kustomize itself.
+
+`KUSTOMIZE` and `KUBEBUILDER` name the programs; without them there is nothing to compare.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import InputError
+from olmkit.jobs import overlay, project
+from olmkit.project.scaffold import InitRequest
+from olmkit.project.scaffold_api import ApiRequest, DeployImage
+from olmkit.project.scaffold_webhook import WebhookRequest
+
+pytestmark = pytest.mark.e2e
+
+API = "create api --group crew --version v1 --kind Captain --resource --controller"
+V2 = "create api --group crew --version v2 --kind Captain --resource --controller=false"
+HOOK = "create webhook --group crew --version v1 --kind Captain"
+OTHER = "create api --group ship --version v1beta1 --kind Frigate --resource --controller"
+IMAGE = (
+    "create api --group crew --version v1 --kind Captain --image=m:1.6 "
+    "--plugins=deploy-image/v1-alpha"
+)
+CORE = "create api --group apps --version v1 --kind Deployment --resource=false --controller"
+LAYOUTS: dict[str, tuple[str, Sequence[str]]] = {
+    "one kind": ("", [API]),
+    "several groups": ("--multigroup", [API, OTHER]),
+    "namespaced": ("--namespaced", [API]),
+    "handlers": ("", [API, f"{HOOK} --defaulting --programmatic-validation"]),
+    "conversion": ("", [API, V2, f"{HOOK} --conversion --spoke v2"]),
+    "all": ("", [API, V2, f"{HOOK} --conversion --spoke v2 --defaulting"]),
+    "namespaced groups": ("--namespaced --multigroup", [API, OTHER, f"{HOOK} --defaulting"]),
+    "plural": ("", [f"{API} --plural captainz --namespaced=false"]),
+    "image": ("", [IMAGE]),
+    "later namespaced": ("", [API, "edit --namespaced", "edit --multigroup"]),
+    "core kind": ("", [CORE]),
+    "second later": ("", [API, f"{HOOK} --programmatic-validation", f"{API} --force"]),
+}
+
+
+@pytest.fixture
+def kustomize() -> str:
+    return _program("KUSTOMIZE")
+
+
+def _program(name: str) -> str:
+    found = os.environ.get(name, "")
+    if not found:
+        pytest.skip(f"{name} names no program")
+    return found
+
+
+def _compare(place: Path, program: str) -> None:
+    folders = sorted(file.parent for file in place.glob("config/*/kustomization.yaml"))
+    assert folders
+    for folder in folders:
+        name = folder.relative_to(place).as_posix()
+        done = subprocess.run([program, "build", name], cwd=place, capture_output=True, check=False)
+        try:
+            found = overlay.stream(overlay.render(place, name))
+        except InputError:
+            found = b""
+        assert found == done.stdout, name
+        assert bool(found) is not bool(done.returncode), name
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_kubebuilder_scaffolds_is_rendered_as_kustomize_does(
+    layout: str, kustomize: str, tmp_path: Path
+) -> None:
+    flags, steps = LAYOUTS[layout]
+    program = _program("KUBEBUILDER")
+    begin = "init --domain my.org --repo example.org/toy --project-name toy --fetch-deps=false"
+    for step in (f"{begin} --skip-go-version-check {flags}", *steps):
+        words = [*step.split(), *(["--make=false"] if step.startswith("create") else [])]
+        subprocess.run([program, *words], cwd=tmp_path, check=True, capture_output=True)
+    _compare(tmp_path, kustomize)
+
+
+def test_what_we_scaffold_is_rendered_as_kustomize_does(kustomize: str, tmp_path: Path) -> None:
+    place = tmp_path / "toy"
+    project.init(place, InitRequest(domain="example.com", name="toy"))
+    deploy = DeployImage(image="m:1.6", port=11211)
+    project.create_api(
+        place, ApiRequest(group="cache", version="v1", kind="Memcached", deploy=deploy)
+    )
+    project.create_api(
+        place, ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)
+    )
+    request = WebhookRequest(
+        group="cache", version="v1", kind="Memcached", defaulting=True, conversion=True
+    )
+    project.create_webhook(place, request)
+    _compare(place, kustomize)
