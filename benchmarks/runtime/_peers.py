@@ -76,10 +76,14 @@ def _python(python: str, name: str, modules: str, *, events: int, writes: int) -
 
 
 def _kopf(folder: Path) -> str | None:
-    venv.create(folder / "kopf", with_pip=True)
+    try:
+        venv.create(folder / "kopf", with_pip=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        print(f"  {KOPF} cannot have a virtual environment, left out: {error}")
+        return None
     python = str(folder / "kopf" / "bin" / "python")
     done = subprocess.run(
-        [python, "-m", "pip", "install", "--quiet", "--no-input", KOPF],
+        [python, "-m", "pip", "install", "--quiet", "--no-input", "--retries", "1", KOPF],
         capture_output=True,
         text=True,
         check=False,
