@@ -11,9 +11,9 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from olmkit.base import documents, names
+from olmkit.base import names
 from olmkit.base.diagnostics import (
     ConfigurationError,
     Diagnostic,
@@ -21,7 +21,9 @@ from olmkit.base.diagnostics import (
     Location,
     Severity,
 )
-from olmkit.base.documents import Document
+
+if TYPE_CHECKING:
+    from olmkit.base.documents import Document
 
 PROJECT_FILE = "PROJECT"
 PYPROJECT_FILE = "pyproject.toml"
@@ -106,6 +108,9 @@ def parse(
 
     Raises `ConfigurationError` when there is no PROJECT file or one that cannot be read.
     """
+    # Here and below: who only wants `[tool.olmkit]` starts without the readers of YAML.
+    from olmkit.base import documents
+
     path = prefix + PROJECT_FILE
     if project_file is None:
         raise ConfigurationError(
@@ -128,6 +133,8 @@ def parse(
 def without_file(pyproject: bytes | None, *, prefix: str = "") -> Project:
     """A project that has settings but no PROJECT file: its APIs and its name are not known."""
     settings, warnings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
+    from olmkit.base import documents
+
     document = documents.load(b"{}", prefix + PROJECT_FILE)
     return Project(name="", document=document, settings=settings, findings=warnings)
 
