@@ -46,9 +46,10 @@ def status(app: App, *, package: str, exit_code: bool, target: Target) -> None:
 def _text(found: Status) -> str:
     parts = []
     if found.operators:
-        rows = [("NAMESPACE", "PACKAGE", "CHANNEL", "INSTALLED", "STANDING", "WHY")]
+        rows = [("OLM", "NAMESPACE", "PACKAGE", "CHANNEL", "INSTALLED", "STANDING", "WHY")]
         rows += [
             (
+                row.olm,
                 row.namespace,
                 row.package,
                 row.channel or "-",
@@ -61,7 +62,9 @@ def _text(found: Status) -> str:
         parts.append(_table(rows))
     if found.catalogs:
         rows_of = [("NAMESPACE", "CATALOG", "STATE", "SOURCE")]
-        rows_of += [(one.namespace, one.name, one.state, one.source) for one in found.catalogs]
+        rows_of += [
+            (one.namespace or "-", one.name, one.state, one.source) for one in found.catalogs
+        ]
         parts.append(_table(rows_of))
     return "\n\n".join(parts) or "no operators and no catalogs"
 
@@ -78,6 +81,7 @@ def _value(found: Status) -> dict[str, Any]:
     return {
         "operators": [
             {
+                "olm": row.olm,
                 "namespace": row.namespace,
                 "package": row.package,
                 "channel": row.channel or None,
@@ -90,7 +94,7 @@ def _value(found: Status) -> dict[str, Any]:
         ],
         "catalogs": [
             {
-                "namespace": one.namespace,
+                "namespace": one.namespace or None,
                 "name": one.name,
                 "source": one.source,
                 "state": one.state,

@@ -1,4 +1,4 @@
-"""What OLM has installed, and how it stands: one line an operator."""
+"""What OLM has installed, and how it stands: one line an operator, of either generation."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import cluster_read
 from olmkit.kube import objects
-from olmkit.kube.objects import text
-from olmkit.olm import kinds
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds, v1
 from olmkit.olm.explain import explain
 from olmkit.olm.explanation import Explanation
+from olmkit.olm.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One Subscription. `catalog` is namespace/name."""
+    """One Subscription, or ClusterExtension. `catalog` is namespace/name, or a name alone."""
 
+    olm: str
     namespace: str
     package: str
     channel: str
@@ -29,7 +31,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogRow:
-    """One CatalogSource; `source` is its image or address."""
+    """One CatalogSource or ClusterCatalog; `source` is its image or address."""
 
     namespace: str
     name: str
@@ -44,39 +46,81 @@ class Status:
 
 
 async def status(reader: ClusterObjects, *, namespace: str = "", package: str = "") -> Status:
-    """Every Subscription of the namespace, or of all, or those of one package."""
-    await cluster_read.require_olm(reader)
-    found = await reader.list(kinds.SUBSCRIPTION, namespace)
-    wanted = [one for one in found if package in ("", kinds.wish(one).package)]
-    places = sorted({objects.namespace(one) for one in wanted})
-    pictures = dict(
-        zip(
-            places,
-            await asyncio.gather(*(cluster_read.snapshot(reader, place) for place in places)),
-            strict=True,
-        )
+    """What is wanted in the namespace, or in all, or of one package.
+
+    Raises `InputError` when the cluster has neither generation of OLM.
+    """
+    newer = await reader.knows(v1.CLUSTER_EXTENSION)
+    if not newer:
+        await cluster_read.require_olm(reader)
+    subscriptions, sources = await asyncio.gather(
+        reader.list(kinds.SUBSCRIPTION, namespace), reader.list(kinds.CATALOG_SOURCE, namespace)
     )
-    rows = []
-    for one in wanted:
-        wish = kinds.wish(one)
-        rows.append(
-            Row(
-                namespace=objects.namespace(one),
-                package=wish.package,
-                channel=wish.channel,
-                catalog=f"{wish.catalog_namespace}/{wish.catalog}",
-                approval=text(kinds.spec(one).get("installPlanApproval")) or "Automatic",
-                installed=text(kinds.status(one).get("installedCSV")),
-                explanation=explain(pictures[objects.namespace(one)], wish.package),
-            )
+    wanted = [one for one in subscriptions if package in ("", kinds.wish(one).package)]
+    places = sorted({objects.namespace(one) for one in wanted})
+    seen = await asyncio.gather(*(cluster_read.snapshot(reader, place) for place in places))
+    pictures = dict(zip(places, seen, strict=True))
+    rows = [_subscription(one, pictures[objects.namespace(one)]) for one in wanted]
+    shown = [_source(one) for one in sources]
+    if newer:
+        extensions, catalogs = await asyncio.gather(
+            reader.list(v1.CLUSTER_EXTENSION), reader.list(v1.CLUSTER_CATALOG)
         )
-    catalogs = [
-        CatalogRow(
-            namespace=objects.namespace(one),
-            name=objects.name(one),
-            source=text(kinds.spec(one).get("address") or kinds.spec(one).get("image")),
-            state=kinds.connection_state(one) or "none yet",
-        )
-        for one in await reader.list(kinds.CATALOG_SOURCE, namespace)
-    ]
-    return Status(operators=tuple(rows), catalogs=tuple(catalogs))
+        rows += [
+            row
+            for one in extensions
+            if (row := _extension(one, catalogs)).package == package or not package
+            if namespace in ("", row.namespace)
+        ]
+        shown += [_cluster_catalog(one) for one in catalogs]
+    return Status(operators=tuple(rows), catalogs=tuple(shown))
+
+
+def _subscription(one: Manifest, seen: Snapshot) -> Row:
+    wish = kinds.wish(one)
+    return Row(
+        olm="v0",
+        namespace=objects.namespace(one),
+        package=wish.package,
+        channel=wish.channel,
+        catalog=f"{wish.catalog_namespace}/{wish.catalog}",
+        approval=text(kinds.spec(one).get("installPlanApproval")) or "Automatic",
+        installed=text(kinds.status(one).get("installedCSV")),
+        explanation=explain(seen, wish.package),
+    )
+
+
+def _extension(one: Manifest, catalogs: tuple[Manifest, ...]) -> Row:
+    spec = kinds.spec(one)
+    catalog = mapping(mapping(spec.get("source")).get("catalog"))
+    package = text(catalog.get("packageName"))
+    labels = mapping(mapping(catalog.get("selector")).get("matchLabels"))
+    return Row(
+        olm="v1",
+        namespace=text(spec.get("namespace")),
+        package=package,
+        channel=", ".join(map(str, sequence(catalog.get("channels")))),
+        catalog=text(labels.get(v1.CATALOG_NAME_LABEL)),
+        approval="Automatic",
+        installed=v1.installed(one)[0],
+        explanation=v1.explain(one, catalogs, package),
+    )
+
+
+def _source(one: Manifest) -> CatalogRow:
+    return CatalogRow(
+        namespace=objects.namespace(one),
+        name=objects.name(one),
+        source=text(kinds.spec(one).get("address") or kinds.spec(one).get("image")),
+        state=kinds.connection_state(one) or "none yet",
+    )
+
+
+def _cluster_catalog(one: Manifest) -> CatalogRow:
+    image = mapping(mapping(kinds.spec(one).get("source")).get("image"))
+    return CatalogRow(
+        namespace="",
+        name=objects.name(one),
+        source=text(image.get("ref")),
+        state="SERVING" if v1.of_catalog(one) is None else "not served",
+    )

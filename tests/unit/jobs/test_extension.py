@@ -13,7 +13,7 @@ from olmkit.edges.access import Access
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import extension
+from olmkit.jobs import extension, status
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.extension import ExtensionOptions
 from olmkit.kube.api import Resource
@@ -105,6 +105,25 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
         gone = await extension.removal(reader, "cache")
         assert await extension.remove(reader, gone, report=[].append, patience=QUICK) == ()
         assert server.all("clusterextensions") == []
+
+    run(story)
+
+
+def test_status_shows_extensions_where_there_is_no_older_olm() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        await installed(reader)
+        server.put("clustercatalogs", {
+            "apiVersion": f"{GROUP}/v1", "kind": "ClusterCatalog", "metadata": {"name": "shelf"},
+            "spec": {"source": {"image": {"ref": "i:1"}}},
+        })  # fmt: skip
+
+        found = await status.status(reader)
+
+        row = found.operators[0]
+        assert (row.olm, row.package, row.installed) == ("v1", "cache", "cache.v1")
+        assert row.explanation.is_ready
+        assert [(one.name, one.state) for one in found.catalogs] == [("shelf", "not served")]
+        assert (await status.status(reader, package="other")).operators == ()
 
     run(story)
 

@@ -54,6 +54,7 @@ KINDS = (
     resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition",
              "customresourcedefinitions", cluster=True),
     resource("example.com", "v1", "Cache", "caches"),
+    resource("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
 )  # fmt: skip
 
 
@@ -254,6 +255,27 @@ def test_a_namespace_with_two_groups_and_a_catalog_that_is_not_there_are_refused
                 server.put("operatorgroups", made("OperatorGroup", name, spec={}))
             with pytest.raises(InputError, match="several OperatorGroups"):
                 await installed(reader)
+
+    run(story)
+
+
+def test_the_catalog_that_offers_the_package_is_found() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.put("catalogsources", made("CatalogSource", "other", "olm", spec={}))
+            options = InstallOptions(namespace="apps", package="cache")
+            with pytest.raises(InputError, match="several catalogs may be meant"):
+                await install.plan(reader, options, Access())
+
+            offer = {"packageName": "cache", "catalogSource": "shelf",
+                     "catalogSourceNamespace": "apps"}  # fmt: skip
+            server.put("packagemanifests", {
+                "apiVersion": "packages.operators.coreos.com/v1", "kind": "PackageManifest",
+                "metadata": {"name": "cache", "namespace": "apps"}, "status": offer,
+            })  # fmt: skip
+            plan = await install.plan(reader, options, Access())
+
+            assert plan.request.catalog.name == "shelf"
 
     run(story)
 
