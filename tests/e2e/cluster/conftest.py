@@ -123,7 +123,8 @@ def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     _run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(root))
     _run(
         *(uv, "pip", "compile", "-q", "--no-annotate", "--no-header", "--python-version", "3.11"),
-        *("--python-platform", "x86_64-manylinux_2_28", "--extra", "operator"),
+        *("--python-platform", "x86_64-manylinux_2_28"),
+        *("--extra", "operator", "--extra", "serve"),
         *(str(root / "pyproject.toml"), "-o", str(requirements)),
     )
     _run(
@@ -135,9 +136,16 @@ def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def base(root: Path) -> str:
+    """An image with Python below everything that is built."""
+    return _run("sh", str(root / "scripts/base-image")).strip()
+
+
+@pytest.fixture(scope="session")
 def release(
     cluster: Any,
     typist: Typist,
+    base: str,
     wheels: Path,
     root: Path,
     tmp_path_factory: pytest.TempPathFactory,
@@ -154,7 +162,6 @@ def release(
         text = text.replace("docker.io/library/memcached:1.6.39-alpine",
                             f"{cluster.registry}/memcached:1")  # fmt: skip
         file.write_text(text)
-    base = _run("sh", str(root / "scripts/base-image")).strip()
     image = f"{cluster.registry}/{PACKAGE}"
     bundles, folders = {}, {}
     typist.tell("The operator's image and the images of its bundles")

@@ -1,0 +1,99 @@
+"""One catalog served in every way that there is, and OLM installs from each.
+
+By OLM's own pod from an image of ours with olmkit or with opm inside (its probes run
+`grpc_health_probe` in the container), by its pod from an image of files alone, by
+`olmkit catalog serve`, and by `opm serve`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+PACKAGE = "memcached-operator"
+PORT = 15300
+CLUSTER = Path(__file__).parents[2] / "cluster"
+
+
+@pytest.fixture(scope="module")
+def folder(catalog_of: Callable[..., Path]) -> Path:
+    return catalog_of("0.0.1")
+
+
+@pytest.fixture
+def installed(cluster: Any, typist: Any, namespace: str) -> Iterator[Callable[..., None]]:
+    """Installs with some words, and looks; all of it is removed again."""
+
+    def install(*words: str) -> None:
+        typist("install", PACKAGE, "-n", namespace, *words)
+        csv = cluster.get("csv", f"{PACKAGE}.v0.0.1", "-n", namespace)
+        assert csv["status"]["phase"] == "Succeeded"
+
+    yield install
+    typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
+
+
+@pytest.mark.parametrize("server", ["none", "olmkit", "opm"])
+def test_by_olms_own_pod_from_our_image(
+    cluster: Any,
+    typist: Any,
+    base: str,
+    wheels: Path,
+    folder: Path,
+    installed: Callable[..., None],
+    server: str,
+) -> None:
+    tag = f"{cluster.registry}/catalog:server-{server}"
+    more = {
+        "none": [],
+        "olmkit": ["--base", base, "--wheels", wheels],
+        "opm": ["--base", f"{cluster.registry}/opm:1"],
+    }[server]
+    typist("catalog", "build", folder, "-t", tag, "--push", "--server", server, *more)
+
+    installed("--catalog", tag)
+
+
+def test_by_olmkit_on_this_machine(
+    cluster: Any,
+    typist: Any,
+    folder: Path,
+    installed: Callable[..., None],
+) -> None:
+    words = ["catalog", "serve", folder, "--host", cluster.outside, "--port", str(PORT)]
+    process = typist.start(*words)
+    try:
+        assert process.stdout is not None
+        assert "serving" in process.stdout.readline()
+        installed("--catalog-address", f"{cluster.outside}:{PORT}")
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def test_by_opm(cluster: Any, folder: Path, tmp_path: Path, installed: Callable[..., None]) -> None:
+    opm = str(cluster.programs["opm"] / "opm")
+    words = [opm, "serve", str(folder), "-p", str(PORT), "--cache-dir", str(tmp_path / "cache")]
+    words += ["--cache-enforce-integrity=false", "--termination-log", str(tmp_path / "end")]
+    process = subprocess.Popen(
+        [sys.executable, str(CLUSTER), "exec", *words, "--pprof-addr", "127.0.0.1:0"],
+        env={"OLMKIT_CLUSTER": str(cluster.folder), "PATH": "/usr/bin:/bin"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        # It is reached by the processes of OLM, which live on the node.
+        installed("--catalog-address", f"127.0.0.1:{PORT}")
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
