@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.project.config import Project
@@ -49,7 +50,13 @@ def plan(
 
     `entrypoint` is that of its image, `python` the interpreter of this machine in the place
     of the image's. `namespace`: the only one that is watched; empty leaves it to the rest.
+    Raises `ConfigurationError` for what cannot be a namespace.
     """
+    if namespace and not names.is_label(namespace):
+        raise ConfigurationError(
+            f"`{namespace}` cannot be the name of a namespace",
+            hint="use lower-case letters, digits and dashes, at most 63",
+        )
     first, *rest = entrypoint
     environment = dict(_variables(manifests))
     # Which namespaces OLM chose is not known here, whatever a manifest says.
@@ -75,9 +82,9 @@ def kinds(project: Project) -> tuple[GVK, ...]:
 
 def missing_kinds(missing: Sequence[GVK]) -> ConfigurationError:
     """What to say when the cluster does not know kinds of the project."""
-    names = ", ".join(f"`{one.kind}` of `{one.group}/{one.version}`" for one in missing)
+    listed = ", ".join(f"`{one.kind}` of `{one.group}/{one.version}`" for one in missing)
     return ConfigurationError(
-        f"the cluster does not know {names}",
+        f"the cluster does not know {listed}",
         hint="install the CustomResourceDefinitions first: "
         "`olmkit generate` and `kubectl apply -k config/crd`",
     )

@@ -68,6 +68,11 @@ def test_namespace_is_the_one_that_was_named() -> None:
     assert plan.environment["WATCH_NAMESPACE"] == "here"
 
 
+def test_what_cannot_be_a_namespace_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="`Not_One` cannot be the name of a namespace"):
+        run_plan.plan(("p",), python="p", manifests=[], namespace="Not_One")
+
+
 def project(text: str) -> config.Project:
     return config.parse(f'version: "3"\n{text}'.encode())
 
