@@ -29,7 +29,12 @@ def test_deployed_changed_and_taken_away(
     typist("deploy", *project, "--image", image)
     cluster.kubectl("apply", "-f", "-", text=CACHE)
     eventually(
-        lambda: (cluster.get("memcached", "plain").get("status") or {}).get("readyReplicas") == 1,
+        lambda: (
+            (cluster.get("memcacheds.v1alpha1.cache.example.com", "plain").get("status") or {}).get(
+                "readyReplicas"
+            )
+            == 1
+        ),
         what="the operator has made a cache",
     )
     shown = typist("deploy", *project, "--image", image, "--dry-run")

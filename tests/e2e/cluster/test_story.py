@@ -21,7 +21,8 @@ from olmkit.testing.rbac import Rule
 pytestmark = pytest.mark.e2e
 
 PACKAGE = "memcached-operator"
-CRD = "memcacheds.cache.example.com"
+# With its version: kubectl remembers for minutes which ones there were.
+CACHES = "memcacheds.v1alpha1.cache.example.com"
 
 
 def csv(version: str) -> str:
@@ -120,7 +121,7 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     eventually(lambda: _ready(cluster, namespace) == 2, what="two pods are ready")
     address = cluster.get("service", "cache", "-n", namespace)["spec"]["clusterIP"]
     eventually(lambda: answers(address), what="the cache answers")
-    shown = cluster.kubectl("get", "memcacheds", "-n", namespace)
+    shown = cluster.kubectl("get", CACHES, "-n", namespace)
     typist.tell(shown)
     assert "True" in shown
 
@@ -205,7 +206,7 @@ def test_a_bundle_is_tried_and_taken_on_without_a_catalog(
 
 
 def _ready(cluster: Any, namespace: str) -> int:
-    found = cluster.get("memcached", "cache", "-n", namespace)
+    found = cluster.get(CACHES, "cache", "-n", namespace)
     return int((found.get("status") or {}).get("readyReplicas") or 0)
 
 
