@@ -10,6 +10,7 @@ import asyncio
 import base64
 import json
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,15 +45,25 @@ class Hooked:
         self.port = free_port()
         self.folder = operated.plane.folder / "serving-certs"
         self.folder.mkdir()
-        certificate, key = self_signed.make()
+        self._pairs = [self_signed.make() for _ in range(2)]
+        self._bundle = base64.b64encode(b"".join(pair[0] for pair in self._pairs)).decode()
+        self.renew()
+
+    def renew(self) -> str:
+        """Put the next certificate there; what a client sees of it, as PEM."""
+        certificate, key = self._pairs.pop(0)
         (self.folder / "tls.crt").write_bytes(certificate)
         (self.folder / "tls.key").write_bytes(key)
-        self._bundle = base64.b64encode(certificate).decode()
+        return certificate.decode()
 
     def start(self) -> Replica:
         return self.operated.start(
             f"--webhook-bind-address=127.0.0.1:{self.port}", f"--webhook-cert-path={self.folder}"
         )
+
+    def shown(self) -> str:
+        """The certificate that a new connection sees."""
+        return ssl.get_server_certificate(("127.0.0.1", self.port))
 
     def client_config(self, path: str) -> dict[str, str]:
         return {"url": f"https://127.0.0.1:{self.port}{path}", "caBundle": self._bundle}
@@ -287,5 +298,44 @@ def test_what_is_stored_is_read_and_nothing_is_admitted_while_nobody_answers(
                 return [json.loads(one)["metadata"]["name"] for one in page.items] == ["n"]
 
             await until(is_gone)
+
+    asyncio.run(story())
+
+
+def test_renewed_certificate_is_shown_and_nobody_is_refused_in_between(
+    operated: Operated, until: Until
+) -> None:
+    hooked = Hooked(operated)
+
+    async def story() -> None:
+        replica = hooked.start()
+        async with operated.cluster() as cluster:
+            old, new = await versions(cluster)
+            await hooked.convert(cluster)
+            await hooked.admit(cluster)
+
+            async def is_admitted() -> bool:
+                made = await cluster.create(new, beta("m", replicas=2))
+                return bool(made["spec"]["replicas"] == 2)
+
+            await until(is_admitted)
+            renewed = hooked.renew()
+            asked = 0
+            async with asyncio.timeout(WAIT):
+                while await asyncio.to_thread(hooked.shown) != renewed:
+                    await cluster.create(old, alpha(f"m{asked}", size=1), dry_run=True)
+                    asked += 1
+                    await asyncio.sleep(0.1)
+            # An API server that starts has no connection yet, and shakes hands with the new one.
+            operated.plane.stop_server()
+            operated.plane.start_server()
+
+            async def is_read() -> bool:
+                found = await cluster.get(new, "m", namespace="default")
+                return bool(found["spec"]["replicas"] == 2)
+
+            await until(is_read)
+            assert asked
+            assert replica.is_running
 
     asyncio.run(story())
