@@ -145,6 +145,7 @@ class HttpCluster:
         resource_version: str = "",
         timeout_seconds: int = 300,
         metadata_only: bool = False,
+        initial_events: bool = False,
         idle_timeout: float = _WATCH_IDLE,
     ) -> AsyncIterator[WatchEvent]:
         """Events until the server ends the stream, or nothing came for `idle_timeout` seconds."""
@@ -154,6 +155,8 @@ class HttpCluster:
             resourceVersion=resource_version,
             timeoutSeconds=str(timeout_seconds),
         ) | {"watch": "true", "allowWatchBookmarks": "true"}
+        if initial_events:
+            params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         stream = self._connection.stream(
             resource.path(namespace=namespace),
             params=params,

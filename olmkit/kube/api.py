@@ -243,8 +243,13 @@ class Cluster(Protocol):
         resource_version: str = "",
         timeout_seconds: int = 300,
         metadata_only: bool = False,
+        initial_events: bool = False,
     ) -> AsyncIterator[WatchEvent]:
-        """Events until the server ends the stream; an `ERROR` event is raised."""
+        """Events until the server ends the stream; an `ERROR` event is raised.
+
+        `initial_events`: first what is there, at least as new as `resource_version`, and
+        then a bookmark with the annotation `k8s.io/initial-events-end`.
+        """
 
     async def create(
         self,

@@ -152,6 +152,7 @@ class Informer:
                 metadata_only=self.metadata_only,
                 chance=self._chance,
                 watch_seconds=self._settings.watch_seconds,
+                streaming=self._settings.streaming,
             )
         async with asyncio.TaskGroup() as group:
             for reflector in self._reflectors.values():

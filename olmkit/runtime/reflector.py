@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -36,6 +36,7 @@ from olmkit.kube.api import (
     Unreachable,
     WatchEvent,
 )
+from olmkit.runtime.reconcile import Request
 from olmkit.runtime.snapshot import Snapshot
 
 _LOG = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ _LOG = logging.getLogger(__name__)
 _PAGE = 500
 _QUICK = 1.0  # a watch that ends sooner, without an event, is an error
 BREATH = 200  # objects after which others may run: a few milliseconds
+_INITIAL = 60.0  # seconds for what is there to be streamed
+_INITIAL_END = "k8s.io/initial-events-end"
 _MISSING_KIND = 10.0  # how often a kind without CRD is looked for
 
 Transform = Callable[[bytes], bytes]
@@ -100,6 +103,12 @@ class _Then(Enum):
     LIST = "list again after a pause"
 
 
+async def _close(stream: AsyncIterator[WatchEvent]) -> None:
+    """End a watch's connection now, not when it is collected."""
+    if isinstance(stream, AsyncGenerator):
+        await stream.aclose()
+
+
 class _WentBackError(Exception):
     """A bookmark is older than what was seen before it."""
 
@@ -127,6 +136,7 @@ class Reflector:
         transform: Transform | None = None,
         chance: random.Random | None = None,
         watch_seconds: tuple[int, int] = (300, 600),
+        streaming: bool = False,
     ) -> None:
         self._cluster = cluster
         self._api_version = api_version
@@ -139,6 +149,7 @@ class Reflector:
         self._transform = transform
         self._chance = chance or random.Random()  # noqa: S311 - jitter
         self._watch_seconds = watch_seconds
+        self._streaming = streaming
         self._backoff = Backoff(chance=self._chance)
         self._version: str | None = None  # the last resource version seen
         self.synced = asyncio.Event()
@@ -155,8 +166,10 @@ class Reflector:
         while True:
             try:
                 resource = await self._resource()
-                await self._list(resource)
-                await self._follow(resource)
+                ended = await self._stream(resource) if self._streaming else None
+                if ended is None:
+                    await self._list(resource)
+                await self._follow(resource, ended or _Then.WATCH)
             except ClusterError as error:
                 self._failed("cannot list", error)
             except Exception as error:
@@ -181,10 +194,59 @@ class Reflector:
                 snapshots, version = await self._pages(resource, self._version, None)
         except (Gone, TooLargeResourceVersion):
             snapshots, version = await self._pages(resource, "", _PAGE)
+        await self._replace(snapshots, version)
+
+    async def _replace(self, snapshots: Sequence[Snapshot], version: str) -> None:
         await self._sink.replace(snapshots)
         self._version = version
         self._reached()
         self.synced.set()
+
+    async def _stream(self, resource: Resource) -> _Then | None:
+        """Replace the copy by the beginning of a watch and follow that; how it ended.
+
+        None when the server does not stream what is there: then it is listed.
+        """
+        for version in (self._version or "", ""):
+            stream = self._open(resource, version, initial_events=True)
+            try:
+                # A server that ignores the wish never says that this was all.
+                async with asyncio.timeout(_INITIAL):
+                    snapshots, reached = await self._initial(stream, resource)
+                await self._replace(snapshots, reached)
+                return await self._drain(stream, resource)
+            except (Gone, TooLargeResourceVersion):
+                continue
+            except (TooManyRequests, Unreachable):
+                raise
+            except (ClusterError, TimeoutError, msgspec.MsgspecError) as error:
+                _LOG.info("the server streams no lists", extra=self._facts(error=str(error)))
+                return None
+            finally:
+                await _close(stream)
+        return None
+
+    async def _initial(
+        self, stream: AsyncIterator[WatchEvent], resource: Resource
+    ) -> tuple[list[Snapshot], str]:
+        """What there is, and its version: that of the bookmark, since objects come unordered."""
+        found: dict[Request, Snapshot] = {}
+        number = 0
+        async for event in stream:
+            number += 1
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+            if event.type is EventType.BOOKMARK:
+                metadata = Snapshot(event.object).metadata
+                if (metadata.annotations or {}).get(_INITIAL_END) == "true":
+                    return list(found.values()), metadata.resource_version
+                continue
+            snapshot = self._snapshot(event.object, resource)
+            if event.type is EventType.DELETED:
+                found.pop(snapshot.key, None)
+            else:
+                found[snapshot.key] = snapshot
+        raise ClusterError("the stream ended before all of it was told", temporary=True)
 
     async def _pages(
         self, resource: Resource, version: str, limit: int | None
@@ -215,30 +277,37 @@ class Reflector:
                 return snapshots, page.resource_version
             await asyncio.sleep(0)
 
-    async def _follow(self, resource: Resource) -> None:
+    async def _follow(self, resource: Resource, then: _Then) -> None:
         """Watch until a list is due."""
-        while True:
-            match await self._watch(resource):
-                case _Then.WATCH:
-                    continue
-                case _Then.WATCH_LATER:
-                    await self._backoff.pause()
-                case _Then.LIST:
-                    return
+        while then is not _Then.LIST:
+            if then is _Then.WATCH_LATER:
+                await self._backoff.pause()
+            stream = self._open(resource, self._version or "")
+            try:
+                then = await self._drain(stream, resource)
+            finally:
+                await _close(stream)
 
-    async def _watch(self, resource: Resource) -> _Then:
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
-        seen = False
-        stream = self._cluster.watch(
+    def _open(
+        self, resource: Resource, version: str, *, initial_events: bool = False
+    ) -> AsyncIterator[WatchEvent]:
+        wishes = {"initial_events": True} if initial_events else {}
+        return self._cluster.watch(
             resource,
             namespace=self._namespace,
             label_selector=self._label_selector,
             field_selector=self._field_selector,
-            resource_version=self._version or "",
+            resource_version=version,
             timeout_seconds=self._chance.randint(*self._watch_seconds),
             metadata_only=self._metadata_only,
+            **wishes,
         )
+
+    async def _drain(self, stream: AsyncIterator[WatchEvent], resource: Resource) -> _Then:
+        """Take events until the watch ends; what comes next."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        seen = False
         try:
             async for event in stream:
                 seen = True
@@ -263,9 +332,6 @@ class Reflector:
         except msgspec.MsgspecError as error:
             self._failed("an event cannot be read", error)
             return _Then.LIST
-        finally:
-            if isinstance(stream, AsyncGenerator):
-                await stream.aclose()  # its connection ends now, not when it is collected
         if not seen and loop.time() - begun < _QUICK:
             self._failed("the watch was closed at once", None)
             return _Then.LIST

@@ -55,6 +55,8 @@ class CacheSettings:
     `resync`: seconds, give or take a tenth, after which every object is delivered again
     as an update that changes nothing; it heals mistakes of reconcilers and asks the server
     nothing. 0 is never.
+    `streaming` asks servers to send what is there as the beginning of a watch, which costs
+    them, and this process, less memory than a list; who cannot is listed.
     `start_on_read` False makes reading a kind that nobody watches an error, instead of
     watching it from then on.
     `watch_seconds`: how long a watch is asked for, between the two numbers by chance, so
@@ -65,6 +67,7 @@ class CacheSettings:
     scope: Scope = Scope()
     kinds: Mapping[GVK, KindScope] = field(default_factory=dict)
     watch_seconds: tuple[int, int] = (300, 600)
+    streaming: bool = False
     resync: float = 0.0
     start_on_read: bool = True
 

@@ -98,6 +98,7 @@ class ApiServer:
     forgotten: int = _FIRST_VERSION
     stale_at: int | None = None
     webhooks: list[Webhook] = field(default_factory=list)
+    streams_lists: bool = True
     _pages: dict[str, list[Manifest]] = field(default_factory=dict)
 
     @classmethod
@@ -394,7 +395,7 @@ class ApiServer:
     ) -> web.StreamResponse:
         selection = self._selection(request, collection, namespace)
         asked = _version(request)
-        begins = request.query.get("sendInitialEvents") == "true"
+        begins = self.streams_lists and request.query.get("sendInitialEvents") == "true"
         if begins and request.query.get("resourceVersionMatch") != "NotOlderThan":
             cause = api_refusals.FieldCause(
                 *("resourceVersionMatch", "FieldValueForbidden"),

@@ -21,6 +21,7 @@ from olmkit.kube.objects import GVK
 from olmkit.runtime.builder import ControllerBuilder
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.reconcile import Request
+from olmkit.runtime.scope import CacheSettings
 from olmkit.testing import api_refusals, clock
 from olmkit.testing.api_refusals import Refusal
 from olmkit.testing.apiserver import ApiServer
@@ -108,14 +109,17 @@ class World:
 
 
 @asynccontextmanager
-async def watched(world: World, credentials: Credentials | None = None) -> AsyncIterator[World]:
+async def watched(
+    world: World, credentials: Credentials | None = None, *, streaming: bool = False
+) -> AsyncIterator[World]:
     """The world with the controller running, once it has seen what there is."""
     for name in ("same", "changed", "deleted", "again"):
         world.put(name, size=1)
     await world.up()
     config = ClusterConfig(server=world.server.url, credentials=credentials or NoCredentials())
     async with world.serving, HttpCluster(config) as cluster:
-        world.manager = manager = Manager(cluster, name="tests")
+        cached = CacheSettings(streaming=streaming)
+        world.manager = manager = Manager(cluster, name="tests", cache_settings=cached)
         manager.add_controller(ControllerBuilder().watches_for(THING).build(world))
         running = asyncio.create_task(manager.run())
         try:
@@ -249,6 +253,7 @@ async def lists_come_from_a_server_that_lags(world: World) -> None:
     world.server.stale_at = None
 
 
+@pytest.mark.parametrize("streaming", [False, True], ids=["listed", "streamed"])
 @pytest.mark.parametrize(
     "fault",
     [
@@ -272,9 +277,9 @@ async def lists_come_from_a_server_that_lags(world: World) -> None:
     ],
     ids=lambda fault: fault.__name__,
 )
-def test_nothing_is_missed_when(fault: Break) -> None:
+def test_nothing_is_missed_when(fault: Break, streaming: bool) -> None:
     async def story() -> None:
-        async with watched(World(ApiServer.of([RESOURCE]))) as world:
+        async with watched(World(ApiServer.of([RESOURCE])), streaming=streaming) as world:
             await fault(world)
             world.shake()
             await world.settle()
@@ -282,6 +287,36 @@ def test_nothing_is_missed_when(fault: Break) -> None:
             world.server.plan = None
             world.put("later", size=1)
             await world.settle()
+
+    clock.run(story(), patience=0.001)
+
+
+def test_what_is_there_is_streamed_and_nothing_is_listed() -> None:
+    async def story() -> None:
+        async with watched(World(ApiServer.of([RESOURCE])), streaming=True) as world:
+            await history_is_forgotten(world)
+            await world.settle()
+            assert {one.verb for one in world.server.accesses} == {"watch"}
+
+    clock.run(story(), patience=0.001)
+
+
+@pytest.mark.parametrize("how", ["refused", "ignored"])
+def test_server_that_streams_no_lists_is_listed(how: str) -> None:
+    async def story() -> None:
+        world = World(ApiServer.of([RESOURCE]))
+
+        def plan(_: str, path: str) -> Refusal | None:
+            return Refusal(422, "Invalid", "what") if "sendInitialEvents" in path else None
+
+        if how == "refused":
+            world.server.plan = plan
+        else:
+            world.server.streams_lists = False
+        async with watched(world, streaming=True):
+            world.shake()
+            await world.settle()
+            assert "list" in {one.verb for one in world.server.accesses}
 
     clock.run(story(), patience=0.001)
 
