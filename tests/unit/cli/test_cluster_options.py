@@ -1,0 +1,89 @@
+"""What commands of the cluster are told, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+import pytest
+
+from olmkit.cli import main
+from olmkit.cli.cluster_options import DurationType
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h", 3600), ("7", 7)])
+def test_durations(text: str, seconds: float) -> None:
+    assert DurationType().convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "5 m", "-1s", "1.5m", "²s"])
+def test_other_words_are_no_durations(text: str) -> None:
+    with pytest.raises(click.BadParameter):
+        DurationType().convert(text, None, None)
+
+
+def unreachable(folder: Path) -> list[str]:
+    """A kubeconfig whose server is nowhere."""
+    config = {
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c"}}],
+    }
+    (folder / "config").write_text(json.dumps(config))
+    return ["--kubeconfig", str(folder / "config")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["install", "cache"],
+        ["install", "cache", "--olm", "v1"],
+        ["upgrade", "cache"],
+        ["uninstall", "cache"],
+        ["status"],
+        ["why", "cache"],
+        ["olm", "status"],
+    ],
+    ids=" ".join,
+)
+def test_a_server_that_is_nowhere_is_the_worlds_fault(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run([*words, *unreachable(tmp_path)]) == 3
+    assert "cannot reach the API server at `127.0.0.1:1`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["upgrade"],
+        ["upgrade", "a", "--bundle", "b"],
+        ["install", "a", "--olm", "v1", "--mode", "OwnNamespace"],
+        ["install", "--olm", "v1"],
+        ["upgrade", "a", "--olm", "v1", "--catalog", "c"],
+        ["install", "a", "--timeout", "soon"],
+        ["why", "a", "--from", "nowhere.yaml", "--olm", "v2"],
+    ],
+    ids=" ".join,
+)
+def test_what_is_asked_wrongly_ends_with_2(words: list[str], tmp_path: Path) -> None:
+    assert main.run([*words, *unreachable(tmp_path)]) == 2
+
+
+def test_no_kubeconfig_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+
+    assert main.run(["status"]) == 2
+    assert "`--kubeconfig`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfe\x00", b"[1, 2", b"a: 1\n---\n- 3\n", b""])
+def test_a_file_that_holds_no_objects_does_no_harm(data: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "objects.yaml"
+    file.write_bytes(data)
+
+    assert main.run(["why", "cache", "--from", str(file)]) == 1
