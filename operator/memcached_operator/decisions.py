@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memcached_operator.api.v1alpha1.memcached import Memcached, MemcachedStatus
 from olmkit.base import names
 from olmkit.kube import conditions, objects
 from olmkit.kube.conditions import Condition
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
+
+from memcached_operator.api.v1alpha1.memcached import Memcached, MemcachedStatus
 
 DEPLOYMENT = GVK(group="apps", version="v1", kind="Deployment")
 SERVICE = GVK(group="", version="v1", kind="Service")

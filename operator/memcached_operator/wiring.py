@@ -1,13 +1,16 @@
-"""What the controller watches, and what an event of it means."""
+"""What runs in this operator: its controllers, what they watch, and its webhooks.
+
+`olmkit create api` and `olmkit create webhook` add theirs here; what stands here
+already is kept.
+"""
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.decisions import DEPLOYMENT, MEMCACHED, POD, SERVICE
-from memcached_operator.reconciler import MemcachedReconciler, Settings
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.runtime import webhook_admission
 from olmkit.runtime.builder import ControllerBuilder
 from olmkit.runtime.cache import CacheSettings, KindScope, Scope
 from olmkit.runtime.controller import Controller, ControllerSettings
@@ -17,6 +20,15 @@ from olmkit.runtime.manager import Group, Manager
 from olmkit.runtime.predicate import GENERATION_CHANGED
 from olmkit.runtime.reconcile import Request
 from olmkit.runtime.snapshot import Snapshot
+from olmkit.runtime.webhook import WebhookServer
+from olmkit.runtime.webhook_conversion import Conversions, Spoke
+
+from memcached_operator import decisions
+from memcached_operator.api.v1alpha1.memcached import Memcached
+from memcached_operator.conversions import memcached_v1beta1
+from memcached_operator.decisions import DEPLOYMENT, MEMCACHED, POD, SERVICE
+from memcached_operator.reconcilers.memcached import MemcachedReconciler, Settings
+from memcached_operator.webhooks.memcached_v1alpha1 import MemcachedDefaulter, MemcachedValidator
 
 CONTROLLER = "memcached"
 RECORDER = "memcached-controller"
@@ -65,3 +77,46 @@ def add_controller(
     )
     manager.add_controller(controller)
     return controller
+
+
+def settings(environment: Mapping[str, str]) -> Settings:
+    """What the environment says about the pods."""
+    user = environment.get("MEMCACHED_RUN_AS_USER", str(decisions.USER))
+    if user and not (user.isascii() and user.isdigit()):
+        raise ConfigurationError(f"`MEMCACHED_RUN_AS_USER` is no number: `{user}`")
+    return Settings(image=environment.get("MEMCACHED_IMAGE", ""), user=int(user) if user else None)
+
+
+def add_controllers(manager: Manager, environment: Mapping[str, str], *, workers: int = 2) -> None:
+    """Put the controllers into the manager; the environment is that of the pod."""
+    add_controller(manager, settings=settings(environment), workers=workers)
+    # +kubebuilder:scaffold:builder
+
+
+def add_webhooks(server: WebhookServer) -> None:
+    """Put the webhooks on their server."""
+    server.add_conversions(conversions())
+    server.add(
+        webhook_admission.path_for("mutate", Memcached.gvk),
+        webhook_admission.defaulting(MemcachedDefaulter(), Memcached),
+    )
+    server.add(
+        webhook_admission.path_for("validate", Memcached.gvk),
+        webhook_admission.validating(MemcachedValidator(), Memcached),
+    )
+    # +kubebuilder:scaffold:webhook
+
+
+def conversions() -> Conversions:
+    """What the webhook converts: for each kind its hub, and the versions beside it."""
+    made = Conversions()
+    made.add(
+        Memcached.gvk,
+        Spoke(
+            version="v1beta1",
+            to_hub=memcached_v1beta1.to_hub,
+            from_hub=memcached_v1beta1.from_hub,
+        ),
+    )
+    # +kubebuilder:scaffold:conversion
+    return made

@@ -11,11 +11,10 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from memcached_operator import __main__ as program
 from memcached_operator import decisions, wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE
-from memcached_operator.reconciler import Settings
+from memcached_operator.reconcilers.memcached import Settings
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import HttpCluster
@@ -361,9 +360,9 @@ def test_scaling_that_fails_is_said_and_available_tells_the_truth() -> None:
     ],
 )
 def test_environment_is_read(environment: dict[str, str], expected: Settings) -> None:
-    assert program.settings(environment) == expected
+    assert wiring.settings(environment) == expected
 
 
 def test_user_that_is_no_number_is_refused() -> None:
     with pytest.raises(ConfigurationError):
-        program.settings({"MEMCACHED_RUN_AS_USER": "root"})
+        wiring.settings({"MEMCACHED_RUN_AS_USER": "root"})

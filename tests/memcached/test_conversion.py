@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from memcached_operator import conversion
+from memcached_operator import wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.api.v1beta1.memcached import Memcached as MemcachedBeta
 
@@ -40,7 +40,7 @@ BETA: Manifest = {
 
 
 def test_each_version_becomes_the_other() -> None:
-    made = conversion.conversions()
+    made = wiring.conversions()
     assert made.convert(ALPHA, "v1beta1") == BETA
     assert made.convert(BETA, "v1alpha1") == ALPHA
     assert MemcachedBeta.from_manifest(BETA).spec.replicas == 3
@@ -66,7 +66,7 @@ def _some(chance: random.Random) -> Manifest:
 @pytest.mark.property
 def test_nothing_is_lost_on_the_way_there_and_back() -> None:
     chance = random.Random(7)
-    made = conversion.conversions()
+    made = wiring.conversions()
     for _ in range(300):
         before, after = made.there_and_back(_some(chance), "v1beta1")
         assert after == before
@@ -84,11 +84,11 @@ def test_nothing_is_lost_on_the_way_there_and_back() -> None:
 )
 def test_what_has_no_other_form_is_said(broken: Manifest) -> None:
     with pytest.raises(CannotConvert):
-        conversion.conversions().convert(broken, "v1alpha1")
+        wiring.conversions().convert(broken, "v1alpha1")
 
 
 def test_every_version_that_the_crd_serves_is_converted(root: Any) -> None:
     path = root / "operator/config/crd/bases/cache.example.com_memcacheds.yaml"
     crd = documents.load(path.read_bytes(), str(path)).value
     assert [one["name"] for one in crd["spec"]["versions"]] == ["v1alpha1", "v1beta1"]
-    assert conversion.conversions().check(crd) == []
+    assert wiring.conversions().check(crd) == []

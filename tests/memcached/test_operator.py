@@ -10,7 +10,7 @@ from typing import Any
 from memcached_operator import wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.decisions import DEPLOYMENT, POD, SERVICE
-from memcached_operator.reconciler import Settings
+from memcached_operator.reconcilers.memcached import Settings
 
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig

@@ -11,13 +11,17 @@ from typing import Any
 
 import aiohttp
 import pytest
-from memcached_operator import webhooks
+from memcached_operator import wiring
+from memcached_operator.api.v1alpha1.memcached import Memcached
 
 from olmkit.base import documents
 from olmkit.kube.objects import Manifest
-from olmkit.runtime import self_signed
+from olmkit.runtime import self_signed, webhook_admission
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.webhook import CertificateFiles, WebhookServer
+
+MUTATE = webhook_admission.path_for("mutate", Memcached.gvk)
+VALIDATE = webhook_admission.path_for("validate", Memcached.gvk)
 
 
 def files(folder: Path) -> CertificateFiles:
@@ -46,7 +50,7 @@ def ask(folder: Path, path: str, operation: str, new: Any, old: Any = None) -> A
 
     async def work() -> Any:
         server = WebhookServer(("127.0.0.1", 0), files(folder), registry=Registry())
-        webhooks.add_to(server)
+        wiring.add_webhooks(server)
         running = asyncio.create_task(server.run())
         await server.wait_until_ready()
         tls = ssl.create_default_context(cafile=str(folder / "tls.crt"))
@@ -73,7 +77,7 @@ def ask(folder: Path, path: str, operation: str, new: Any, old: Any = None) -> A
     ids=["missing", "given", "refused by the schema", "of another type"],
 )
 def test_size_that_is_missing_is_filled_in(tmp_path: Path, spec: Any, patch: Any) -> None:
-    response = ask(tmp_path, webhooks.MUTATE, "CREATE", memcached(**spec))
+    response = ask(tmp_path, MUTATE, "CREATE", memcached(**spec))
     assert response["allowed"] is True
     found = response.get("patch")
     assert (json.loads(base64.b64decode(found)) if found else None) == patch
@@ -93,7 +97,7 @@ def test_size_that_is_missing_is_filled_in(tmp_path: Path, spec: Any, patch: Any
 def test_one_pod_is_warned_of_and_nothing_is_refused(
     tmp_path: Path, operation: str, old: Any, new: Any, warns: bool
 ) -> None:
-    response = ask(tmp_path, webhooks.VALIDATE, operation, new, old)
+    response = ask(tmp_path, VALIDATE, operation, new, old)
     assert response["allowed"] is True
     assert bool(response.get("warnings")) is warns
 
@@ -103,7 +107,7 @@ def test_object_from_before_the_schema_lets_its_finalizer_go(tmp_path: Path) -> 
     held["metadata"] |= {"deletionTimestamp": "2024-05-01T00:00:00Z", "finalizers": ["a/b"]}
     free = memcached(size=9)
     free["metadata"] |= {"deletionTimestamp": "2024-05-01T00:00:00Z"}
-    assert ask(tmp_path, webhooks.VALIDATE, "UPDATE", free, held)["allowed"] is True
+    assert ask(tmp_path, VALIDATE, "UPDATE", free, held)["allowed"] is True
 
 
 def test_paths_are_those_of_the_configurations(root: Path) -> None:
@@ -113,4 +117,4 @@ def test_paths_are_those_of_the_configurations(root: Path) -> None:
         for one in documents.load_all(text, "manifests.yaml")
         for hook in one.value["webhooks"]
     ]
-    assert found == [webhooks.MUTATE, webhooks.VALIDATE]
+    assert found == [MUTATE, VALIDATE]

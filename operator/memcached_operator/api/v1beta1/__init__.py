@@ -1,5 +1,3 @@
 """Version v1beta1 of the group cache.example.com."""
 
 # +groupName=cache.example.com
-
-VERSION = "v1beta1"

@@ -1,16 +1,15 @@
 """The kind `Memcached`, in the words of other kinds that scale.
 
-The operator works with v1alpha1, which is stored; `memcached_operator.conversion` says how one
+The operator works with v1alpha1, which is stored; `memcached_operator.conversions` says how one
 becomes the other.
 """
 
 from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
-from pydantic import Field
-
 from olmkit.kube.objects import GVK
 from olmkit.runtime.kinds import Condition, CustomResource, Int32, Int64, Model
+from pydantic import Field
 
 
 class MemcachedSpec(Model):

@@ -15,10 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pydantic
-
-from memcached_operator import decisions
-from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE, Trouble
 from olmkit.kube import finalizers, objects, owners
 from olmkit.kube.api import ClusterError, NotFound
 from olmkit.kube.labels import LabelSelector
@@ -28,6 +24,10 @@ from olmkit.runtime.client import Client
 from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.reconcile import Request, Result, TerminalError
+
+from memcached_operator import decisions
+from memcached_operator.api.v1alpha1.memcached import Memcached
+from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE, Trouble
 
 _LOG = logging.getLogger(__name__)
 _NAME_TAKEN_PAUSE = 60.0  # the object of somebody else is not watched

@@ -12,10 +12,8 @@ Both versions say the same in other words, so nothing is lost on the way:
 
 from __future__ import annotations
 
-from memcached_operator.api import v1beta1
-from memcached_operator.api.v1alpha1.memcached import Memcached
 from olmkit.kube.objects import Manifest
-from olmkit.runtime.webhook_conversion import CannotConvert, Conversions, Spoke
+from olmkit.runtime.webhook_conversion import CannotConvert
 
 _RENAMED = (("size", "replicas"), ("containerPort", "port"))
 
@@ -38,13 +36,6 @@ def from_hub(manifest: Manifest) -> Manifest:
     if "nodes" in status:
         status["pods"] = [{"name": one} for one in _list(status.pop("nodes"), "status.nodes")]
     return manifest
-
-
-def conversions() -> Conversions:
-    """What the webhook converts."""
-    made = Conversions()
-    made.add(Memcached.gvk, Spoke(version=v1beta1.VERSION, to_hub=to_hub, from_hub=from_hub))
-    return made
 
 
 def _part(manifest: Manifest, name: str) -> Manifest:

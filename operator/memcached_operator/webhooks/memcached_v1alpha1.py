@@ -9,14 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.conversion import conversions
-from olmkit.runtime import webhook_admission
-from olmkit.runtime.webhook import WebhookServer
 from olmkit.runtime.webhook_admission import AdmissionRequest
 
-MUTATE = webhook_admission.path_for("mutate", Memcached.gvk)
-VALIDATE = webhook_admission.path_for("validate", Memcached.gvk)
+from memcached_operator.api.v1alpha1.memcached import Memcached
 
 DEFAULT_SIZE = 1
 
@@ -45,13 +40,6 @@ class MemcachedValidator:
 
     async def validate_delete(self, _: Memcached, __: AdmissionRequest) -> Sequence[str]:
         return ()
-
-
-def add_to(server: WebhookServer) -> None:
-    """Put all webhooks of the operator on a server."""
-    server.add(MUTATE, webhook_admission.defaulting(MemcachedDefaulter(), Memcached))
-    server.add(VALIDATE, webhook_admission.validating(MemcachedValidator(), Memcached))
-    server.add_conversions(conversions())
 
 
 def _warnings(memcached: Memcached) -> Sequence[str]:
