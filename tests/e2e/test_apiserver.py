@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges import kubeconfig
 from olmkit.edges.cluster import HttpCluster
 from olmkit.kube.api import (
@@ -23,14 +24,18 @@ from olmkit.kube.api import (
 )
 from olmkit.kube.objects import GVK
 from olmkit.runtime.builder import ControllerBuilder
+from olmkit.runtime.cache import Cache
 from olmkit.runtime.client import Client
+from olmkit.runtime.leader import ElectionSettings, ThreadedElector
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.reconcile import Request
+from olmkit.runtime.scope import CacheSettings, Scope
 from olmkit.testing.control_plane import ControlPlane
 
 pytestmark = pytest.mark.e2e
 
 MAP = GVK(group="", version="v1", kind="ConfigMap")
+EVENT = GVK(group="events.k8s.io", version="v1", kind="Event")
 SECRET = GVK(group="", version="v1", kind="Secret")
 
 
@@ -180,5 +185,89 @@ def test_a_manager_goes_on_when_the_server_was_killed_and_started_again(
             assert not running.done(), "the manager lived through it"
             manager.stop()
             await running
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("streaming", [False, True], ids=["listed", "streamed"])
+def test_caches_hold_what_the_server_has(apiserver: ControlPlane, streaming: bool) -> None:
+    """Whole objects and metadata alone, in one namespace, by labels, after changes."""
+    label = f"cached-{streaming}".lower()
+
+    async def story() -> None:
+        async with _cluster(apiserver.kubeconfig) as cluster:
+            settings = CacheSettings(
+                streaming=streaming,
+                scope=Scope(
+                    label_selector=f"is={label}", field_selector="metadata.namespace=default"
+                ),
+            )
+            cache = Cache(cluster, settings)
+            client = Client(cluster, cache, field_manager="tests")
+            running = asyncio.ensure_future(cache.run())
+            await asyncio.sleep(0)
+            for number in range(30):
+                made = _map(f"{label}-{number}", x="1")
+                made["metadata"]["labels"] = {"is": label}
+                await client.apply(made)
+            found = await client.list(MAP)
+            assert len(found) == 30
+            assert {one["kind"] for one in found} == {"ConfigMap"}
+            key = Request(f"{label}-3", "default")
+            await client.delete(MAP, key)
+            changed = _map(f"{label}-4", x="2")
+            changed["metadata"]["labels"] = {"is": label}
+            await client.apply(changed)
+            fresh = await client.require(MAP, Request(f"{label}-4", "default"), fresh=True)
+            assert fresh["data"] == {"x": "2"}
+            assert await client.get(MAP, key) is None
+            metadata = await client.list(MAP, metadata_only=True)
+            assert len(metadata) == 29
+            assert all(one.keys() == {"apiVersion", "kind", "metadata"} for one in metadata)
+            direct = await client.direct.list(MAP, labels=f"is={label}")
+            versions = {
+                one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in direct
+            }
+            held = await client.list(MAP)
+            assert versions == {
+                one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in held
+            }
+            with pytest.raises(ConfigurationError, match="is not watched"):
+                await client.get(MAP, Request("a", "kube-system"))
+            await client.delete_all(MAP, namespace="default", labels=f"is={label}")
+
+            async def gone() -> bool:
+                return not await client.list(MAP)
+
+            await _until(gone)
+            assert [one.failures for one in cache.informers] == [[], []]
+            running.cancel()
+            await asyncio.wait([running])
+
+    asyncio.run(story())
+
+
+def test_election_tells_on_the_lease_who_leads(apiserver: ControlPlane) -> None:
+    async def story() -> None:
+        settings = ElectionSettings(
+            name="lock",
+            namespace="default",
+            identity="me",
+            retry_period=0.5,
+            lease_duration=4,
+            renew_deadline=3,
+        )
+        elector = ThreadedElector(lambda: _cluster(apiserver.kubeconfig), settings)
+        await elector.acquire()
+        await asyncio.sleep(1)
+        await elector.release()
+        async with _cluster(apiserver.kubeconfig) as cluster:
+            leases = await cluster.resource("coordination.k8s.io/v1", "Lease")
+            lease = await cluster.get(leases, "lock", namespace="default")
+            assert lease["spec"].get("holderIdentity", "") == ""
+            client = Client(cluster, None, field_manager="tests")
+            told = await client.list(EVENT, namespace="default")
+            notes = [one["note"] for one in told if one["reason"] == "LeaderElection"]
+            assert sorted(notes) == ["me became leader", "me stopped leading"]
 
     asyncio.run(story())
