@@ -46,6 +46,11 @@ class RealCluster:
         text = self.kubectl("get", *words, "-o", "json", "--ignore-not-found")
         return json.loads(text) if text.strip() else None
 
+    def list(self, *words: str) -> list[Any]:
+        """The objects that `kubectl get -o json` answers, of which there may be none."""
+        found = self.get(*words)
+        return [] if found is None else [*found["items"]]
+
     def refused(self, *words: str, text: str = "") -> str:
         """What kubectl says when it must not succeed."""
         done = subprocess.run(

@@ -92,7 +92,7 @@ def test_a_catalogs_pod_that_is_killed_comes_back(
 ) -> None:
     installing.until("created Subscription")
     label = "olm.catalogSource"
-    eventually(lambda: cluster.get("pods", "-n", namespace, "-l", label)["items"], what="a pod")
+    eventually(lambda: cluster.list("pods", "-n", namespace, "-l", label), what="a pod")
     cluster.kubectl("delete", "pod", "-n", namespace, "-l", label, "--now")
 
     assert installing.end() == 0, installing.text
@@ -118,4 +118,4 @@ def test_interrupted_it_leaves_things_as_told(
     assert removed.end() == 130
     assert "took back Subscription" in removed.text
     for kind in ("subscription", "catalogsource", "operatorgroup"):
-        eventually(lambda kind=kind: not cluster.get(kind, "-n", namespace)["items"], what=kind)
+        eventually(lambda kind=kind: not cluster.list(kind, "-n", namespace), what=kind)

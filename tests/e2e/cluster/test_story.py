@@ -80,8 +80,8 @@ def _listens(host: str, port: int) -> bool:
 def granted(cluster: Any, namespace: str, version: str) -> list[Rule]:
     """What OLM has given the operator's account, by the roles that belong to the CSV."""
     label = f"olm.owner={csv(version)},olm.owner.namespace={namespace}"
-    found = cluster.get("clusterrole,clusterrolebinding,role,rolebinding", "-n", namespace,
-                        "-l", label)["items"]  # fmt: skip
+    found = cluster.list("clusterrole,clusterrolebinding,role,rolebinding", "-n", namespace,
+                         "-l", label)  # fmt: skip
     return rbac.rules(found)
 
 

@@ -110,8 +110,7 @@ class Controller:
 
     def _run(self) -> None:
         while not self._stop.wait(0.5):
-            found = self._cluster.get("clusterextension")
-            for one in found["items"] if found else ():
+            for one in self._cluster.list("clusterextension"):
                 self.turns -= 1
                 if self.turns == 0:
                     self.answers.clear()
@@ -186,8 +185,8 @@ def test_catalogd_serves_our_catalog_and_we_read_it_back(
                            "-o", "json", code=1)  # fmt: skip
         assert done.json["result"]["cause"] == "no-way"
         typist("uninstall", PACKAGE, "--olm", "v1", "--yes")
-    assert cluster.get("clusterextension")["items"] == []
-    assert cluster.get("clustercatalog")["items"] == []
+    assert cluster.list("clusterextension") == []
+    assert cluster.list("clustercatalog") == []
 
 
 @pytest.mark.usefixtures("catalogd")
