@@ -46,10 +46,11 @@ class Registry:
         *,
         credentials: Credentials | None = None,
         chunk_size: int = _CHUNK_SIZE,
+        insecure: bool = False,
     ) -> None:
         self._web = web
         self.reference = reference
-        self._endpoint = Endpoint(web, reference, credentials)
+        self._endpoint = Endpoint(web, reference, credentials, insecure=insecure)
         self._chunk_size = chunk_size
         self._manifests: dict[Digest, bytes] = {}
 

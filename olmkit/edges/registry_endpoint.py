@@ -55,8 +55,16 @@ class Request:
 class Endpoint:
     """A repository, with the credentials for it; what is asked must end with the client."""
 
-    def __init__(self, web: Web, reference: Reference, credentials: Credentials | None) -> None:
+    def __init__(
+        self,
+        web: Web,
+        reference: Reference,
+        credentials: Credentials | None,
+        *,
+        insecure: bool = False,
+    ) -> None:
         self.web = web
+        self._insecure = insecure  # may speak without encryption, where it knows no better
         self.reference = reference
         self.host = reference.registry
         self.pushing = False  # asks for a token that may write, from the first push on
@@ -78,7 +86,12 @@ class Endpoint:
         if self.web.options.plain_http:
             return await self._ping(plain)
         if not self.reference.is_loopback:
-            return await self._ping(secure)
+            try:
+                return await self._ping(secure)
+            except NotEncryptedError:
+                if not self._insecure:
+                    raise
+                return await self._ping(plain)
         # Only on this machine: nobody else hears this question, and it carries no secrets.
         try:
             return await self._ping(plain)

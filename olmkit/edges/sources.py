@@ -11,7 +11,7 @@ import contextlib
 import platform as machine
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ from olmkit.oci.store import Store
 
 if TYPE_CHECKING:
     from olmkit.edges.web import Web, WebOptions
+    from olmkit.oci.mirrors import Place
 
 PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1"
 MANIFESTS_LABEL = "operators.operatorframework.io.bundle.manifests.v1"
@@ -98,9 +99,12 @@ def own_platform() -> Platform:
 
 @contextlib.asynccontextmanager
 async def open_store(
-    reference: ImageReference, access: Access, *, web: Web | None = None
+    reference: ImageReference, access: Access, *, web: Web | None = None, write: bool = False
 ) -> AsyncIterator[Store]:
-    """The store that `reference` lies in, or will lie in; several may share one `web`."""
+    """The store that `reference` lies in, or with `write` will lie in; several may share one `web`.
+
+    What is only read from a registry may come from its mirrors.
+    """
     match reference:
         case LayoutReference():
             yield Layout(local_path(reference.folder))
@@ -114,18 +118,54 @@ async def open_store(
             async with docker_engine.open_image(reference.name) as store:
                 yield store
         case Reference():
-            from olmkit.edges import credentials
-            from olmkit.edges.registry import Registry
-            from olmkit.edges.web import Web
+            async with _open_registry(reference, access, web, write=write) as store:
+                yield store
 
-            found = await credentials.find(
-                reference.name, environment=access.environment, authfile=access.authfile
-            )
-            if web is not None:
-                yield Registry(web, reference, credentials=found)
-                return
-            async with Web(web_options(access)) as own:
-                yield Registry(own, reference, credentials=found)
+
+@contextlib.asynccontextmanager
+async def _open_registry(
+    reference: Reference, access: Access, web: Web | None, *, write: bool
+) -> AsyncIterator[Store]:
+    """The registry that `reference` names, or the places that `registries.conf` has for it."""
+    from olmkit.edges import mirrors
+    from olmkit.edges.web import Web
+
+    rules = mirrors.read(access.environment)
+    places: Sequence[Place] = ()
+    if rules is not None:
+        places = (rules.target(reference),) if write else rules.sources(reference)
+    async with contextlib.AsyncExitStack() as stack:
+        if web is None:
+            web = await stack.enter_async_context(Web(web_options(access)))
+        if not places or (len(places) == 1 and places[0].reference == reference):
+            insecure = any(place.insecure for place in places)
+            yield await _registry(reference, access, web, stack, insecure=insecure)
+            return
+        stores = [
+            await _registry(place.reference, access, web, stack, insecure=place.insecure)
+            for place in places
+        ]
+        yield mirrors.Mirrored(stores, str(reference)) if len(stores) > 1 else stores[0]
+
+
+async def _registry(
+    reference: Reference,
+    access: Access,
+    web: Web,
+    stack: contextlib.AsyncExitStack,
+    *,
+    insecure: bool,
+) -> Store:
+    from olmkit.edges import credentials
+    from olmkit.edges.registry import Registry
+
+    found = await credentials.find(
+        reference.name, environment=access.environment, authfile=access.authfile
+    )
+    if insecure:
+        options = replace(web_options(access), skip_tls_verify=True)
+        web = await stack.enter_async_context(type(web)(options))
+    return Registry(web, reference, credentials=found, insecure=insecure)
 
 
 def web_options(access: Access) -> WebOptions:

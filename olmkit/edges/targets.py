@@ -41,7 +41,7 @@ async def send(
     """Bring the image `root` of `source` to `target`; what it is there."""
     match target:
         case Reference() | LayoutReference():
-            async with sources.open_store(target, access) as store:
+            async with sources.open_store(target, access, write=True) as store:
                 await transfer.copy(source, store, root, tag=target.tag or "", report=report)
             return root
         case ArchiveReference():

@@ -125,7 +125,7 @@ def _command(
 
 
 def _same_python(wanted: str) -> None:
-    """pip judges conditions on the version by the Python that it runs on."""
+    """Raise when pip, which judges conditions by its own Python, would judge wrongly."""
     own = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if wanted != own:
         raise ConfigurationError(

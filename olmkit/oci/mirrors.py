@@ -1,0 +1,170 @@
+"""Which places are asked for an image: `registries.conf`, as Podman and its kin read it.
+
+A rule is for all names that begin with its prefix; the longest prefix holds. Its
+mirrors are asked first, in order, then its location. Only version 2 of the file's
+form is known, and of it what decides where an image comes from; short names and
+search lists are not used, since olmkit takes names as Docker does.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.oci.reference import InvalidReferenceError, Reference
+
+_PULLS = ("all", "digest-only", "tag-only")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mirror:
+    """A place that has copies; `pull` says for which references it is asked."""
+
+    location: str
+    insecure: bool = False
+    pull: str = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What holds for names below `prefix`; without `location`, they lie where they say."""
+
+    prefix: str
+    location: str = ""
+    insecure: bool = False
+    blocked: bool = False
+    by_digest_only: bool = False
+    mirrors: tuple[Mirror, ...] = ()
+
+    def covers(self, name: str) -> bool:
+        """Whether `name` (registry and repository) is below the prefix."""
+        if self.prefix.startswith("*."):
+            return name.partition("/")[0].partition(":")[0].endswith(self.prefix[1:])
+        rest = name.removeprefix(self.prefix)
+        return name.startswith(self.prefix) and (not rest or rest[0] in "/:")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where an image may be had; `insecure`: its certificate or lack of one does not matter."""
+
+    reference: Reference
+    insecure: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one machine; of two with one prefix the later file's holds."""
+
+    rules: Mapping[str, Rule] = field(default_factory=dict, hash=False)
+
+    def merge(self, other: Rules) -> Rules:
+        return Rules({**self.rules, **other.rules})
+
+    def rule_for(self, reference: Reference) -> Rule | None:
+        found = [rule for rule in self.rules.values() if rule.covers(reference.name)]
+        return max(found, key=lambda rule: len(rule.prefix), default=None)
+
+    def sources(self, reference: Reference) -> tuple[Place, ...]:
+        """Where to look for an image, in order; `ConfigurationError` when it must not be used."""
+        rule = self.rule_for(reference)
+        if rule is None:
+            return (Place(reference=reference),)
+        _check(rule, reference)
+        mirrors = [
+            Place(reference=moved, insecure=mirror.insecure)
+            for mirror in rule.mirrors
+            if _is_asked(rule, mirror, reference)
+            and (moved := _moved(reference, rule.prefix, mirror.location)) is not None
+        ]
+        own = _moved(reference, rule.prefix, rule.location) if rule.location else reference
+        return (*mirrors, Place(reference=own or reference, insecure=rule.insecure))
+
+    def target(self, reference: Reference) -> Place:
+        """Where an image is sent: never to a mirror."""
+        rule = self.rule_for(reference)
+        if rule is None:
+            return Place(reference=reference)
+        _check(rule, reference)
+        return Place(reference=reference, insecure=rule.insecure)
+
+
+def parse(data: bytes, path: str) -> Rules:
+    """The rules of one file; `ConfigurationError` when it is none."""
+    try:
+        value: Any = tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigurationError(f"`{path}` is no TOML: {error}") from None
+    listed = value.get("registry", [])
+    if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
+        raise ConfigurationError(f"`{path}`: `registry` is no list of tables")
+    rules: dict[str, Rule] = {}
+    for item in listed:
+        rule = _rule(item, path)
+        rules[rule.prefix] = rule
+    return Rules(rules)
+
+
+def _rule(item: Mapping[str, Any], path: str) -> Rule:
+    location = _text(item, "location", path)
+    prefix = _text(item, "prefix", path) or location
+    if not prefix:
+        raise ConfigurationError(f"`{path}`: a registry has neither `prefix` nor `location`")
+    listed = item.get("mirror", [])
+    if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
+        raise ConfigurationError(f"`{path}`: `mirror` of `{prefix}` is no list of tables")
+    mirrors = []
+    for entry in listed:
+        place = _text(entry, "location", path)
+        pull = _text(entry, "pull-from-mirror", path) or "all"
+        if not place or pull not in _PULLS:
+            raise ConfigurationError(
+                f"`{path}`: a mirror of `{prefix}` has no `location` or a wrong `pull-from-mirror`",
+                hint=f"it may be {', '.join(f'`{word}`' for word in _PULLS)}",
+            )
+        mirrors.append(Mirror(location=place, insecure=entry.get("insecure") is True, pull=pull))
+    return Rule(
+        prefix=prefix,
+        location=location,
+        insecure=item.get("insecure") is True,
+        blocked=item.get("blocked") is True,
+        by_digest_only=item.get("mirror-by-digest-only") is True,
+        mirrors=tuple(mirrors),
+    )
+
+
+def _check(rule: Rule, reference: Reference) -> None:
+    if rule.blocked:
+        raise ConfigurationError(
+            f"`{reference.name}` must not be used: `registries.conf` blocks `{rule.prefix}`"
+        )
+
+
+def _is_asked(rule: Rule, mirror: Mirror, reference: Reference) -> bool:
+    pinned = reference.digest is not None
+    if rule.by_digest_only or mirror.pull == "digest-only":
+        return pinned
+    return mirror.pull == "all" or not pinned
+
+
+def _moved(reference: Reference, prefix: str, location: str) -> Reference | None:
+    """`reference` with `location` in the place of `prefix`; None when that is no name."""
+    if prefix.startswith("*."):
+        name = re.sub(r"^[^/]+", lambda _: location, reference.name)
+    else:
+        name = location + reference.name.removeprefix(prefix)
+    try:
+        return replace(Reference.parse(name), tag=reference.tag, digest=reference.digest)
+    except InvalidReferenceError:
+        return None
+
+
+def _text(item: Mapping[str, Any], key: str, path: str) -> str:
+    value = item.get(key, "")
+    if not isinstance(value, str):
+        raise ConfigurationError(f"`{path}`: `{key}` is no text")
+    return value
