@@ -166,7 +166,8 @@ class _Describer:
         )
 
     def _descriptors(self, side: str) -> list[Manifest]:
-        root = next((one for one in self.kind.fields if one.json_name == side), None)
+        fields = self._fields(self.kind, frozenset())
+        root = next((one for one in fields if one.json_name == side), None)
         if root is None:
             return []
         found: list[tuple[int, str, Manifest]] = []
@@ -227,7 +228,7 @@ class _Describer:
                 if isinstance(inline, Struct) and name not in seen:
                     yield from self._fields(inline, seen | {struct.name, name})
         own = {one.json_name for one in struct.fields}
-        for base in struct.bases:
+        for base in (*struct.bases, *((struct.like,) if struct.like else ())):
             declaration = self.sources.get(base)
             if isinstance(declaration, Struct) and base not in seen:
                 for one in self._fields(declaration, seen | {struct.name}):

@@ -179,11 +179,16 @@ class _Reader:
     # Declarations
 
     def _is_kind(self, declaration: GoDeclaration) -> bool:
-        if not isinstance(declaration.type, StructBody):
+        """Whether a type embeds both metas, or is built on a type of another package that does."""
+        kind = declaration.type
+        if isinstance(kind, GoName) and kind.package and not declaration.is_alias:
+            found = self.types.declaration(Named(kind.package, kind.name))
+            kind = found[0].type if found else kind
+        if not isinstance(kind, StructBody):
             return False
         embedded = {
             one.type.name
-            for one in declaration.type.fields
+            for one in kind.fields
             if not one.names and isinstance(one.type, GoName) and one.type.package == META
         }
         return embedded >= _ROOTS
@@ -243,6 +248,10 @@ class _Reader:
         self, named: Named, declaration: GoDeclaration, scope: Scope, is_kind: bool
     ) -> Struct:
         fields: list[Field] = []
+        like = None
+        if isinstance(declaration.type, GoName):
+            like = Named(declaration.type.package, declaration.type.name)
+            self._waiting.append(like)
         if isinstance(declaration.type, StructBody):
             for one in declaration.type.fields:
                 read = self._field(one, named, scope)
@@ -257,6 +266,7 @@ class _Reader:
             fields=tuple(fields),
             is_kind=is_kind,
             declares_metadata=is_kind,
+            like=like,
         )
 
     # Fields

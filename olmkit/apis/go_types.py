@@ -6,7 +6,7 @@ reference generator. A type without a form is a finding with what to write inste
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from olmkit.apis.findings import Findings
 from olmkit.apis.go_model import (
@@ -101,6 +101,7 @@ class TypeResolver:
     library: Library
     findings: Findings
     depth: int = 0
+    _missing: set[Named] = field(default_factory=set)
 
     # Names
 
@@ -306,7 +307,8 @@ class TypeResolver:
                 at,
                 _STANDARD_HINTS.get(str(named), "use a string, or a type of your own"),
             )
-        else:
+        elif named not in self._missing:
+            self._missing.add(named)  # used in a hundred places, it is missed once
             self.findings.add(
                 "API007",
                 f"the type `{named.module}.{named.name}` is not to be had: its package lies "

@@ -45,6 +45,8 @@ def versions(sources: Sources, findings: Findings) -> Mapping[KindKey, tuple[Ver
     for package in sources.packages:
         kinds = package.kinds()
         if kinds and not package.group:
+            if all(kind.like for kind in kinds):
+                continue  # other names of other people's kinds, as controllers have them
             findings.add(
                 "API014",
                 f"`{kinds[0].name.name}` belongs to no API group and gets no CRD",

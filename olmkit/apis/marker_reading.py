@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from olmkit.apis import markers
 from olmkit.apis.findings import Findings
-from olmkit.apis.marker_table import IGNORED_PREFIXES, REGISTRY, VALIDATION
+from olmkit.apis.marker_table import CSV, IGNORED_PREFIXES, REGISTRY, VALIDATION
 from olmkit.apis.marker_values import MarkerError
 from olmkit.apis.markers import Comment, Level, Marker
 from olmkit.base.diagnostics import Location
@@ -57,7 +57,9 @@ def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
         return
     last = name.rpartition(":")[2]
     hint = ""
-    if meant:
+    if name.startswith("operator-sdk:gen-csv:"):
+        hint = f"since operator-sdk 1.0 it is written `+{CSV}:…`"
+    elif meant:
         hint = f"did you mean `+{meant}`?"
     elif REGISTRY.find(VALIDATION + last[:1].upper() + last[1:], Level.FIELD):
         hint = f"did you mean `+{VALIDATION}{last[:1].upper()}{last[1:]}`?"

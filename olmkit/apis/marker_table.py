@@ -291,6 +291,7 @@ IGNORED_PREFIXES = (
     "k8s:protobuf-gen",
     "k8s:prerelease-lifecycle-gen",
     "genclient",
+    "groupGoName",
     "patchStrategy",
     "patchMergeKey",
 )

@@ -137,6 +137,7 @@ class Struct:
     """A model: an object with named fields. `bases` are merged into it.
 
     `declares_metadata`: apiVersion, kind and metadata are among its fields, as in Go.
+    `like`: it is built on that model, and has its fields, markers and words below its own.
     """
 
     name: Named
@@ -147,6 +148,7 @@ class Struct:
     bases: tuple[Named, ...] = ()
     is_kind: bool = False
     declares_metadata: bool = False
+    like: Named | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,6 +218,7 @@ class Sources:
             match declaration:
                 case Struct():
                     left += declaration.bases
+                    left += [declaration.like] if declaration.like else []
                     for one in declaration.fields:
                         left += _named(one.type)
                 case NamedType():

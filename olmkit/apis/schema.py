@@ -77,7 +77,7 @@ class SchemaBuilder:
 
     def kind(self, kind: Struct) -> Schema:
         """The schema of a kind, as it stands in a CRD."""
-        schema = self._struct(kind, is_root=True)
+        schema = self._like(kind, kind.like) if kind.like else self._struct(kind, is_root=True)
         properties = dict(schema.get("properties", {}))
         if not kind.declares_metadata:
             properties["apiVersion"] = copy.deepcopy(well_known.API_VERSION)
@@ -120,6 +120,8 @@ class SchemaBuilder:
 
     def _declaration(self, declaration: Declaration) -> Schema:
         match declaration:
+            case Struct(like=Named() as like):
+                return self._like(declaration, like)
             case Struct():
                 return self._struct(declaration)
             case NamedType():
@@ -135,6 +137,17 @@ class SchemaBuilder:
         if declaration.doc:
             seen["description"] = declaration.doc
         return self._joined(whole, seen, declaration.at)
+
+    def _like(self, struct: Struct, like: Named) -> Schema:
+        return self._named_type(
+            NamedType(
+                name=struct.name,
+                at=struct.at,
+                type=Reference(like),
+                doc=struct.doc,
+                markers=struct.markers,
+            )
+        )
 
     def _refuse_cycle(self, declaration: Declaration, at: Location) -> None:
         start = self._open.index(declaration.name)

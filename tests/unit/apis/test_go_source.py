@@ -66,6 +66,40 @@ def test_a_struct_is_no_kind_unless_it_embeds_both(go_projects: Any) -> None:
     assert (made.crds, made.codes) == ({}, [])
 
 
+def test_a_type_built_on_a_kind_of_another_package_is_a_kind(go_projects: Any) -> None:
+    spec = 'type Spec struct {\n    // Size.\n    Size int `json:"size"`\n}\n'
+    rule = '// +kubebuilder:validation:XValidation:rule="{}"\n'
+    older = "package v1\n" + META + spec
+    older += "\n// Thing has words.\n// +kubebuilder:storageversion\n" + rule.format("old")
+    older += KIND.strip("\n").replace("}", '    Spec Spec `json:"spec"`\n}')
+    newer = 'package v2\nimport v1 "example.com/toys/api/v1"\n\n' + rule.format("new")
+    newer += "type Thing v1.Thing\n\ntype Other = v1.Thing\n"
+    head = "// +groupName=example.com\n"
+    made = go_projects.make({"api/v1/t.go": head + older, "api/v2/t.go": head + newer})
+
+    assert made.codes == []
+    assert list(made.crds) == ["example.com_things.yaml"]
+    first, second = made.schema(), made.schema(version=1)
+    assert second.pop("x-kubernetes-validations") == [{"rule": "new"}, {"rule": "old"}]
+    assert first.pop("x-kubernetes-validations") == [{"rule": "old"}]
+    assert second == first
+
+
+def test_other_names_of_kinds_in_controllers_are_no_apis(go_projects: Any) -> None:
+    text = 'package c\nimport appsv1 "k8s.io/api/apps/v1"\n\ntype Deployment appsv1.Deployment\n'
+
+    made = go_projects.make({"internal/c.go": text})
+
+    assert (made.crds, made.codes) == ({}, [])
+
+
+def test_a_type_that_is_missed_is_told_of_once(go_projects: Any) -> None:
+    body = "".join(f'X{n} lost.T `json:"x{n}"`\n' for n in range(5))
+    _, made = go_projects.spec(body, imports='lost "example.org/lost"')
+
+    assert made.codes == ["API007"]
+
+
 def test_a_slip_is_found_wherever_it_stands(go_projects: Any) -> None:
     text = "type Unused struct {\n    // +kubebuilder:validation:minLength=1\n    A float64\n}\n"
 
