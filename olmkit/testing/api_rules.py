@@ -14,7 +14,7 @@ from typing import Any
 
 from olmkit.kube import field_errors
 from olmkit.kube.field_errors import FieldError
-from olmkit.kube.objects import Manifest
+from olmkit.kube.objects import GVK, Manifest
 from olmkit.testing import api_refusals, api_schemas
 from olmkit.testing.api_collection import Collection, Key
 from olmkit.testing.api_refusals import FieldCause, Refusal
@@ -63,6 +63,8 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
         metadata = manifest["metadata"] = {}
     if not isinstance(metadata, dict):
         raise api_refusals.bad_request("the metadata of the object is no map")
+    for words in ("labels", "annotations"):
+        _check_texts(resource.gvk, words, metadata.get(words))
     namespace, name = key
     if metadata.get("namespace") and resource.namespaced and metadata["namespace"] != namespace:
         raise api_refusals.bad_request(
@@ -80,6 +82,32 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
     if name:
         metadata["name"] = name
     return manifest
+
+
+def _check_texts(gvk: GVK, field_name: str, found: Any) -> None:
+    """Labels and annotations map texts to texts; a null takes the key away."""
+    odd = next(
+        (
+            one
+            for one in (found.values() if isinstance(found, dict) else [])
+            if not isinstance(one, str | None)
+        ),
+        None,
+    )
+    if odd is not None:
+        match odd:
+            case bool():
+                noun = "bool"
+            case dict():
+                noun = "object"
+            case list():
+                noun = "array"
+            case _:
+                noun = "number"
+        raise api_refusals.bad_request(
+            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: json: '
+            f"cannot unmarshal {noun} into Go struct field ObjectMeta.{field_name} of type string"
+        )
 
 
 def created(collection: Collection, manifest: Manifest, manner: Manner) -> Manifest:

@@ -24,7 +24,7 @@ from aiohttp import web
 from olmkit.base.diagnostics import InputError
 from olmkit.kube import patches
 from olmkit.kube.api import Resource
-from olmkit.kube.objects import Manifest
+from olmkit.kube.objects import GVK, Manifest
 from olmkit.kube.patches import PatchError
 from olmkit.testing import (
     api_admission,
@@ -45,6 +45,9 @@ from olmkit.testing.faults import Fault
 _FIRST_VERSION = 100
 _BOOKMARKS = 60.0  # seconds between two
 _LAST_BOOKMARK = 2.0  # seconds before a watch ends
+_LIST_OPTIONS = Resource(
+    gvk=GVK(group="meta.k8s.io", version="v1", kind="ListOptions"), plural="listoptions"
+)
 _FREEZE = Change(-1, None, None)
 _BOOKMARK = Change(-2, None, None)
 _CUT = Change(-3, None, None)
@@ -354,8 +357,15 @@ class ApiServer:
     ) -> web.StreamResponse:
         selection = self._selection(request, collection, namespace)
         asked = _version(request)
-        limit = int(request.query.get("limit") or 0)
+        limit = _limit(request)
         token = request.query.get("continue", "")
+        match = request.query.get("resourceVersionMatch", "")
+        if match and asked is None and not token:
+            cause = api_refusals.FieldCause(
+                *("resourceVersionMatch", "FieldValueForbidden"),
+                "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+            )
+            raise api_refusals.invalid(_LIST_OPTIONS, "", [cause])
         present = self.stale_at if self.stale_at is not None and asked is not None else self.version
         version, after = present, ("", "")
         metadata: dict[str, Any] = {}
@@ -363,6 +373,10 @@ class ApiServer:
             version, after = self._moment(token)
         elif asked is not None and asked > present:
             raise api_refusals.too_large_version(asked, present)
+        elif match == "Exact" and asked is not None:
+            if asked < self.forgotten:
+                raise api_refusals.expired("The resourceVersion for the provided list is too old.")
+            version = asked
         objects = sorted(collection.storage.at(version).items())
         wanted = [one for key, one in objects if key > after and selection.takes(one)]
         page = wanted[:limit] if limit else wanted
@@ -583,7 +597,12 @@ class ApiServer:
         _check_unmanaged(wanted)
         wanted = api_rules.check_identity(collection, wanted, key)
         if wanted["metadata"].get("uid"):
-            raise api_refusals.not_found(collection.resource, key[1])
+            uid = wanted["metadata"]["uid"]
+            raise api_refusals.conflict(
+                *(collection.resource, key[1]),
+                f"uid mismatch: the provided object specified uid {uid}, "
+                "and no existing object was found",
+            )
         fields = set(dict(api_ownership.leaves(wanted, collection.list_keys)))
         manifest = api_rules.created(collection, wanted, manner)
         manifest = await self._admitted(request, collection, None, manifest, "", manner, dry_run)
@@ -838,6 +857,16 @@ def _access(
         namespace=namespace,
         name=name,
     )
+
+
+def _limit(request: web.Request) -> int:
+    text = request.query.get("limit") or "0"
+    try:
+        return int(text)
+    except ValueError as error:
+        raise api_refusals.bad_request(
+            f'strconv.ParseInt: parsing "{text}": invalid syntax'
+        ) from error
 
 
 def _version(request: web.Request) -> int | None:
