@@ -17,7 +17,7 @@ DOCUMENTS = ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs")
 def _commands(text: str) -> list[list[str]]:
     """The olmkit commands in the code blocks of a document."""
     found = []
-    for block in re.findall(r"^```[a-z]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+    for block in re.findall(r"^```[a-z ]*\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         for line in block.replace("\\\n", " ").splitlines():
             for part in re.split(r"\s[|&]+\s|\$\(|[;)]", line.split(" #")[0]):
                 words = part.strip().removeprefix("$ ").split(" > ")[0]
