@@ -44,7 +44,7 @@ def _check(words: list[str]) -> None:
         found = command.get_command(context, rest[0])
         assert found is not None, f"no such command: {' '.join(words)}"
         command, rest = found, rest[1:]
-    options = {option for param in command.params for option in param.opts}
+    options = {one for param in command.params for one in (*param.opts, *param.secondary_opts)}
     options |= {"--help", "-h"}
     for word in rest:
         if re.match(r"--?[a-z]", word):
