@@ -22,7 +22,7 @@ def operator() -> Operator:
     """What is this operator's own in its process."""
     return Operator(
         name="memcached-operator",
-        lock="87a7d51f.example.com",
+        lock="86f835c3.example.com",
         cache=wiring.CACHE,
         workers=2,
         add_controllers=add_controllers,

@@ -64,7 +64,7 @@ def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) ->
                     assert await answer.text() == "[+]manager ok\n[+]ping ok\nreadyz check passed\n"
                 async with session.get(f"http://127.0.0.1:{metrics}/metrics") as answer:
                     text = await answer.text()
-            assert 'leader_election_master_status{name="87a7d51f.example.com"} 1.0\n' in text
+            assert 'leader_election_master_status{name="86f835c3.example.com"} 1.0\n' in text
             assert 'controller_runtime_max_concurrent_reconciles{controller="memcached"} 2' in text
             os.kill(os.getpid(), signal.SIGTERM)
             await running

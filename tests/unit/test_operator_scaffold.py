@@ -36,6 +36,7 @@ WRITTEN = {
     "README.md": "tells of this operator",
     "pyproject.toml": "its version and words; format and lint are the repository's",
     f"{PACKAGE}/__init__.py": "says what this operator does",
+    f"{PACKAGE}/__main__.py": "its lease is that of this operator in Go: one of both works",
     f"{PACKAGE}/api/v1alpha1/memcached.py": "the API",
     f"{PACKAGE}/api/v1beta1/memcached.py": "the API",
     f"{PACKAGE}/conversions/memcached_v1beta1.py": "how the versions differ",

@@ -35,7 +35,7 @@ WORKERS = 2  # of the operator, unless it is told otherwise
 KILLS = int(os.environ.get("OLMKIT_KILLS", "50"))
 MEMCACHED = ("cache.example.com/v1alpha1", "Memcached")
 LEASE = ("coordination.k8s.io/v1", "Lease")
-LOCK = "87a7d51f.example.com"
+LOCK = "86f835c3.example.com"
 FLAGS = (
     "--leader-elect",
     "--leader-election-namespace=default",
