@@ -43,6 +43,9 @@ def read_marker(comment: Comment, level: Level, findings: Findings) -> Marker | 
 def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
     name = markers.marker_name(comment.text)
     levels = REGISTRY.levels(comment.text)
+    known = [REGISTRY.find(comment.text, other) for other in levels]
+    if levels and not any(definition and definition.is_used for definition in known):
+        return
     if levels:
         places = " or ".join(f"a {other}" for other in levels)
         hint = f"it belongs on {places}"

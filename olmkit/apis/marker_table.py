@@ -285,7 +285,7 @@ IGNORED_PREFIXES = (
     "kubebuilder:scaffold:",
     "kubebuilder:docs-gen:",
     "kubebuilder:object:",
-    "k8s:openapi-gen",
+    "k8s:openapi-",
     "k8s:conversion-gen",
     "k8s:defaulter-gen",
     "k8s:protobuf-gen",

@@ -32,7 +32,7 @@ from olmkit.base.tree import Changes, File, Tree, diff
 from olmkit.bundle import base_csv
 from olmkit.edges import disk, go_modules
 from olmkit.jobs import sources as project_sources
-from olmkit.project import config
+from olmkit.project import config, makefile
 from olmkit.project.config import Project
 
 CRD_FOLDER = "config/crd/bases"
@@ -138,7 +138,29 @@ def _project(folder: Path, wish: GenerateOptions) -> Project:
     settings = project.settings
     for text in wish.settings:
         settings = config.changed(settings, text)
-    return replace(project, settings=settings)
+    project = replace(project, settings=settings)
+    return _as_made(folder, project) if project_sources.is_go(folder, project) else project
+
+
+def _as_made(folder: Path, project: Project) -> Project:
+    """What no setting says is as the project's Makefile has it for controller-gen."""
+    path = folder / makefile.MAKEFILE
+    data = _read_if_there(path) if path.is_file() else None
+    found = makefile.read(data.decode("utf-8", "replace")) if data else None
+    if found is None:
+        return project
+    settings, names = found.applied(project.settings)
+    if not names:
+        return project
+    note = Diagnostic(
+        rule="PRJ008",
+        name="makefile-options",
+        severity=Severity.INFO,
+        message=f"{', '.join(f'`{name}`' for name in names)}: as controller-gen is run here",
+        at=Location(path=_prefix(folder) + makefile.MAKEFILE, line=found.line),
+        hint="[tool.olmkit] and `--set` win over it",
+    )
+    return replace(project, settings=settings, findings=(*project.findings, note))
 
 
 def _prefix(folder: Path) -> str:

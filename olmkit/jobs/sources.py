@@ -6,6 +6,7 @@ project file says, and else what lies there.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -69,11 +70,11 @@ def _read_go(
     environment: Mapping[str, str],
 ) -> Sources:
     modules = go_modules.ModuleFolders(folder, environment)
-    named = tuple(name.strip("/").removeprefix("./") for name in _named_folders(folder, project))
+    named = tuple(name.removeprefix("./") for name in _named_folders(folder, project))
     files: dict[str, File] = {}
     for path in go_modules.own_files(folder):
         relative = path.relative_to(folder).as_posix()
-        if not named or any(relative.startswith(f"{name}/") for name in named):
+        if not named or any(_lies_in(relative, name) for name in named):
             files[relative] = File(disk.read_file(path))
     if not files:
         raise ConfigurationError(
@@ -83,6 +84,13 @@ def _read_go(
     return go_source.read(
         Tree(files), modules.module, modules, findings, prefix=prefix, options=options
     )
+
+
+def _lies_in(relative: str, named: str) -> bool:
+    """Whether a file lies in a named folder, however deep; with a dot at the end, in it alone."""
+    if named == "." or named.endswith("/."):
+        return posixpath.dirname(relative) == named[:-1].rstrip("/")
+    return relative.startswith(f"{named.rstrip('/')}/")
 
 
 # Python

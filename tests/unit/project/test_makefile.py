@@ -1,0 +1,82 @@
+"""Options of controller-gen in Makefiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.project import makefile
+from olmkit.project.config import Settings
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("\tcontroller-gen crd paths=./...\n", {}),
+        ("\t$(CONTROLLER_GEN) crd:maxDescLen=0 paths=./...\n", {"max_description": 0}),
+        ('\t"$(CONTROLLER_GEN)" rbac:roleName=r crd webhook paths="./..."\n', {"role_name": "r"}),
+        ("\t@./bin/controller-gen crd rbac:roleName=r # paths=./api\n", {"role_name": "r"}),
+        (
+            "\t${CONTROLLER_GEN_BINARY} crd:generateEmbeddedObjectMeta=true,"
+            "allowDangerousTypes=true,ignoreUnexportedFields=false\n",
+            {
+                "embedded_object_meta": True,
+                "allow_dangerous_types": True,
+                "ignore_unexported_fields": False,
+            },
+        ),
+        (
+            'CRD_OPTIONS ?= "crd:maxDescLen=$(LENGTH)"\nLENGTH := 5\n'
+            "\t$(CONTROLLER_GEN) $(CRD_OPTIONS)\n",
+            {"max_description": 5},
+        ),
+        (
+            '\tcontroller-gen crd:headerFile="hack/h.txt",year=2031 \\\n\t  rbac:roleName=r\n',
+            {"header_file": "hack/h.txt", "year": "2031", "role_name": "r"},
+        ),
+        (
+            '\tcontroller-gen crd rbac:roleName=r paths="./api/...;./internal" paths={./a/.,./b/...}\n',
+            {"role_name": "r", "sources": ("api", "internal/.", "a/.", "b")},
+        ),
+        ("\tcontroller-gen crd rbac:roleName=r paths=./api/... paths=./...\n", {"role_name": "r"}),
+        (
+            "\tcontroller-gen crd paths=./api/...\n\tcontroller-gen rbac:roleName=r paths=./c\n",
+            {"role_name": "r"},
+        ),
+        ("\tcontroller-gen crd:maxDescLen=$(shell cat x) rbac:roleName=r\n", {"role_name": "r"}),
+        ("\tcontroller-gen crd:maxDescLen=many,unknown=1\n", {}),
+    ],
+)
+def test_options_are_read(text: str, settings: dict[str, Any]) -> None:
+    found = makefile.read("all:\n" + text)
+
+    assert found is not None
+    assert found.settings == settings
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "controller-gen crd\n",
+        "\tcontroller-gen object paths=./...\n",
+        "\tcd api && controller-gen crd\n",
+        "\techo 'controller-gen crd\n",
+        "\tsome-controller-generator crd\n",
+        "A = $(B)\nB = $(A)\n\t$(A) crd\n",
+        "\x00\t\\",
+    ],
+)
+def test_what_does_not_make_crds_here_is_not_read(text: str) -> None:
+    assert makefile.read(text) is None
+
+
+def test_settings_that_are_said_win() -> None:
+    found = makefile.read("\n\tcontroller-gen crd:maxDescLen=5 rbac:roleName=r\n")
+    assert found is not None
+
+    settings, names = found.applied(Settings(role_name="mine"))
+
+    assert (found.line, names) == (2, ("max-description",))
+    assert (settings.role_name, settings.max_description) == ("mine", 5)
