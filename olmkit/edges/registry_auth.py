@@ -125,7 +125,9 @@ class Authenticator:
                 body=urllib.parse.urlencode(form).encode(),
             )
         else:
-            query = [*urllib.parse.parse_qsl(parsed.query), ("service", service), ("scope", scope)]
+            # Each scope apart: token servers take what stands in one as one, spaces and all.
+            scopes = [("scope", one) for one in scope.split()]
+            query = [*urllib.parse.parse_qsl(parsed.query), ("service", service), *scopes]
             if credentials is not None:
                 query.append(("account", credentials.username))
             url = parsed._replace(query=urllib.parse.urlencode([q for q in query if q[1]])).geturl()

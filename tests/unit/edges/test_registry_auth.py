@@ -62,12 +62,14 @@ class TokenServer:
     def __init__(self, body: Any = None, status: int = 200) -> None:
         self.body = {"token": "t"} if body is None else body
         self.status = status
+        self.scopes: list[str] = []
         self.asked: list[tuple[str, dict[str, str], str | None]] = []
 
     async def __call__(self, request: Any) -> Any:
         from aiohttp import web
 
         values = dict(request.query) | dict(await request.post())
+        self.scopes = request.query.getall("scope", [])
         self.asked.append((request.method, values, request.headers.get("Authorization")))
         if isinstance(self.body, bytes):
             return web.Response(body=self.body, status=self.status)
@@ -75,13 +77,16 @@ class TokenServer:
 
 
 async def header(
-    server: TokenServer, credentials: Credentials | None, realm: str = "http://{host}/token?a=b"
+    server: TokenServer,
+    credentials: Credentials | None,
+    realm: str = "http://{host}/token?a=b",
+    scope: str = "repository:a/b:pull",
 ) -> str | None:
     async with serving(server) as host, Web(OPTIONS) as web:
         authenticator = Authenticator(web, "registry.example.com", credentials)
         challenge = f'Bearer realm="{realm.format(host=host)}",service="s"'
         authenticator.challenged(Answer({"WWW-Authenticate": challenge}))  # type: ignore[arg-type]
-        return await authenticator.header("repository:a/b:pull")
+        return await authenticator.header(scope)
 
 
 class Answer:
@@ -101,6 +106,14 @@ def test_token_is_asked_for_with_basic_credentials() -> None:
             USER.basic,
         )
     ]
+
+
+def test_each_scope_is_asked_for_apart() -> None:
+    """For a mount there are two, and a token server takes a text with a space as one."""
+    server = TokenServer()
+    both = ["repository:a/b:pull,push", "repository:c/d:pull"]
+    run(header(server, USER, scope=" ".join(both)))
+    assert server.scopes == both
 
 
 def test_token_is_asked_for_without_credentials_when_there_are_none() -> None:
