@@ -46,6 +46,7 @@ _QUICK = 1.0  # a watch that ends sooner, without an event, is an error
 BREATH = 200  # objects after which others may run: a few milliseconds
 _INITIAL = 60.0  # seconds for what is there to be streamed
 _INITIAL_END = "k8s.io/initial-events-end"
+_SILENCE = 120.0  # seconds; who sends bookmarks sends one about once a minute
 _MISSING_KIND = 10.0  # how often a kind without CRD is looked for
 
 Transform = Callable[[bytes], bytes]
@@ -150,6 +151,7 @@ class Reflector:
         self._chance = chance or random.Random()  # noqa: S311 - jitter
         self._watch_seconds = watch_seconds
         self._streaming = streaming
+        self._bookmarked = False  # then silence is no sign that all is well
         self._backoff = Backoff(chance=self._chance)
         self._version: str | None = None  # the last resource version seen
         self.synced = asyncio.Event()
@@ -335,7 +337,10 @@ class Reflector:
         if not seen and loop.time() - begun < _QUICK:
             self._failed("the watch was closed at once", None)
             return _Then.LIST
-        self._reached()  # it was begun, and nothing went wrong until its end
+        if not seen and self._bookmarked and loop.time() - begun > _SILENCE:
+            self._failed("nothing came on the watch", None)
+        else:
+            self._reached()  # it was begun, and nothing went wrong until its end
         return _Then.WATCH
 
     def _take(self, event: WatchEvent, resource: Resource) -> None:
@@ -344,6 +349,7 @@ class Reflector:
         snapshot = self._snapshot(event.object, resource) if is_object else Snapshot(event.object)
         match event.type:
             case EventType.BOOKMARK:
+                self._bookmarked = True
                 if _is_older(snapshot.metadata.resource_version, self._version or ""):
                     raise _WentBackError
             case EventType.DELETED:

@@ -387,6 +387,29 @@ def test_liveness_fails_when_a_watch_cannot_be_kept_and_not_when_it_is_quiet() -
     clock.run(_with_server(server, work), patience=0.001)
 
 
+def test_liveness_fails_when_watches_are_begun_and_stay_silent() -> None:
+    server = ApiServer.of(RESOURCES)
+
+    async def work(cluster: HttpCluster) -> None:
+        manager = Manager(cluster, name="tests")
+        manager.add_controller(_controller())
+        live = probes.watches_kept(manager.cache)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(200)
+        await live()
+        for _ in range(900):
+            server.freeze_watches()
+            await asyncio.sleep(1)
+        with pytest.raises(CheckFailed, match="not kept for 300 s"):
+            await live()
+        await asyncio.sleep(300)
+        await live()
+        manager.stop()
+        await running
+
+    clock.run(_with_server(server, work), patience=0.001)
+
+
 def test_port_that_is_taken_stops_the_manager_and_says_which() -> None:
     async def story() -> None:
         first = probes.server(("127.0.0.1", 0), live={"ping": probes.ping})
