@@ -19,6 +19,8 @@ _VARIABLE = re.compile(
     r"^(?:export +)?([A-Za-z_][A-Za-z0-9_]*) *(\??|::?)= *(.*?) *$", re.MULTILINE
 )
 _USE = re.compile(r"\$(?:\(([A-Za-z_][A-Za-z0-9_]*)\)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
+# A call of a function, which only make can work out.
+_CALL = re.compile(r"\$[({][A-Za-z]+\s[^(){}]*[)}]")
 _PROGRAM = re.compile(r"(?:.*/)?controller-gen|.*\$[({](?:LOCAL_)?CONTROLLER_GEN(?:_BINARY)?[)}]")
 _PATHS = re.compile(r"[,;]")
 _BOOLS = {
@@ -75,7 +77,7 @@ def _calls(text: str, variables: dict[str, str]) -> Iterator[tuple[int, list[str
         if not line.startswith("\t"):
             continue
         try:
-            words = shlex.split(line.strip().lstrip("@-"), comments=True)
+            words = shlex.split(_CALL.sub("$", line).strip().lstrip("@-"), comments=True)
         except ValueError:
             continue
         program = next((i for i, word in enumerate(words) if _PROGRAM.fullmatch(word)), None)
@@ -87,7 +89,7 @@ def _calls(text: str, variables: dict[str, str]) -> Iterator[tuple[int, list[str
             )
         except ValueError:
             continue
-        yield number, [word for word in expanded if "$" not in word]
+        yield number, expanded
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -128,9 +130,10 @@ def _settings(words: list[str]) -> dict[str, Any]:
         if generator not in ("crd", "rbac", "webhook") or not colon:
             continue
         for option in options.split(","):
-            settings |= _option(*option.partition("=")[::2])
+            if "$" not in option:
+                settings |= _option(*option.partition("=")[::2])
     folders = tuple(folder for path in sources if path and (folder := _folder(path)) is not None)
-    if folders and "" not in folders:
+    if folders and not any(folder == "" or "$" in folder for folder in folders):
         settings["sources"] = tuple(dict.fromkeys(folders))
     return settings
 

@@ -18,8 +18,8 @@ from olmkit.project.config import Settings
         ('\t"$(CONTROLLER_GEN)" rbac:roleName=r crd webhook paths="./..."\n', {"role_name": "r"}),
         ("\t@./bin/controller-gen crd rbac:roleName=r # paths=./api\n", {"role_name": "r"}),
         (
-            "\t${CONTROLLER_GEN_BINARY} crd:generateEmbeddedObjectMeta=true,"
-            "allowDangerousTypes=true,ignoreUnexportedFields=false\n",
+            "\t${CONTROLLER_GEN_BINARY} crd:generateEmbeddedObjectMeta=true,year= \\\n\t"
+            + "crd:allowDangerousTypes=true,ignoreUnexportedFields=false\n",
             {
                 "embedded_object_meta": True,
                 "allow_dangerous_types": True,
@@ -28,7 +28,7 @@ from olmkit.project.config import Settings
         ),
         (
             'CRD_OPTIONS ?= "crd:maxDescLen=$(LENGTH)"\nLENGTH := 5\n'
-            "\t$(CONTROLLER_GEN) $(CRD_OPTIONS)\n",
+            + "\t$(CONTROLLER_GEN) $(CRD_OPTIONS)\n",
             {"max_description": 5},
         ),
         (
@@ -36,7 +36,8 @@ from olmkit.project.config import Settings
             {"header_file": "hack/h.txt", "year": "2031", "role_name": "r"},
         ),
         (
-            '\tcontroller-gen crd rbac:roleName=r paths="./api/...;./internal" paths={./a/.,./b/...}\n',
+            '\tcontroller-gen crd rbac:roleName=r paths="./api/...;./internal" '
+            + "paths={./a/.,./b/...}\n",
             {"role_name": "r", "sources": ("api", "internal/.", "a/.", "b")},
         ),
         ("\tcontroller-gen crd rbac:roleName=r paths=./api/... paths=./...\n", {"role_name": "r"}),
@@ -45,6 +46,7 @@ from olmkit.project.config import Settings
             {"role_name": "r"},
         ),
         ("\tcontroller-gen crd:maxDescLen=$(shell cat x) rbac:roleName=r\n", {"role_name": "r"}),
+        ("\tcontroller-gen crd paths=./$(shell x) rbac:roleName=$(R)\n", {}),
         ("\tcontroller-gen crd:maxDescLen=many,unknown=1\n", {}),
     ],
 )
