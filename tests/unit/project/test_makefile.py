@@ -18,8 +18,10 @@ from olmkit.project.config import Settings
         ('\t"$(CONTROLLER_GEN)" rbac:roleName=r crd webhook paths="./..."\n', {"role_name": "r"}),
         ("\t@./bin/controller-gen crd rbac:roleName=r # paths=./api\n", {"role_name": "r"}),
         (
-            "\t${CONTROLLER_GEN_BINARY} crd:generateEmbeddedObjectMeta=true,year= \\\n\t"
-            + "crd:allowDangerousTypes=true,ignoreUnexportedFields=false\n",
+            (
+                "\t${CONTROLLER_GEN_BINARY} crd:generateEmbeddedObjectMeta=true,year= \\\n\t"
+                "crd:allowDangerousTypes=true,ignoreUnexportedFields=false\n"
+            ),
             {
                 "embedded_object_meta": True,
                 "allow_dangerous_types": True,
@@ -27,8 +29,10 @@ from olmkit.project.config import Settings
             },
         ),
         (
-            'CRD_OPTIONS ?= "crd:maxDescLen=$(LENGTH)"\nLENGTH := 5\n'
-            + "\t$(CONTROLLER_GEN) $(CRD_OPTIONS)\n",
+            (
+                'CRD_OPTIONS ?= "crd:maxDescLen=$(LENGTH)"\nLENGTH := 5\n'
+                "\t$(CONTROLLER_GEN) $(CRD_OPTIONS)\n"
+            ),
             {"max_description": 5},
         ),
         (
@@ -36,8 +40,10 @@ from olmkit.project.config import Settings
             {"header_file": "hack/h.txt", "year": "2031", "role_name": "r"},
         ),
         (
-            '\tcontroller-gen crd rbac:roleName=r paths="./api/...;./internal" '
-            + "paths={./a/.,./b/...}\n",
+            (
+                '\tcontroller-gen crd rbac:roleName=r paths="./api/...;./internal" '
+                "paths={./a/.,./b/...}\n"
+            ),
             {"role_name": "r", "sources": ("api", "internal/.", "a/.", "b")},
         ),
         ("\tcontroller-gen crd rbac:roleName=r paths=./api/... paths=./...\n", {"role_name": "r"}),
