@@ -38,8 +38,9 @@ class Watched:
     def end(self) -> int:
         """Read the rest; how it ended."""
         assert self._process.stdout is not None
-        self.said += self._process.stdout
-        return self._process.wait()
+        with self._process:
+            self.said += self._process.stdout
+        return self._process.returncode
 
     @property
     def text(self) -> str:
