@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from olmkit.testing.api_refusals import Refusal as Refusal
-    from olmkit.testing.apiserver import Access as Access
     from olmkit.testing.apiserver import ApiServer as ApiServer
     from olmkit.testing.clock import ClockLoop as ClockLoop
     from olmkit.testing.control_plane import ControlPlane as ControlPlane
@@ -20,14 +19,18 @@ if TYPE_CHECKING:
     from olmkit.testing.faults import ALL_FAULTS as ALL_FAULTS
     from olmkit.testing.faults import Fault as Fault
     from olmkit.testing.faults import FaultProxy as FaultProxy
+    from olmkit.testing.rbac import Access as Access
+    from olmkit.testing.rbac import Report as Report
+    from olmkit.testing.rbac import Rule as Rule
     from olmkit.testing.registry import RegistryServer as RegistryServer
 
 _HOMES = {
     "api_refusals": ("Refusal",),
-    "apiserver": ("Access", "ApiServer"),
+    "apiserver": ("ApiServer",),
     "clock": ("ClockLoop",),
     "control_plane": ("ControlPlane", "ControlPlaneError", "Programs"),
     "faults": ("ALL_FAULTS", "Fault", "FaultProxy"),
+    "rbac": ("Access", "Report", "Rule"),
     "registry": ("RegistryServer",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

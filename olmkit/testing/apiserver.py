@@ -34,6 +34,7 @@ from olmkit.testing import (
     api_ownership,
     api_refusals,
     api_rules,
+    rbac,
 )
 from olmkit.testing.api_admission import Webhook, Write
 from olmkit.testing.api_collection import Change, Collection, Convert, Key, Selection
@@ -41,6 +42,7 @@ from olmkit.testing.api_ownership import Owners
 from olmkit.testing.api_refusals import Refusal
 from olmkit.testing.api_rules import Manner
 from olmkit.testing.faults import Fault
+from olmkit.testing.rbac import Access
 
 _FIRST_VERSION = 100
 _BOOKMARKS = 60.0  # seconds between two
@@ -59,17 +61,6 @@ _REVIEWS = {
 Plan = Callable[[str, str], "Refusal | Fault | float | None"]
 """What is to happen to a request of this method and path with query: it is refused, its
 connection is cut, or it is answered some seconds later."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """What a request needed to be allowed, in the words of RBAC."""
-
-    verb: str
-    group: str
-    resource: str  # with its subresource, as in `pods/log`
-    namespace: str = ""
-    name: str = ""
 
 
 @dataclass(slots=True)
@@ -252,7 +243,8 @@ class ApiServer:
         if found is None:
             return web.Response(status=404, text="404 page not found\n")
         collection, (namespace, name), subresource = found
-        access = _access(request, collection, namespace, name, subresource)
+        access = rbac.access_of(request.method, path, request.query)
+        assert access is not None  # noqa: S101 - a path of a collection
         self.accesses.append(access)
         if self.denies(access):
             raise api_refusals.forbidden(collection.resource, name, access.verb, user, namespace)
@@ -836,27 +828,6 @@ class _Teller:
     async def event(self, kind: str, shown: Manifest) -> None:
         line = json.dumps({"type": kind, "object": shown}, separators=(",", ":"))
         await self._response.write(line.encode() + b"\n")
-
-
-def _access(
-    request: web.Request, collection: Collection, namespace: str, name: str, subresource: str
-) -> Access:
-    verbs = {"POST": "create", "PUT": "update", "PATCH": "patch"}
-    if request.method == "GET":
-        is_watch = request.query.get("watch") in ("true", "1")
-        verb = "get" if name else "watch" if is_watch else "list"
-    elif request.method == "DELETE":
-        verb = "delete" if name else "deletecollection"
-    else:
-        verb = verbs.get(request.method, request.method.lower())
-    plural = collection.resource.plural
-    return Access(
-        verb=verb,
-        group=collection.resource.gvk.group,
-        resource=f"{plural}/{subresource}" if subresource else plural,
-        namespace=namespace,
-        name=name,
-    )
 
 
 def _limit(request: web.Request) -> int:

@@ -1,6 +1,6 @@
 """What a run asked of an API server, beside what its roles allow.
 
-A `Use` is one sort of request as RBAC sees it. Uses come from the double
+An `Access` is one sort of request as RBAC sees it. They come from the double
 (`ApiServer.accesses`), or from the audit log of a real server. `compare` says which
 of them no rule grants, which is an error, and which grants nobody used, which is
 a note: a test may not have come so far.
@@ -19,7 +19,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from olmkit.base import documents
 from olmkit.kube.objects import Manifest
@@ -37,7 +37,7 @@ _SUBRESOURCES_OF_NAMESPACES = frozenset({"status", "finalize"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Use:
+class Access:
     """One sort of request. `namespace` is empty for the whole cluster; so is `name` for many."""
 
     group: str
@@ -52,21 +52,6 @@ class Use:
         return f"{self.verb} {kind} {where}"
 
 
-class Asked(Protocol):
-    """What a `Use` is made of; the double's own notes have it too."""
-
-    @property
-    def group(self) -> str: ...
-    @property
-    def resource(self) -> str: ...
-    @property
-    def verb(self) -> str: ...
-    @property
-    def namespace(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """One rule of a role. `namespace` None is the whole cluster, as ClusterRoles have it."""
@@ -78,7 +63,7 @@ class Rule:
     namespace: str | None = None
     role: str = ""
 
-    def grants(self, use: Use) -> bool:
+    def grants(self, use: Access) -> bool:
         """Whether the rule allows a request."""
         return (
             self.namespace in (None, use.namespace)
@@ -117,7 +102,7 @@ class Rule:
 class Report:
     """`missing`: used and not granted; `unused`: granted and not used, one grant each."""
 
-    missing: tuple[Use, ...]
+    missing: tuple[Access, ...]
     unused: tuple[Rule, ...]
 
     def words(self) -> str:
@@ -130,7 +115,7 @@ class Report:
         )
 
 
-def use_of(method: str, path: str, query: Mapping[str, str] | None = None) -> Use | None:
+def access_of(method: str, path: str, query: Mapping[str, str] | None = None) -> Access | None:
     """What RBAC sees of a request; None for what is no resource, such as discovery."""
     query = query or {}
     parts = [part for part in path.split("/") if part]
@@ -156,7 +141,7 @@ def use_of(method: str, path: str, query: Mapping[str, str] | None = None) -> Us
             verb = "watch" if query.get("watch") in ("true", "1") else "list"
         elif verb == "delete":
             verb = "deletecollection"
-    return Use(
+    return Access(
         group=group,
         resource="/".join([resource, *rest[2:3]]),
         verb=verb,
@@ -165,7 +150,7 @@ def use_of(method: str, path: str, query: Mapping[str, str] | None = None) -> Us
     )
 
 
-def from_audit_log(log: Path, *, user: str = "") -> list[Use]:
+def from_audit_log(log: Path, *, user: str = "") -> list[Access]:
     """The requests in the audit log of a real API server, of one user or of all.
 
     The log must have them at level Metadata at least. What the server refused counts too.
@@ -179,7 +164,7 @@ def from_audit_log(log: Path, *, user: str = "") -> list[Use]:
             continue
         resource, sub = str(reference.get("resource") or ""), reference.get("subresource")
         found.append(
-            Use(
+            Access(
                 group=str(reference.get("apiGroup") or ""),
                 resource=f"{resource}/{sub}" if sub else resource,
                 verb=str(event.get("verb") or ""),
@@ -231,9 +216,9 @@ def read(paths: Iterable[Path], *, namespace: str = "") -> list[Rule]:
     )
 
 
-def compare(uses: Iterable[Asked], granted: Sequence[Rule]) -> Report:
+def compare(uses: Iterable[Access], granted: Sequence[Rule]) -> Report:
     """Which uses no rule grants, and which grants no use needed."""
-    seen = sorted({_as_use(use) for use in uses})
+    seen = sorted(set(uses))
     single = [one for rule in granted for one in rule.grants_one_by_one()]
     return Report(
         missing=tuple(_once(use for use in seen if not any(r.grants(use) for r in granted))),
@@ -241,17 +226,16 @@ def compare(uses: Iterable[Asked], granted: Sequence[Rule]) -> Report:
     )
 
 
-def forbids(granted: Sequence[Rule]) -> Callable[[Asked], bool]:
+def forbids(granted: Sequence[Rule]) -> Callable[[Access], bool]:
     """What `ApiServer.denies` may be, so that the double allows no more than these rules."""
 
-    def forbidden(asked: Asked) -> bool:
-        use = _as_use(asked)
+    def forbidden(use: Access) -> bool:
         return not any(rule.grants(use) for rule in granted)
 
     return forbidden
 
 
-def needed(uses: Iterable[Asked]) -> list[dict[str, Any]]:
+def needed(uses: Iterable[Access]) -> list[dict[str, Any]]:
     """The `rules` of the smallest role that allows all uses, without regard to namespaces."""
     verbs: dict[tuple[str, str], set[str]] = {}
     for use in uses:
@@ -262,17 +246,7 @@ def needed(uses: Iterable[Asked]) -> list[dict[str, Any]]:
     ]
 
 
-def _as_use(asked: Asked) -> Use:
-    return Use(
-        group=asked.group,
-        resource=asked.resource,
-        verb=asked.verb,
-        namespace=asked.namespace,
-        name=asked.name,
-    )
-
-
-def _once(uses: Iterable[Use]) -> Iterator[Use]:
+def _once(uses: Iterable[Access]) -> Iterator[Access]:
     """Requests that differ in the object's name alone, once."""
     seen = set()
     for use in uses:

@@ -29,7 +29,7 @@ stop_on_signals updates_without validating validating_plain
 TESTING = """
 ALL_FAULTS
 Access ApiServer ClockLoop ControlPlane ControlPlaneError Fault FaultProxy Programs Refusal
-RegistryServer
+RegistryServer Report Rule
 """
 
 

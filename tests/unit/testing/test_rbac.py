@@ -8,64 +8,68 @@ from pathlib import Path
 import pytest
 
 from olmkit.testing import rbac
-from olmkit.testing.rbac import Rule, Use
+from olmkit.testing.rbac import Access, Rule
 
 
 @pytest.mark.parametrize(
     ("method", "path", "expected"),
     [
-        ("GET", "/api/v1/pods", Use(group="", resource="pods", verb="list")),
+        ("GET", "/api/v1/pods", Access(group="", resource="pods", verb="list")),
         (
             "GET",
             "/api/v1/namespaces/n/pods/p",
-            Use(group="", resource="pods", verb="get", namespace="n", name="p"),
+            Access(group="", resource="pods", verb="get", namespace="n", name="p"),
         ),
         (
             "POST",
             "/apis/apps/v1/namespaces/n/deployments",
-            Use(group="apps", resource="deployments", verb="create", namespace="n"),
+            Access(group="apps", resource="deployments", verb="create", namespace="n"),
         ),
         (
             "PATCH",
             "/apis/apps/v1/namespaces/n/deployments/d/status",
-            Use(group="apps", resource="deployments/status", verb="patch", namespace="n", name="d"),
+            Access(
+                group="apps", resource="deployments/status", verb="patch", namespace="n", name="d"
+            ),
         ),
         (
             "DELETE",
             "/apis/apps/v1/namespaces/n/deployments",
-            Use(group="apps", resource="deployments", verb="deletecollection", namespace="n"),
+            Access(group="apps", resource="deployments", verb="deletecollection", namespace="n"),
         ),
         (
             "PUT",
             "/apis/a.b/v1/things/t",
-            Use(group="a.b", resource="things", verb="update", name="t"),
+            Access(group="a.b", resource="things", verb="update", name="t"),
         ),
         (
             "GET",
             "/api/v1/namespaces/n",
-            Use(group="", resource="namespaces", verb="get", namespace="n", name="n"),
+            Access(group="", resource="namespaces", verb="get", namespace="n", name="n"),
         ),
         (
             "PUT",
             "/api/v1/namespaces/n/finalize",
-            Use(group="", resource="namespaces/finalize", verb="update", namespace="n", name="n"),
+            Access(
+                group="", resource="namespaces/finalize", verb="update", namespace="n", name="n"
+            ),
         ),
-        ("GET", "/api/v1/namespaces", Use(group="", resource="namespaces", verb="list")),
+        ("GET", "/api/v1/namespaces", Access(group="", resource="namespaces", verb="list")),
     ],
 )
-def test_request_as_rbac_sees_it(method: str, path: str, expected: Use) -> None:
-    assert rbac.use_of(method, path) == expected
+def test_request_as_rbac_sees_it(method: str, path: str, expected: Access) -> None:
+    assert rbac.access_of(method, path) == expected
 
 
 @pytest.mark.parametrize("path", ["/api", "/apis", "/version", "/api/v1", "/apis/apps/v1", "/"])
 def test_discovery_needs_no_role(path: str) -> None:
-    assert rbac.use_of("GET", path) is None
+    assert rbac.access_of("GET", path) is None
 
 
 def test_watch_and_the_name_that_is_selected() -> None:
     query = {"watch": "true", "fieldSelector": "metadata.name=p"}
-    found = rbac.use_of("GET", "/api/v1/namespaces/n/pods", query)
-    assert found == Use(group="", resource="pods", verb="watch", namespace="n", name="p")
+    found = rbac.access_of("GET", "/api/v1/namespaces/n/pods", query)
+    assert found == Access(group="", resource="pods", verb="watch", namespace="n", name="p")
 
 
 def rule(**fields: object) -> Rule:
@@ -73,7 +77,7 @@ def rule(**fields: object) -> Rule:
     return Rule(**(known | fields))  # type: ignore[arg-type]
 
 
-USE = Use(group="apps", resource="deployments", verb="get", namespace="n", name="d")
+USE = Access(group="apps", resource="deployments", verb="get", namespace="n", name="d")
 
 
 @pytest.mark.parametrize(
@@ -95,14 +99,16 @@ def test_rule_grants(granted: Rule, expected: bool) -> None:
 
 
 def test_star_of_a_subresource_and_names_that_cannot_be_known() -> None:
-    scale = Use(group="apps", resource="deployments/scale", verb="patch", namespace="n", name="d")
+    scale = Access(
+        group="apps", resource="deployments/scale", verb="patch", namespace="n", name="d"
+    )
     assert rule(resources=("*/scale",), verbs=("patch",)).grants(scale)
-    create = Use(group="apps", resource="deployments", verb="create", namespace="n")
+    create = Access(group="apps", resource="deployments", verb="create", namespace="n")
     assert not rule(verbs=("create",), names=("d",)).grants(create)
 
 
 def test_role_in_one_namespace_does_not_allow_the_whole_cluster() -> None:
-    everywhere = Use(group="apps", resource="deployments", verb="list")
+    everywhere = Access(group="apps", resource="deployments", verb="list")
     report = rbac.compare([everywhere], [rule(verbs=("list",), namespace="n")])
     assert report.missing == (everywhere,)
 
@@ -117,8 +123,8 @@ def test_comparison_names_both_sides(tmp_path: Path) -> None:
         "---\nkind: Role\nmetadata: {name: s}\n"
         "rules: [{apiGroups: [''], resources: [pods], verbs: [get]}]\n"
     )
-    other = Use(group="", resource="secrets", verb="get", namespace="n", name="a")
-    again = Use(group="", resource="secrets", verb="get", namespace="n", name="b")
+    other = Access(group="", resource="secrets", verb="get", namespace="n", name="a")
+    again = Access(group="", resource="secrets", verb="get", namespace="n", name="b")
     report = rbac.compare([USE, other, again], rbac.read([file], namespace="n"))
     assert report.words() == (
         "error: used and not granted: get secrets in namespace `n`\n"
@@ -130,11 +136,11 @@ def test_comparison_names_both_sides(tmp_path: Path) -> None:
 def test_double_may_refuse_what_is_not_granted() -> None:
     forbidden = rbac.forbids([rule()])
     assert not forbidden(USE)
-    assert forbidden(Use(group="", resource="pods", verb="get"))
+    assert forbidden(Access(group="", resource="pods", verb="get"))
 
 
 def test_smallest_role() -> None:
-    watch = Use(group="apps", resource="deployments", verb="watch")
+    watch = Access(group="apps", resource="deployments", verb="watch")
     assert rbac.needed([watch, USE, USE]) == [
         {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": ["get", "watch"]}
     ]
@@ -155,6 +161,6 @@ def test_uses_from_an_audit_log(tmp_path: Path) -> None:
     log = tmp_path / "audit.log"
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert rbac.from_audit_log(log, user="me") == [
-        Use(group="apps", resource="deployments/status", verb="patch", namespace="n", name="d")
+        Access(group="apps", resource="deployments/status", verb="patch", namespace="n", name="d")
     ]
     assert len(rbac.from_audit_log(log)) == 2
