@@ -245,9 +245,13 @@ def test_objects_are_defaulted_and_warned_of(
             # The rule names v1alpha1: the API server converts before it asks, and back.
             made = await cluster.create(new, beta("converted", replicas=2))
             assert made["spec"] == {"replicas": 2, "port": 11211}
-            for size in (0, 6, "3"):
+            wrong: list[dict[str, Any]] = [
+                *({"size": size} for size in (0, 6, "3")),
+                *({"size": 2, "containerPort": port} for port in (0, 70_000)),
+            ]
+            for spec in wrong:
                 with pytest.raises(Invalid):
-                    await cluster.create(old, alpha("wrong", size=size))
+                    await cluster.create(old, alpha("wrong", **spec))
 
     asyncio.run(story())
 
