@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from olmkit.apis import go_build, go_parser, go_table
+from olmkit.apis import go_build, go_expressions, go_parser, go_table
 from olmkit.apis.findings import Findings
+from olmkit.apis.go_file import GoFile
 from olmkit.apis.go_model import GoDeclaration, GoPackage
-from olmkit.apis.go_parser import GoFile
 from olmkit.apis.marker_table import REGISTRY
 from olmkit.apis.markers import Comment, Level
 from olmkit.base.diagnostics import Location
@@ -57,7 +57,7 @@ class _Declarations(Mapping[str, GoDeclaration]):
     def __getitem__(self, name: str) -> GoDeclaration:
         found = self._read.get(name)
         if found is None:
-            found = self._read[name] = self._files[name].declaration(name)
+            found = self._read[name] = go_expressions.declaration(self._files[name], name)
         return found
 
     def __contains__(self, name: object) -> bool:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from olmkit.apis import go_packages, go_parser, schema_markers
+from olmkit.apis import go_file, go_packages, go_parser, schema_markers
 from olmkit.apis.findings import Findings
 from olmkit.apis.go_model import GoDeclaration, GoField, GoPackage, GoType, Pointer, StructBody
 from olmkit.apis.go_model import Name as GoName
@@ -345,5 +345,5 @@ def json_tag(tag: str | None) -> str | None:
             return None
         value, rest = rest[:end], rest[end + 1 :].lstrip(" ")
         if key == "json":
-            return go_parser.string_value(f'"{value}"')
+            return go_file.string_value(f'"{value}"')
     return None

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from olmkit.apis import go_parser, go_source
+from olmkit.apis import go_expressions, go_parser, go_source
 from olmkit.apis.findings import Findings
+from olmkit.apis.go_file import GoFile
 from olmkit.apis.go_model import Name, StructBody
 from olmkit.apis.go_packages import NoModules
-from olmkit.apis.go_parser import GoFile
 from olmkit.apis.markers import Comment
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
@@ -26,7 +26,7 @@ def parse(text: str, findings: Findings | None = None) -> GoFile:
 
 def field_markers(body: str) -> dict[str, list[str]]:
     file = parse(f"package x\n\ntype S struct {{\n{body}\n}}\n")
-    kind = file.declaration("S").type
+    kind = go_expressions.declaration(file, "S").type
     assert isinstance(kind, StructBody)
     return {field.names[0]: [c.text for c in field.comments] for field in kind.fields}
 
@@ -56,7 +56,7 @@ def test_markers_of_a_field_are_the_near_group_and_its_documentation(
 
 def test_a_marker_knows_its_place_in_characters() -> None:
     file = parse("package x\n\ntype S struct {\n\tÄ int // ü\n\t// +a=b\n\tX int\n}\n")
-    kind = file.declaration("S").type
+    kind = go_expressions.declaration(file, "S").type
     assert isinstance(kind, StructBody)
     (marker,) = kind.fields[1].comments
     assert (marker.at.line, marker.at.column, marker.at.end_column) == (5, 5, 9)
@@ -84,7 +84,7 @@ def test_markers_at_file_scope_belong_to_type_or_package(
 ) -> None:
     file = parse(f"package x\n\n{text}\n")
 
-    assert [c.text for c in file.declaration("S").comments] == on_type
+    assert [c.text for c in go_expressions.declaration(file, "S").comments] == on_type
     assert [c.text for c in file.package_comments] == on_package
 
 
@@ -113,7 +113,9 @@ def test_markers_around_the_package_clause_are_the_packages() -> None:
     ],
 )
 def test_documentation_is_the_group_directly_above(comment: str, doc: str) -> None:
-    assert parse(f"package x\n\n{comment}\ntype S int\n").declaration("S").doc == doc
+    assert (
+        go_expressions.declaration(parse(f"package x\n\n{comment}\ntype S int\n"), "S").doc == doc
+    )
 
 
 def test_names_of_packages_are_their_paths() -> None:
@@ -137,7 +139,7 @@ type S struct {
 }
 """
     file = parse(text)
-    kind = file.declaration("S").type
+    kind = go_expressions.declaration(file, "S").type
     assert isinstance(kind, StructBody)
 
     assert [field.type for field in kind.fields] == [
@@ -170,7 +172,7 @@ def test_a_pointer_to_a_new_value_is_read() -> None:
     findings = Findings()
     text = "package x\n\n// S is new(1).\ntype S int\n\nvar x = f(new(1), new(int32(2)))\n"
 
-    assert parse(text, findings).declaration("S").doc == "S is new(1)."
+    assert go_expressions.declaration(parse(text, findings), "S").doc == "S is new(1)."
     assert list(findings) == []
 
 
@@ -203,4 +205,4 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
 def test_any_bytes_are_read_without_a_fault(data: bytes) -> None:
     file = go_parser.parse(data, "x.go", Findings(), lambda _: False)
 
-    assert [file.declaration(name).name for name in file.types] == list(file.types)
+    assert [go_expressions.declaration(file, name).name for name in file.types] == list(file.types)
