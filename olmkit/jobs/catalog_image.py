@@ -64,6 +64,7 @@ async def build(
     """Build the image of the catalog in `folder`, which must be one."""
     if server.kind is ServerKind.NONE:
         return await publish.build_catalog(folder, options, access, report)
+    publish.check(options)
     tree, tag = publish.catalog_files(options.project / folder)
     cache = BuildCache(build_cache.folder(access.environment))
     platforms = tuple(options.platforms) or (sources.own_platform(),)

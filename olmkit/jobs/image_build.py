@@ -74,6 +74,7 @@ async def build(
     options: ImageBuildOptions, access: Access, report: Report = silent, say: Say = lambda _: None
 ) -> Published:
     """Build the image of the operator in the project's folder."""
+    publish.check(options.publish)
     if options.engine:
         return await _with_engine(options, access, report, say)
     wanted = plan(options)

@@ -114,6 +114,19 @@ class _Noun:
         return not {sources.PACKAGE_LABEL, sources.CONFIGS_LABEL} & set(labels)
 
 
+def check(options: BuildOptions) -> ImageReference | None:
+    """Where a build is to go; `ConfigurationError`, before any work, when it cannot go there."""
+    wanted = references.parse_image(options.target) if options.target else None
+    if options.push and not isinstance(wanted, Reference):
+        raise ConfigurationError(
+            "there is no registry to push to",
+            hint="name the image with `-t registry/repository:tag`",
+        )
+    if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:
+        raise _pinned_target(str(wanted))
+    return wanted
+
+
 async def publish(
     image: Image | Index,
     tag: str,
@@ -145,15 +158,8 @@ async def publish_from(
     platforms: tuple[str, ...] = (),
 ) -> Published:
     """The same for an image that lies in a store."""
-    wanted = references.parse_image(options.target) if options.target else None
+    wanted = check(options)
     layout = _layout_for(wanted, tag, options)
-    if options.push and not isinstance(wanted, Reference):
-        raise ConfigurationError(
-            "there is no registry to push to",
-            hint="name the image with `-t registry/repository:tag`",
-        )
-    if isinstance(wanted, Reference) and wanted.digest is not None:
-        raise _pinned_target(str(wanted))
     steps: list[Step] = []
     await _send(memory, root, layout, access, silent, steps)
     reference = sources.pinned(layout, root)
@@ -227,8 +233,6 @@ def _layout_for(wanted: ImageReference | None, tag: str, options: BuildOptions) 
     folder = str(options.project / DEFAULT_LAYOUT)
     match wanted:
         case LayoutReference():
-            if wanted.digest is not None:
-                raise _pinned_target(str(wanted))
             return LayoutReference(wanted.folder, wanted.tag or tag)
         case Reference():
             return LayoutReference(folder, str(wanted))

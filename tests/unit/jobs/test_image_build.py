@@ -242,3 +242,16 @@ def test_push_takes_the_image_that_was_built(project: Path, registry: RegistrySe
     with pytest.raises(ConfigurationError, match="there is no image") as caught:
         run(publish.push_image("", target, access(project), project=project.parent))
     assert caught.value.hint == "build one first: `olmkit image build`"
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [("", "no registry to push to"), (f"a.b/c@sha256:{'0' * 64}", "only the registry makes")],
+)
+def test_target_that_cannot_be_is_refused_before_any_work(
+    project: Path, target: str, words: str
+) -> None:
+    said: list[str] = []
+    with pytest.raises(ConfigurationError, match=words):
+        build(project, said=said, target=target, push=True)
+    assert said == []
