@@ -298,6 +298,20 @@ def test_new_object_asks_for_no_later_pass(stage: Stage) -> None:
     assert [event["type"] for event in stage.events("Created")] == ["Normal", "Normal"]
 
 
+def test_name_that_somebody_else_has_is_looked_at_again_now_and_then(stage: Stage) -> None:
+    """Theirs is not watched, so nothing else would tell that it went."""
+
+    async def work() -> None:
+        stage.server.put("deployments", {"metadata": {"name": "m"}, "spec": {"theirs": True}})
+        stage.memcached(size=1)
+        await stage.until(lambda: stage.condition("Degraded") == ("True", "NameTaken"))
+        await stage.rest()
+
+    stage.play(work)
+    assert stage.passes[-1][1] == Result(requeue_after=60.0)
+    assert len(stage.passes) <= 3
+
+
 def test_scaling_that_fails_is_said_and_available_stays_the_truth(stage: Stage) -> None:
     is_refused = False
 
