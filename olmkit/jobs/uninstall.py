@@ -19,6 +19,14 @@ from olmkit.olm import explanation, kinds, wanted
 from olmkit.olm.explain import explain
 from olmkit.olm.snapshot import Snapshot
 
+_OWNER = "olm.owner"
+_RBAC = "rbac.authorization.k8s.io/v1"
+_CLUSTER_KINDS: tuple[Kind, ...] = (
+    (_RBAC, "ClusterRoleBinding"),
+    (_RBAC, "ClusterRole"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UninstallOptions:
@@ -36,6 +44,7 @@ class Removal:
     operands: tuple[Manifest, ...] = ()
     subscriptions: tuple[Manifest, ...] = ()
     csvs: tuple[Manifest, ...] = ()
+    leavings: tuple[Manifest, ...] = ()
     ours: tuple[Manifest, ...] = ()
     crds: tuple[Manifest, ...] = ()
     operators: tuple[Manifest, ...] = ()
@@ -44,8 +53,15 @@ class Removal:
     @property
     def all(self) -> tuple[Manifest, ...]:
         """Everything that goes, in order."""
-        parts = (self.operands, self.subscriptions, self.csvs, self.ours, self.crds)
-        return tuple(one for part in (*parts, self.operators) for one in part)
+        return tuple(one for step in self.steps for one in step)
+
+    @property
+    def steps(self) -> tuple[tuple[Manifest, ...], ...]:
+        """What goes at once, each step gone before the next."""
+        return (
+            *(self.operands, self.subscriptions, self.csvs, self.leavings),
+            *(self.ours, self.crds, self.operators),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +105,7 @@ async def plan(reader: ClusterObjects, options: UninstallOptions) -> Removal:
         operands=tuple(operands) if options.delete_operands else (),
         subscriptions=(subscription,) if subscription else (),
         csvs=tuple(csvs),
+        leavings=tuple(await _leavings(reader, options.namespace, csvs)),
         ours=tuple(_ours(seen, package, subscription, csvs)),
         crds=tuple(crds) if options.delete_crds else (),
         # OLM keeps its list of what belongs to an operator as long as a CRD is on it.
@@ -102,8 +119,7 @@ async def carry_out(
 ) -> Removed:
     """Delete it step by step, each step gone before the next."""
     gone: list[Manifest] = []
-    steps = (made.operands, made.subscriptions, made.csvs, made.ours, made.crds, made.operators)
-    for step in steps:
+    for step in made.steps:
         for manifest in step:
             if await reader.delete(manifest):
                 report(f"deleting {explanation.subject(manifest)}")
@@ -157,6 +173,27 @@ def _ours(
     if not others and not rest:
         found += [group for group in seen.groups if wanted.is_ours(group)]
     return found
+
+
+async def _leavings(reader: ClusterObjects, namespace: str, csvs: list[Manifest]) -> list[Manifest]:
+    """The roles of the whole cluster that a bundle brought as objects.
+
+    OLM labels them with the name of the CSV alone, and does not find them when it cleans up.
+    Not those of a CSV of that name that somebody else has installed, too.
+    """
+    names = {objects.name(csv) for csv in csvs}
+    elsewhere = {
+        objects.name(csv)
+        for csv in await reader.list(kinds.CSV)
+        if not kinds.is_copy(csv) and objects.namespace(csv) != namespace
+    }
+    return [
+        one
+        for kind in _CLUSTER_KINDS
+        for name in sorted(names - elsewhere)
+        for one in await reader.list(kind, labels=f"{_OWNER}={name}")
+        if f"{_OWNER}.namespace" not in objects.labels_of(one)
+    ]
 
 
 async def _operands(reader: ClusterObjects, crd: Manifest) -> list[Manifest]:

@@ -54,6 +54,7 @@ KINDS = (
     resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition",
              "customresourcedefinitions", cluster=True),
     resource("example.com", "v1", "Cache", "caches"),
+    resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", cluster=True),
     resource("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
 )  # fmt: skip
 
@@ -372,6 +373,32 @@ def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
             assert server.all("subscriptions") == []
             assert server.get("catalogsources", "shelf", "apps")
             assert server.get("caches", "mine", "other")
+
+    run(story)
+
+
+def test_roles_that_olm_forgets_go_too() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            labels = {"olm.owner": "cache.v1.0.0"}
+            for name, more in (
+                ("forgotten", {}),
+                ("kept", {"olm.owner.namespace": "other"}),
+                ("strange", {"olm.owner": "other.v1.0.0"}),
+            ):
+                server.put("clusterroles", {
+                    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                    "metadata": {"name": name, "labels": labels | more},
+                })  # fmt: skip
+
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            assert [one["metadata"]["name"] for one in plan.leavings] == ["forgotten"]
+
+            twin = made("ClusterServiceVersion", "cache.v1.0.0", "other")
+            server.put("clusterserviceversions", twin)
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            assert plan.leavings == ()
 
     run(story)
 
