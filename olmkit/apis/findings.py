@@ -50,6 +50,7 @@ RULES: dict[str, Rule] = {
         Rule("API022", "docstring-marker", _WARNING, "A marker stands in a docstring."),
         Rule("API023", "invalid-name", _ERROR, "A group, version or kind is no valid name."),
         Rule("API024", "stale-crd", _WARNING, "A CRD file belongs to no kind of the sources."),
+        Rule("API025", "other-release", _WARNING, "Types of Kubernetes are of another release."),
     )
 }
 

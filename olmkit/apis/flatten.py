@@ -54,7 +54,8 @@ def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None
         elif key == "required":
             destination[key] = sorted({*destination[key], *value})
         elif key == "additionalProperties":
-            destination[key] = _merged(destination[key], value)
+            if isinstance(value, dict) and isinstance(destination[key], dict):
+                destination[key] = _merged(destination[key], value)
         elif key == "type":
             if destination[key] != value:
                 raise TypesDifferError(f"`{destination[key]}` and `{value}`")

@@ -72,10 +72,14 @@ class _Declarations(Mapping[str, GoDeclaration]):
 
 @dataclass(slots=True)
 class Library:
-    """All packages of a project and those it imports; each is read once."""
+    """All packages of a project and those it imports; each is read once.
+
+    `approximated`: of a module, its version and the release of the table that was taken.
+    """
 
     own: Mapping[str, GoPackage]
     modules: Modules
+    approximated: dict[str, tuple[str, str]] = field(default_factory=dict)
     _known: dict[str, GoPackage | None] = field(default_factory=dict)
 
     def package(self, path: str) -> GoPackage | None:
@@ -93,6 +97,11 @@ class Library:
         files = self.modules.files(path)
         if files:
             return read_package(path, files, Findings(), is_own=False)
+        module = go_table.module_of(path)
+        version = self.modules.version(module) if module else ""
+        release = go_table.nearest(module, version) if module else ""
+        if release and not go_table.is_near(version, release):
+            self.approximated[module] = (version, release)
         return go_table.package(path, self.modules.version)
 
 

@@ -75,8 +75,16 @@ def read(
         package = go_packages.read_package(path, files, findings, is_own=True)
         if package:
             own[path] = package
-    reader = _Reader(Library(own, modules), findings, options or GoOptions())
-    return reader.sources()
+    library = Library(own, modules)
+    sources = _Reader(library, findings, options or GoOptions()).sources()
+    for name, (version, release) in sorted(library.approximated.items()):
+        findings.add(
+            "API025",
+            f"`{name}` {version} is not in the module cache, and its types are those of {release}",
+            Location(path=f"{prefix}go.mod"),
+            hint="run `go mod download` once; texts and fields may differ",
+        )
+    return sources
 
 
 def _folders(tree: Tree, prefix: str, findings: Findings) -> Mapping[str, dict[str, bytes]]:

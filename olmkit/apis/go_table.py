@@ -59,6 +59,18 @@ def package(path: str, version_of: Callable[[str], str]) -> GoPackage | None:
     )
 
 
+def module_of(path: str) -> str:
+    """The module of a package in the table, or an empty text."""
+    found = _table()["packages"].get(path)
+    return found["module"] if found else ""
+
+
+def is_near(version: str, release: str) -> bool:
+    """Whether a version belongs to a minor release; an unknown version does."""
+    match = _MINOR.match(version)
+    return match is None or release == f"v0.{match.group(1)}"
+
+
 def releases(module: str) -> tuple[str, ...]:
     """The minor releases of a module that the table holds: `v0.36`, `v0.37`."""
     return tuple(

@@ -125,7 +125,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "JSON": {"x-kubernetes-preserve-unknown-fields": True},
     "ObjectMeta": {"type": "object"},
     "Unstructured": {"type": "object"},
-    "Fields": {"additionalProperties": {}, "type": "object"},
+    "Fields": {"additionalProperties": True, "type": "object"},
     "Condition": _CONDITION,
 }
 

@@ -135,6 +135,26 @@ type X struct {
     assert made.schema()["properties"]["x"]["properties"]["a"]["maxLength"] == 3
 
 
+class Old:
+    """A project that stands on a release which the table does not hold."""
+
+    def files(self, package: str) -> Mapping[str, bytes] | None:  # noqa: ARG002
+        return None
+
+    def version(self, module: str) -> str:
+        return "v0.20.5" if module.startswith("k8s.io/") else ""
+
+
+def test_a_release_that_is_not_in_the_table_is_told_of(go_projects: Any) -> None:
+    text = "// +groupName=example.com\npackage v1\n" + META + KIND
+    made = go_projects.make({"api/types.go": text}, modules=Old())
+
+    (found,) = made.findings
+    assert (found.rule, found.at.path) == ("API025", "go.mod")
+    assert "v0.20.5" in found.message
+    assert "v0.28" in found.message
+
+
 def test_the_default_of_a_package_is_that_of_the_struct_s_own(go_projects: Any) -> None:
     files = {
         "api/types.go": "// +groupName=example.com\n// +kubebuilder:validation:Optional\n"
