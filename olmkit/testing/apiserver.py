@@ -22,10 +22,8 @@ from typing import Any, Self
 from aiohttp import web
 
 from olmkit.base.diagnostics import InputError
-from olmkit.kube import patches
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.kube.patches import PatchError
 from olmkit.testing import (
     api_admission,
     api_answers,
@@ -33,7 +31,9 @@ from olmkit.testing import (
     api_discovery,
     api_ownership,
     api_refusals,
+    api_requests,
     api_rules,
+    api_watch,
     rbac,
 )
 from olmkit.testing.api_admission import Webhook, Write
@@ -45,14 +45,9 @@ from olmkit.testing.faults import Fault
 from olmkit.testing.rbac import Access
 
 _FIRST_VERSION = 100
-_BOOKMARKS = 60.0  # seconds between two
-_LAST_BOOKMARK = 2.0  # seconds before a watch ends
 _LIST_OPTIONS = Resource(
     gvk=GVK(group="meta.k8s.io", version="v1", kind="ListOptions"), plural="listoptions"
 )
-_FREEZE = Change(-1, None, None)
-_BOOKMARK = Change(-2, None, None)
-_CUT = Change(-3, None, None)
 _REVIEWS = {
     "/apis/authentication.k8s.io/v1/tokenreviews": "TokenReview",
     "/apis/authorization.k8s.io/v1/subjectaccessreviews": "SubjectAccessReview",
@@ -165,14 +160,14 @@ class ApiServer:
 
     def freeze_watches(self) -> None:
         """Let every watch that is open stay open and tell nothing any more."""
-        self._tell(_FREEZE)
+        self._tell(api_watch.FREEZE)
 
     def cut_watches(self) -> None:
         """Break the connection of every watch, as a network does."""
-        self._tell(_CUT)
+        self._tell(api_watch.CUT)
 
     def send_bookmarks(self) -> None:
-        self._tell(_BOOKMARK)
+        self._tell(api_watch.BOOKMARK)
 
     def compact(self) -> None:
         """Forget everything but the present."""
@@ -324,7 +319,7 @@ class ApiServer:
         return shown
 
     async def _review(self, request: web.Request, kind: str) -> web.Response:
-        review = await _body(request)
+        review = await api_requests.body_of(request)
         spec = review.get("spec") or {}
         if kind == "TokenReview":
             user = self.users.get(str(spec.get("token") or ""))
@@ -348,8 +343,8 @@ class ApiServer:
         self, request: web.Request, collection: Collection, namespace: str
     ) -> web.StreamResponse:
         selection = self._selection(request, collection, namespace)
-        asked = _version(request)
-        limit = _limit(request)
+        asked = api_requests.version_of(request)
+        limit = api_requests.limit_of(request)
         token = request.query.get("continue", "")
         match = request.query.get("resourceVersionMatch", "")
         if match and asked is None and not token:
@@ -373,7 +368,7 @@ class ApiServer:
         wanted = [one for key, one in objects if key > after and selection.takes(one)]
         page = wanted[:limit] if limit else wanted
         if len(page) < len(wanted):
-            metadata["continue"] = _token(version, api_collection.key_of(page[-1]))
+            metadata["continue"] = api_requests.token_for(version, api_collection.key_of(page[-1]))
             if selection.is_all:
                 metadata["remainingItemCount"] = len(wanted) - len(page)
         metadata = {"resourceVersion": str(version)} | metadata
@@ -392,7 +387,7 @@ class ApiServer:
         if version < self.forgotten:
             raise api_refusals.expired(
                 "The provided continue parameter is too old to display a consistent list result.",
-                **{"continue": _token(-1, after)},
+                **{"continue": api_requests.token_for(-1, after)},
             )
         return version, after
 
@@ -400,7 +395,7 @@ class ApiServer:
         self, request: web.Request, collection: Collection, namespace: str
     ) -> web.StreamResponse:
         selection = self._selection(request, collection, namespace)
-        asked = _version(request)
+        asked = api_requests.version_of(request)
         begins = self.streams_lists and request.query.get("sendInitialEvents") == "true"
         if begins and request.query.get("resourceVersionMatch") != "NotOlderThan":
             cause = api_refusals.FieldCause(
@@ -410,7 +405,7 @@ class ApiServer:
             raise api_refusals.invalid(collection.resource, "", [cause])
         response = web.StreamResponse(headers={"Content-Type": "application/json"})
         await response.prepare(request)
-        told = _Teller(request, collection, response)
+        told = api_watch.Teller(request, collection, response)
         queue: asyncio.Queue[Change | None] = asyncio.Queue()
         watchers = collection.storage.watchers
         watchers.append(queue)  # before the first pause: nothing is missed
@@ -432,58 +427,22 @@ class ApiServer:
                 await told.bookmark(version, ended=True)
             for change in replayed:
                 await told.change(selection, change)
-            await self._follow(request, queue, selection, told)
+            await api_watch.follow(request, queue, selection, told, lambda: self.version)
         except ConnectionError:
             pass
         finally:
             watchers.remove(queue)
         return response
 
-    async def _follow(
-        self,
-        request: web.Request,
-        queue: asyncio.Queue[Change | None],
-        selection: Selection,
-        told: _Teller,
-    ) -> None:
-        """Tell what happens until the watch ends."""
-        clock = asyncio.get_running_loop().time
-        seconds = float(request.query.get("timeoutSeconds") or 1800)
-        end = clock() + seconds
-        marks = request.query.get("allowWatchBookmarks") == "true"
-        last_mark = end - _LAST_BOOKMARK
-        mark = min(clock() + _BOOKMARKS, last_mark) if marks and seconds > _LAST_BOOKMARK else end
-        while clock() < end:
-            try:
-                async with asyncio.timeout_at(min(mark, end)):
-                    change = await queue.get()
-            except TimeoutError:
-                if mark < end:
-                    await told.bookmark(self.version)
-                    mark = min(mark + _BOOKMARKS, last_mark) if mark < last_mark else end
-                continue
-            if change is None:
-                return
-            if change is _FREEZE:
-                while await queue.get() is not None:
-                    pass
-                return
-            if change is _CUT:
-                if request.transport is not None:
-                    request.transport.abort()
-                return
-            if change is _BOOKMARK:
-                await told.bookmark(self.version)
-            else:
-                await told.change(selection, change)
-
     # Writing
 
     async def _create(
         self, request: web.Request, collection: Collection, namespace: str
     ) -> web.StreamResponse:
-        manner, dry_run = _manner(request)
-        manifest = api_rules.check_identity(collection, await _body(request), (namespace, ""))
+        manner, dry_run = api_requests.manner_of(request)
+        manifest = api_rules.check_identity(
+            collection, await api_requests.body_of(request), (namespace, "")
+        )
         metadata = manifest["metadata"]
         if not metadata.get("name") and metadata.get("generateName"):
             word = uuid.uuid5(uuid.NAMESPACE_OID, str(self.version)).hex[:5]
@@ -501,9 +460,9 @@ class ApiServer:
     async def _change(
         self, request: web.Request, collection: Collection, key: Key, subresource: str
     ) -> web.StreamResponse:
-        manner, dry_run = _manner(request)
+        manner, dry_run = api_requests.manner_of(request)
         is_apply = request.method == "PATCH" and "apply-patch" in request.content_type
-        wanted = await _body(request)
+        wanted = await api_requests.body_of(request)
         if is_apply and not subresource and key not in collection.objects:
             return await self._create_by_apply(request, collection, key, wanted, manner, dry_run)
         old = self._present(collection, key)
@@ -511,7 +470,9 @@ class ApiServer:
             new = api_answers.scaled(
                 collection,
                 old,
-                _patched(request, api_answers.scale_of(collection, collection.shown(old)), wanted),
+                api_requests.patched(
+                    request, api_answers.scale_of(collection, collection.shown(old)), wanted
+                ),
             )
             subresource = ""
             owners = None
@@ -521,7 +482,9 @@ class ApiServer:
             shown = subresource
         else:
             base = collection.shown(old)
-            given = wanted if request.method == "PUT" else _patched(request, base, wanted)
+            given = (
+                wanted if request.method == "PUT" else api_requests.patched(request, base, wanted)
+            )
             new = api_rules.check_identity(collection, given, key)
             owners = None
             shown = subresource
@@ -541,7 +504,7 @@ class ApiServer:
         if not dry_run and key in collection.objects:
             if owners is not None:
                 collection.storage.owners[key] = owners
-            elif isinstance(wanted, dict) and _clears_owners(wanted):
+            elif isinstance(wanted, dict) and api_requests.clears_owners(wanted):
                 collection.storage.owners.pop(key, None)
             else:
                 self._owned(collection, request, old, kept, subresource)
@@ -585,8 +548,8 @@ class ApiServer:
         manner: Manner,
         dry_run: bool,
     ) -> web.StreamResponse:
-        manager = _manager(request)
-        _check_unmanaged(wanted)
+        manager = api_requests.manager_of(request)
+        api_requests.check_unmanaged(wanted)
         wanted = api_rules.check_identity(collection, wanted, key)
         if wanted["metadata"].get("uid"):
             uid = wanted["metadata"]["uid"]
@@ -612,8 +575,8 @@ class ApiServer:
         old: Manifest,
         subresource: str,
     ) -> tuple[Manifest, Owners]:
-        manager = _manager(request)
-        _check_unmanaged(wanted)
+        manager = api_requests.manager_of(request)
+        api_requests.check_unmanaged(wanted)
         wanted = api_rules.check_identity(collection, wanted, key)
         told = {
             name: wanted["metadata"][name]
@@ -656,8 +619,8 @@ class ApiServer:
     async def _delete(
         self, request: web.Request, collection: Collection, key: Key
     ) -> web.StreamResponse:
-        options = await _body(request) if request.can_read_body else {}
-        _, dry_run = _manner(request)
+        options = await api_requests.body_of(request) if request.can_read_body else {}
+        _, dry_run = api_requests.manner_of(request)
         dry_run = dry_run or options.get("dryRun") == ["All"]
         old = self._present(collection, key)
         for words, name in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
@@ -699,8 +662,8 @@ class ApiServer:
         self, request: web.Request, collection: Collection, namespace: str
     ) -> web.StreamResponse:
         selection = self._selection(request, collection, namespace)
-        options = await _body(request) if request.can_read_body else {}
-        _, dry_run = _manner(request)
+        options = await api_requests.body_of(request) if request.can_read_body else {}
+        _, dry_run = api_requests.manner_of(request)
         found = [one for _, one in sorted(collection.objects.items()) if selection.takes(one)]
         for one in found:
             self._end(
@@ -798,117 +761,3 @@ class ApiServer:
                     self._keep(collection, new, one)
                 else:
                     self._end(collection, key, None, dry_run=False)
-
-
-class _Teller:
-    """Writes the lines of one watch."""
-
-    def __init__(
-        self, request: web.Request, collection: Collection, response: web.StreamResponse
-    ) -> None:
-        self._collection = collection
-        self._response = response
-        self._metadata_only = api_answers.wants_metadata(request)
-
-    async def change(self, selection: Selection, change: Change) -> None:
-        told = selection.told(change)
-        if told is not None:
-            await self.object(*told)
-
-    async def object(self, kind: str, manifest: Manifest) -> None:
-        shown = self._collection.shown(manifest)
-        await self.event(kind, api_answers.partial(shown) if self._metadata_only else shown)
-
-    async def bookmark(self, version: int, *, ended: bool = False) -> None:
-        metadata: dict[str, Any] = {"resourceVersion": str(version)}
-        if ended:
-            metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
-        await self.object("BOOKMARK", {"metadata": metadata})
-
-    async def event(self, kind: str, shown: Manifest) -> None:
-        line = json.dumps({"type": kind, "object": shown}, separators=(",", ":"))
-        await self._response.write(line.encode() + b"\n")
-
-
-def _limit(request: web.Request) -> int:
-    text = request.query.get("limit") or "0"
-    try:
-        return int(text)
-    except ValueError as error:
-        raise api_refusals.bad_request(
-            f'strconv.ParseInt: parsing "{text}": invalid syntax'
-        ) from error
-
-
-def _version(request: web.Request) -> int | None:
-    text = request.query.get("resourceVersion", "")
-    if not text:
-        return None
-    if not text.isdecimal():
-        raise api_refusals.bad_request(f"invalid resource version {text!r}")
-    return int(text)
-
-
-def _token(version: int, key: Key) -> str:
-    value = json.dumps({"v": version, "n": key[0], "k": key[1]})
-    return base64.urlsafe_b64encode(value.encode()).decode()
-
-
-def _manner(request: web.Request) -> tuple[Manner, bool]:
-    dry_run = request.query.get("dryRun", "")
-    if dry_run not in ("", "All"):
-        raise api_refusals.bad_request(f'dryRun: Unsupported value: "{dry_run}"')
-    manner = Manner(
-        validation=request.query.get("fieldValidation") or "Warn",
-        is_patch=request.method == "PATCH",
-    )
-    return manner, dry_run == "All"
-
-
-def _check_unmanaged(wanted: Any) -> None:
-    if isinstance(wanted, dict) and (wanted.get("metadata") or {}).get("managedFields"):
-        raise api_refusals.bad_request("metadata.managedFields must be nil")
-
-
-def _clears_owners(wanted: Manifest) -> bool:
-    return (wanted.get("metadata") or {}).get("managedFields") in ([], [{}])
-
-
-def _manager(request: web.Request) -> str:
-    found = request.query.get("fieldManager")
-    if not found:
-        raise Refusal(
-            *(422, "Invalid"),
-            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required '
-            "for apply patch",
-        )
-    return found
-
-
-async def _body(request: web.Request) -> Any:
-    try:
-        return await request.json()
-    except ValueError as error:
-        raise api_refusals.bad_request(f"the object provided is unrecognized: {error}") from error
-
-
-def _patched(request: web.Request, base: Manifest, patch: Any) -> Any:
-    """`base` after a patch of the sort that the content type says."""
-    if request.method == "PUT":
-        return patch
-    sort = request.content_type
-    if sort == "application/json-patch+json":
-        if not isinstance(patch, list):
-            raise api_refusals.bad_request("a JSON patch is a list of operations")
-        try:
-            return patches.json_patch(base, patch)
-        except PatchError as error:
-            raise Refusal(422, "Invalid", f"the server rejected our request: {error}") from error
-    if not isinstance(patch, dict):
-        raise api_refusals.bad_request("a patch is an object")
-    if sort == "application/merge-patch+json":
-        return patches.merge_patch(base, patch)
-    group = str(base.get("apiVersion", "")).rpartition("/")[0]
-    if sort == "application/strategic-merge-patch+json" and patches.is_built_in(group):
-        return patches.strategic_merge(base, patch)
-    raise api_refusals.unsupported_media(sort)
