@@ -20,7 +20,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import bundle_catalog, kinds, wanted
 from olmkit.olm.explain import explain
-from olmkit.olm.explanation import Explanation, Standing
+from olmkit.olm.explanation import Explanation
 from olmkit.olm.snapshot import Snapshot
 from olmkit.olm.wanted import Catalog, Served
 
@@ -96,12 +96,12 @@ async def upgrade(
         if not found.is_ready:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
         hops.append(upcoming)
-        if _is_goal(upcoming, package, goal):
+        if _is_goal(upcoming, goal):
             break
     seen = await cluster_read.snapshot(reader, options.namespace)
     explanation = explain(seen, package)
     reached = hops[-1] if hops else before
-    if goal and not _is_goal(reached, package, goal):
+    if goal and not _is_goal(reached, goal):
         raise InputError(
             f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
             hint="`olmkit catalog graph` shows what replaces what",
@@ -141,11 +141,7 @@ async def _next(
         chosen = text(kinds.status(subscription).get("currentCSV"))
         if chosen and chosen != current:
             return chosen
-        for plan in cluster_wait.waiting_plans(seen)[-1:]:
-            for name in kinds.spec(plan).get("clusterServiceVersionNames") or []:
-                if str(name).startswith(package) and name != current:
-                    return str(name)
-        if clock() >= end or _is_goal(current, package, goal):
+        if clock() >= end or _is_goal(current, goal):
             return ""
         await asyncio.sleep(0.7)
 
@@ -258,10 +254,8 @@ async def _change_catalog(
         await asyncio.sleep(0.5)
 
 
-def _is_goal(csv: str, package: str, goal: str) -> bool:
-    return bool(goal) and csv in (goal, f"{package}.v{goal}", f"{package}.{goal}")
-
-
-def is_done(found: Upgraded) -> bool:
-    """Whether it stands well, at whatever version."""
-    return found.explanation.standing is Standing.READY
+def _is_goal(csv: str, goal: str) -> bool:
+    """Whether a CSV is the one that was named, or is named by its version as is the custom."""
+    if not goal:
+        return False
+    return csv == goal or csv.endswith(f".v{goal}") or csv.partition(".")[2] == goal
