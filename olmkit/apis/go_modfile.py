@@ -61,6 +61,11 @@ def parse(text: str) -> ModFile:
     return ModFile(module=module, requirements=requirements, replacements=replacements)
 
 
+def used_folders(text: str) -> tuple[str, ...]:
+    """The folders of the modules that a `go.work` puts together."""
+    return tuple(words[0] for verb, words in _directives(text) if verb == "use" and words)
+
+
 def _directives(text: str) -> Iterator[tuple[str, list[str]]]:
     block = ""
     for line in text.splitlines():

@@ -1,4 +1,6 @@
-"""Where the packages lie that a Go project imports: `vendor`, replaced folders, the module cache.
+"""Where the packages lie that a Go project imports: `vendor`, folders, the module cache.
+
+Folders are those of a workspace (`go.work`) and those that `go.mod` puts in a module's place.
 
 Only files are read: no Go toolchain is run and nothing is downloaded. What the cache
 does not hold is answered with None.
@@ -16,6 +18,7 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges import disk
 
 MOD_FILE = "go.mod"
+WORK_FILE = "go.work"
 _LIMIT = 16 * 1024 * 1024
 _SUM = re.compile(r"^(\S+) (v[^\s/]+) h1:", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9]+")
@@ -42,6 +45,7 @@ class ModuleFolders:
         if not self._modfile.module:
             raise ConfigurationError(f"`{path}` names no module")
         self._cache = _cache_folder(environment)
+        self._workspace = _workspace(project, environment)
         self._sums: dict[str, str] | None = None
 
     @property
@@ -66,6 +70,9 @@ class ModuleFolders:
         own = self._modfile.module
         if package == own or package.startswith(own + "/"):
             yield self._project / package[len(own) + 1 :]
+        for used in sorted(self._workspace, key=len, reverse=True):
+            if package == used or package.startswith(used + "/"):
+                yield self._workspace[used] / package[len(used) + 1 :]
         yield self._project / "vendor" / package
         module = self._modfile.module_of(package) or self._summed(package)
         if not module:
@@ -93,6 +100,23 @@ class ModuleFolders:
         while package and package not in self._from_sums():
             package = package.rpartition("/")[0]
         return package
+
+
+def _workspace(project: Path, environment: Mapping[str, str]) -> dict[str, Path]:
+    """Module path → folder, of the modules that a `go.work` above the project puts together."""
+    if environment.get("GOWORK") == "off":
+        return {}
+    folder = project.resolve()
+    work = next((up for up in (folder, *folder.parents) if (up / WORK_FILE).is_file()), None)
+    if work is None:
+        return {}
+    found: dict[str, Path] = {}
+    for name in go_modfile.used_folders(_text(work / WORK_FILE)):
+        modfile = work / name / MOD_FILE
+        if modfile.is_file():
+            found[go_modfile.parse(_text(modfile)).module] = modfile.parent
+    is_used = any(path.resolve() == folder for path in found.values())
+    return found if is_used else {}
 
 
 def own_files(project: Path) -> Iterator[Path]:

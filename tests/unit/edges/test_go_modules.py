@@ -58,6 +58,17 @@ def test_packages_lie_in_module_vendor_replacement_and_cache(project: Path) -> N
     assert found.files("time") is None
 
 
+def test_modules_of_a_workspace_lie_beside_each_other(project: Path) -> None:
+    put(project.parent / "go.work", "go 1.26\n\nuse (\n\t./toys\n\t./parts\n\t./lost\n)\n")
+    put(project.parent / "parts/go.mod", "module example.com/parts\n")
+    part = put(project.parent / "parts/deep/p.go")
+
+    assert folders(project).files("example.com/parts/deep") == {str(part): b"package x\n"}
+    assert ModuleFolders(project, {"GOWORK": "off"}).files("example.com/parts/deep") is None
+    put(project.parent / "go.work", "use ./parts\n")
+    assert folders(project).files("example.com/parts/deep") is None
+
+
 def test_an_old_module_file_is_completed_by_the_sums(project: Path) -> None:
     put(project / "go.sum", "\n".join([
         "example.org/deep v1.9.0 h1:x=",
