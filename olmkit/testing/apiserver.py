@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import copy
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
@@ -41,10 +40,10 @@ from olmkit.testing.api_collection import Change, Collection, Convert, Key, Sele
 from olmkit.testing.api_ownership import Owners
 from olmkit.testing.api_refusals import Refusal
 from olmkit.testing.api_rules import Manner
+from olmkit.testing.api_state import ApiState
 from olmkit.testing.faults import Fault
 from olmkit.testing.rbac import Access
 
-_FIRST_VERSION = 100
 _LIST_OPTIONS = Resource(
     gvk=GVK(group="meta.k8s.io", version="v1", kind="ListOptions"), plural="listoptions"
 )
@@ -59,7 +58,7 @@ connection is cut, or it is answered some seconds later."""
 
 
 @dataclass(slots=True)
-class ApiServer:
+class ApiServer(ApiState):
     """Serves the given resources. `requests` holds method and path of everything asked.
 
     `users`: who has which bearer token; asked for on every request when `authenticates`.
@@ -68,9 +67,7 @@ class ApiServer:
     `webhooks` are called as admission: fill it by `api_admission.of_configuration`.
     """
 
-    collections: dict[str, Collection]
     url: str = ""
-    version: int = _FIRST_VERSION
     requests: list[tuple[str, str]] = field(default_factory=list)
     accesses: list[Access] = field(default_factory=list)
     plan: Plan | None = None
@@ -82,13 +79,9 @@ class ApiServer:
     allows: Callable[[Mapping[str, Any]], bool] = lambda spec: (
         "system:masters" in (spec.get("groups") or ())
     )
-    collects_garbage: bool = False
-    now: Callable[[], str] = lambda: "2024-01-01T00:00:00Z"
-    forgotten: int = _FIRST_VERSION
     stale_at: int | None = None
     webhooks: list[Webhook] = field(default_factory=list)
     streams_lists: bool = True
-    _pages: dict[str, list[Manifest]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -130,61 +123,8 @@ class ApiServer:
             self.end_watches()
             await runner.cleanup()
 
-    # The state of the world, for tests
-
-    def get(self, plural: str, name: str, namespace: str = "default") -> Manifest | None:
-        found = self._collection(plural).objects.get((namespace, name))
-        return copy.deepcopy(found)
-
-    def all(self, plural: str) -> list[Manifest]:
-        """Every object of a kind."""
-        return [copy.deepcopy(one) for one in self._collection(plural).objects.values()]
-
-    def put(self, plural: str, manifest: Manifest) -> Manifest:
-        """Create or change an object as somebody else would; nothing is checked."""
-        collection = self._collection(plural)
-        manifest = copy.deepcopy(manifest)
-        metadata = manifest.setdefault("metadata", {})
-        if collection.resource.namespaced:
-            metadata.setdefault("namespace", "default")
-        old = collection.objects.get(api_collection.key_of(manifest))
-        return copy.deepcopy(self._keep(collection, manifest, old))
-
-    def remove(self, plural: str, name: str, namespace: str = "default") -> None:
-        """Make an object vanish, whatever its finalizers."""
-        self._drop(self._collection(plural), (namespace, name))
-
-    def end_watches(self) -> None:
-        """Close every watch, as a server that restarts does."""
-        self._tell(None)
-
-    def freeze_watches(self) -> None:
-        """Let every watch that is open stay open and tell nothing any more."""
-        self._tell(api_watch.FREEZE)
-
-    def cut_watches(self) -> None:
-        """Break the connection of every watch, as a network does."""
-        self._tell(api_watch.CUT)
-
-    def send_bookmarks(self) -> None:
-        self._tell(api_watch.BOOKMARK)
-
-    def compact(self) -> None:
-        """Forget everything but the present."""
-        self.forgotten = self.version
-        for collection in self.collections.values():
-            collection.storage.changes.clear()
-
     def writes(self) -> list[tuple[str, str]]:
         return [request for request in self.requests if request[0] != "GET"]
-
-    def _tell(self, change: Change | None) -> None:
-        for collection in self.collections.values():
-            for watcher in collection.storage.watchers:
-                watcher.put_nowait(change)
-
-    def _collection(self, plural: str) -> Collection:
-        return next(c for c in self.collections.values() if c.resource.plural == plural)
 
     # The API
 
@@ -675,89 +615,3 @@ class ApiServer:
         metadata = {"resourceVersion": str(self.version)}
         shown = [collection.shown(one) for one in found]
         return web.json_response(api_answers.listed(request, collection, shown, metadata))
-
-    def _end(
-        self, collection: Collection, key: Key, policy: str | None, *, dry_run: bool
-    ) -> Manifest | None:
-        """Delete; the object when finalizers hold it, None when it is gone."""
-        old = collection.objects[key]
-        more = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"]}.get(policy or "", [])
-        finalizers = list(dict.fromkeys([*(old["metadata"].get("finalizers") or ()), *more]))
-        if self.collects_garbage and not old["metadata"].get("finalizers"):
-            finalizers = []
-        if not finalizers:
-            if not dry_run:
-                self._drop(collection, key, orphan=policy == "Orphan")
-            return None
-        new = copy.deepcopy(old)
-        new["metadata"]["finalizers"] = finalizers
-        new["metadata"].setdefault("deletionTimestamp", self.now())
-        new["metadata"].setdefault("deletionGracePeriodSeconds", 0)
-        return self._keep(collection, new, old, dry_run=dry_run)
-
-    def _keep(
-        self,
-        collection: Collection,
-        manifest: Manifest,
-        old: Manifest | None,
-        *,
-        dry_run: bool = False,
-    ) -> Manifest:
-        """Store what changed, with what the server gives; the object as it is then."""
-        new = collection.shown(manifest)
-        metadata = new["metadata"]
-        before = old["metadata"] if old else {}
-        if old is not None:
-            metadata = new["metadata"] = metadata | {
-                name: before[name] for name in ("uid", "creationTimestamp") if name in before
-            }
-            metadata["resourceVersion"] = before["resourceVersion"]
-            if "generation" in before:
-                metadata["generation"] = before["generation"]
-            if new == collection.shown(old):
-                return old
-        version = self.version + 1
-        metadata.setdefault("uid", str(uuid.uuid5(uuid.NAMESPACE_OID, str(version))))
-        metadata.setdefault("creationTimestamp", self.now())
-        if collection.counts_wishes:
-            is_deleted = "deletionTimestamp" in metadata and "deletionTimestamp" not in before
-            is_new_wish = old is None or api_rules.wishes(collection, old) != api_rules.wishes(
-                collection, new
-            )
-            metadata["generation"] = before.get("generation", 0) + (is_new_wish or is_deleted)
-        metadata["resourceVersion"] = str(version)
-        if dry_run:
-            metadata["resourceVersion"] = before.get("resourceVersion", "")
-            return new
-        self.version = version
-        key = api_collection.key_of(new)
-        if metadata.get("deletionTimestamp") and not metadata.get("finalizers") and old is not None:
-            self.version -= 1
-            self._drop(collection, key)
-            return new
-        collection.objects[key] = new
-        collection.storage.record(Change(version, old, new))
-        return new
-
-    def _drop(self, collection: Collection, key: Key, *, orphan: bool = False) -> None:
-        self.version += 1
-        gone = collection.objects.pop(key)
-        collection.storage.owners.pop(key, None)
-        collection.storage.record(Change(self.version, gone, None))
-        if self.collects_garbage:
-            self._collect(gone["metadata"]["uid"], orphan=orphan)
-
-    def _collect(self, uid: str, *, orphan: bool) -> None:
-        """What the garbage collector does once an owner is gone."""
-        for collection in list(self.collections.values()):
-            for key, one in list(collection.objects.items()):
-                owners = one["metadata"].get("ownerReferences") or []
-                left = [owner for owner in owners if owner.get("uid") != uid]
-                if len(left) == len(owners) or key not in collection.objects:
-                    continue
-                if left or orphan:
-                    new = copy.deepcopy(one)
-                    new["metadata"]["ownerReferences"] = left
-                    self._keep(collection, new, one)
-                else:
-                    self._end(collection, key, None, dry_run=False)
