@@ -2,18 +2,27 @@
 
 Small blobs go in one request after the upload has begun; large ones in chunks, so
 that a fault costs one chunk where the registry remembers what came before it, and
-the whole blob where it does not. Registries that know no chunks get everything in
-one request.
+the whole blob where it does not. On a quick line chunks grow, since each costs the
+registry some work of its own. Registries that know no chunks get everything in one
+request.
 """
 
 from __future__ import annotations
 
+import asyncio
 import urllib.parse
 
 from olmkit.edges.registry_endpoint import Endpoint, Request
 from olmkit.edges.web import TEMPORARY_STATUS
 from olmkit.oci.content import Descriptor
 from olmkit.oci.store import Opener, RegistryError
+
+# A chunk that took less than these seconds may be followed by a larger one: sending it
+# again would take a few seconds more. Where small chunks were asked for, they stay small.
+_QUICK = 2.0
+_GROWTH = 4
+_GROWS_FROM = 16 * 1024 * 1024
+_GROWS_TO = 512 * 1024 * 1024
 
 
 class Upload:
@@ -85,7 +94,9 @@ class Upload:
 
     async def _send_chunks(self) -> None:
         size = self._descriptor.size
+        clock = asyncio.get_running_loop().time
         while self._sent < size:
+            begin = clock()
             end = min(self._sent + self._chunk_size, size)
             request = Request(
                 method="PATCH",
@@ -102,6 +113,8 @@ class Upload:
                     raise await self._endpoint.refusal(reply, "push to")
                 self._location = reply.location or self._location
                 self._sent = end
+            if clock() - begin < _QUICK and _GROWS_FROM <= self._chunk_size < _GROWS_TO:
+                self._chunk_size *= _GROWTH
 
     async def _finish(self) -> None:
         """The request that names the digest; it carries all content that did not go before."""

@@ -192,6 +192,20 @@ def test_upload_goes_on_after_the_chunks_that_arrived(registry: RegistryServer) 
     run(check())
 
 
+def test_chunks_grow_on_a_quick_line(registry: RegistryServer) -> None:
+    async def check() -> None:
+        data = bytes(34 * 1024 * 1024)
+        descriptor = Descriptor.of(data, "application/octet-stream")
+        async with FaultProxy(upstream=f"http://{registry.host}") as proxy:
+            async with opened(proxy.host, "growing", chunk_size=16 * 1024 * 1024) as target:
+                await target.push(descriptor, store.chunks(data))
+                assert await target.exists(descriptor)
+            asked = [method for method, _, _ in proxy.seen]
+            assert 2 <= asked.count("PATCH") <= 3, "three where the line is slow"
+
+    run(check())
+
+
 def test_download_goes_on_where_it_was_cut(registry: RegistryServer) -> None:
     async def check() -> None:
         cuts: list[str] = []
