@@ -115,7 +115,7 @@ class Connection:
         except TimeoutError:
             return
         finally:
-            response.close()
+            _cut(response)
 
     async def _open(
         self,
@@ -279,6 +279,17 @@ class Connection:
         return Unreachable(
             f"cannot reach the API server at `{self._host}`: {reason}", temporary=temporary
         )
+
+
+def _cut(response: aiohttp.ClientResponse) -> None:
+    """End a stream that may go on: at once, since the other end need not agree.
+
+    Closing TLS waits for the server's farewell, and often the loop has ended by then.
+    """
+    transport = response.connection.transport if response.connection is not None else None
+    response.close()
+    if transport is not None:
+        transport.abort()
 
 
 async def _read(response: aiohttp.ClientResponse, limit: int = _MAX_BODY) -> bytes:
