@@ -18,7 +18,6 @@ import logging
 import random
 import uuid
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from olmkit.base.diagnostics import OlmkitError, RemoteError
@@ -34,6 +33,7 @@ from olmkit.runtime.reconcile import (
     TerminalError,
 )
 from olmkit.runtime.source import Ending, Source, Troubled
+from olmkit.runtime.threads import Threads
 from olmkit.runtime.workqueue import RateLimiter, WorkQueue
 
 _LOG = logging.getLogger(__name__)
@@ -105,7 +105,7 @@ class Controller:
         self._started = False
         self._stopping = asyncio.Event()
         self._cache: Cache | None = None
-        self._threads: ThreadPoolExecutor | None = None
+        self._threads: Threads | None = None
 
     async def run(self, cache: Cache) -> None:
         """Start the sources, wait until they are synced, work until `stop`.
@@ -128,7 +128,7 @@ class Controller:
                 if isinstance(source, Ending):
                     source.end()
             if self._threads is not None:
-                self._threads.shutdown(wait=False, cancel_futures=True)
+                self._threads.end()
 
     async def warm_up(self, cache: Cache) -> bool:
         """Start the sources, once, and wait until they are synced; False when stopped first."""
@@ -266,9 +266,10 @@ class Controller:
     async def _in_thread(self, request: Request) -> object:
         """A reconcile that blocks. Its thread is waited for: no key is with two workers."""
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(self.workers, f"controller {self.name}")
-        running = asyncio.get_running_loop().run_in_executor(
-            self._threads, contextvars.copy_context().run, self._reconciler.reconcile, request
+            self._threads = Threads(self.workers, f"controller {self.name}")
+        context = contextvars.copy_context()
+        running = asyncio.wrap_future(
+            self._threads.run(lambda: context.run(self._reconciler.reconcile, request))
         )
         try:
             return await asyncio.shield(running)
@@ -293,11 +294,11 @@ class Controller:
         self.metrics.errors.inc()
         if _is_terminal(error):
             self.metrics.terminal_errors.inc()
-            _LOG.error("reconcile failed for good", extra=facts | {"error": str(error)})
+            _LOG.error("reconcile failed for good", extra=facts | {"error": _words(error)})
             return
         if isinstance(error, OlmkitError):
             # What the server said is the whole story; where we were adds nothing.
-            _LOG.error("reconcile failed", extra=facts | {"error": str(error)})
+            _LOG.error("reconcile failed", extra=facts | {"error": _words(error)})
         else:
             _LOG.error("reconcile failed", extra=facts, exc_info=error)
         if isinstance(error, _FAULTS):
@@ -312,12 +313,27 @@ def _random_id() -> str:
     return str(uuid.UUID(int=random.getrandbits(128), version=4))
 
 
+def _words(error: Exception) -> str:
+    """What an error says, also when that is broken: its key must come back all the same."""
+    try:
+        return str(error)
+    except Exception:
+        return type(error).__name__
+
+
 def _is_terminal(error: BaseException) -> bool:
+    """Whether trying again would not help, by the error or what it says to be caused by.
+
+    Of a group, all must be so: the others would come to nothing. What went wrong while a
+    terminal error was handled is another matter.
+    """
     seen: set[int] = set()
     found: BaseException | None = error
     while found is not None and id(found) not in seen:
         if isinstance(found, TerminalError):
             return True
+        if isinstance(found, BaseExceptionGroup):
+            return all(_is_terminal(one) for one in found.exceptions)
         seen.add(id(found))
-        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+        found = found.__cause__
     return False

@@ -38,9 +38,20 @@ class Result:
     requeue_after: float = 0.0
     priority: int | None = None
 
+    def __post_init__(self) -> None:
+        # Here it is the reconcile that fails; in the queue it would be the controller.
+        if isinstance(self.requeue_after, bool) or not isinstance(self.requeue_after, int | float):
+            raise TypeError(f"`requeue_after` is a number of seconds, not {self.requeue_after!r}")
+        if not isinstance(self.priority, int | None):
+            raise TypeError(f"`priority` is a whole number, not {self.priority!r}")
+
 
 class TerminalError(Exception):
-    """Trying again would not help; the key waits for its next event."""
+    """Trying again would not help; the key waits for its next event.
+
+    It counts as the cause of another error too (`raise … from`), and in a group of errors
+    when all of them are so.
+    """
 
 
 class Reconciler(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime
 import threading
 import time
 from collections.abc import Callable
@@ -44,6 +45,16 @@ def _terminal_cause() -> Exception:
     error = ValueError("wrapped")
     error.__cause__ = TerminalError("for good")
     return error
+
+
+def _while_handling(terminal: TerminalError, error: Exception) -> Exception:
+    error.__context__ = terminal
+    return error
+
+
+class _SpeechlessError(TerminalError):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
 
 
 def _run(
@@ -102,7 +113,16 @@ def test_an_error_comes_back_with_growing_delay_until_it_succeeds() -> None:
     assert _count(text, 'controller_runtime_reconcile_panics_total{controller="c"}') == 0
 
 
-@pytest.mark.parametrize("error", [TerminalError("no"), _terminal_cause()], ids=["itself", "cause"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        TerminalError("no"),
+        _terminal_cause(),
+        ExceptionGroup("all parts", [TerminalError("no"), _terminal_cause()]),
+        _SpeechlessError(),
+    ],
+    ids=["itself", "cause", "group", "without words"],
+)
 def test_a_terminal_error_does_not_come_back_and_is_not_forgotten(error: Exception) -> None:
     reconciler = _Reconciler(ClusterError("away"), error)
     controller, text = _run(reconciler)
@@ -254,6 +274,42 @@ def test_memory_that_is_used_up_is_not_swallowed() -> None:
         _run(_Reconciler(MemoryError()))
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        _while_handling(TerminalError("no"), ClusterError("status not written")),
+        ExceptionGroup("parts", [TerminalError("no"), ClusterError("for now")]),
+    ],
+    ids=["while it was handled", "one of a group"],
+)
+def test_what_else_goes_wrong_beside_a_terminal_error_is_tried_again(error: Exception) -> None:
+    reconciler = _Reconciler(error)
+    _run(reconciler)
+    assert _pauses(reconciler) == [0.005]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"requeue_after": datetime.timedelta(seconds=5)},
+        {"requeue_after": "5"},
+        {"requeue_after": True},
+        {"requeue_after": None},
+        {"priority": "high"},
+    ],
+    ids=str,
+)
+def test_result_of_wrong_types_fails_the_reconcile_and_not_the_controller(
+    wrong: dict[str, Any],
+) -> None:
+    async def careless() -> Result:
+        return Result(**wrong)
+
+    reconciler = _Reconciler(careless)
+    _run(reconciler)
+    assert _pauses(reconciler) == [0.005]
+
+
 class _Blocking:
     """A plain function; notes in which threads it ran, and how many at once."""
 
@@ -317,3 +373,14 @@ def test_thread_that_takes_too_long_is_waited_for() -> None:
     text = _block(reconciler, KEY, reconciliation_timeout=0.05)
     assert reconciler.most == 1, "the key is with no second worker meanwhile"
     assert _count(text, 'controller_runtime_reconcile_timeouts_total{controller="c"}') >= 1
+
+
+def test_stop_iteration_in_a_thread_is_an_error_like_others() -> None:
+    class Searching(_Blocking):
+        def reconcile(self, request: Request) -> Result | None:
+            super().reconcile(request)
+            return next(iter(())) if len(self.calls) == 1 else None
+
+    reconciler = Searching()
+    text = _block(reconciler, KEY, max_concurrent_reconciles=1)
+    assert _count(text, RESULTS + '"error"}') == 1
