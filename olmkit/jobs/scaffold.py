@@ -46,6 +46,8 @@ _STAMP = re.compile(rb"^ +controller-gen\.kubebuilder\.io/version: (\S+)$", re.M
 # What a bundle consists of, beside the base CSV.
 _OVERLAYS = ("default", "samples", "scorecard")
 _STRICT = frozenset({"API004", "API005", "API022"})
+# What is wrong with the form of types is no matter for roles, webhooks and words.
+_OF_SCHEMAS = frozenset({"API006", "API007"})
 
 
 class Target(StrEnum):
@@ -94,6 +96,8 @@ def generate(
     sources = project_sources.read(
         folder, project, findings, prefix=_prefix(folder), environment=wish.environment
     )
+    if Target.CRD not in wish.targets:
+        findings.items = [one for one in findings if one.rule not in _OF_SCHEMAS]
     wanted, stale = _wanted(folder, project, sources, wish, findings)
     found = _judged(findings, strict=wish.strict_markers or project.settings.strict_markers)
     if has_errors(found):

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from olmkit.apis.findings import Findings
-from olmkit.base.diagnostics import ConfigurationError
-from olmkit.jobs import sources
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.jobs import scaffold, sources
+from olmkit.jobs.scaffold import GenerateOptions, Target
 from olmkit.project import config
 
 TYPES = """\
@@ -55,3 +56,22 @@ def test_a_module_without_sources_is_told_of(tmp_path: Path) -> None:
     (tmp_path / "go.mod").unlink()
     with pytest.raises(ConfigurationError, match="no Python sources"):
         read(tmp_path)
+
+
+def test_the_form_of_types_matters_to_crds_only(module: Path) -> None:
+    kind = """
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+type Toy struct {
+    metav1.TypeMeta `json:",inline"`
+    metav1.ObjectMeta `json:"metadata"`
+    Any any `json:"any"`
+}
+"""
+    (module / "api/v1/x.go").write_text(TYPES.replace("package v1\n", "package v1\n" + kind))
+
+    with pytest.raises(InputError):
+        scaffold.generate(module, GenerateOptions(targets=frozenset({Target.CRD})))
+    result = scaffold.generate(module, GenerateOptions(targets=frozenset({Target.RBAC})))
+
+    assert result.files == ("config/rbac/role.yaml",)
