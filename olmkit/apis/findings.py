@@ -33,7 +33,7 @@ RULES: dict[str, Rule] = {
         Rule("API005", "misplaced-marker", _WARNING, "A marker stands where nobody reads it."),
         Rule("API006", "unsupported-type", _ERROR, "A type has no form in a CRD."),
         Rule("API007", "unknown-type", _ERROR, "A type cannot be found in the sources."),
-        Rule("API008", "duplicate-kind", _ERROR, "A kind is declared twice in one version."),
+        Rule("API008", "duplicate-kind", _ERROR, "A kind is declared twice, or two make one CRD."),
         Rule("API009", "marker-does-not-fit", _ERROR, "A marker does not fit the type it is on."),
         Rule("API010", "conflicting-constraints", _ERROR, "Two constraints contradict each other."),
         Rule("API011", "recursive-type", _ERROR, "A type contains itself; CRDs cannot."),

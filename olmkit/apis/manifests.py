@@ -78,10 +78,22 @@ def crds(
     """File name → CustomResourceDefinition, for every kind of the sources."""
     builder = SchemaBuilder(sources, findings, options or Options())
     found: dict[str, Manifest] = {}
+    makers: dict[str, Struct] = {}
     for key, every in versions(sources, findings).items():
         crd = _Crd(key, every, findings).manifest(builder)
-        if crd:
-            found[f"{key.group}_{crd['spec']['names']['plural']}.yaml"] = crd
+        if not crd:
+            continue
+        kind = every[0].kind
+        first = makers.setdefault(crd["metadata"]["name"], kind)
+        if first is not kind:
+            findings.add(
+                "API008",
+                f"`{key.kind}` and `{first.name.name}` both make `{crd['metadata']['name']}`",
+                kind.at,
+                hint="give one of them another plural: `+kubebuilder:resource:path=…`",
+                related=(Related(first.at, f"the CRD of `{first.name.name}`"),),
+            )
+        found[f"{key.group}_{crd['spec']['names']['plural']}.yaml"] = crd
     return found
 
 

@@ -153,3 +153,11 @@ def test_kind_of_two_groups_makes_two_crds(projects: Any) -> None:
     )
     assert sorted(made.crds) == ["a.io_things.yaml", "b.io_things.yaml"]
     assert made.codes == []
+
+
+def test_two_kinds_with_one_name_of_a_crd_are_refused(projects: Any) -> None:
+    first = version("v1", kind="Box")["api/v1.py"]
+    second = "\n\n# +kubebuilder:resource:path=boxes\nclass Crate" + BODY
+    made = projects.make({"api/v1.py": first + second})
+    assert made.codes == ["API008"]
+    assert list(made.crds) == ["example.com_boxes.yaml"]
