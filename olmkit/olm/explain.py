@@ -36,8 +36,10 @@ def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanatio
     if csv is None and not target and kinds.phase(plan) == "RequiresApproval":
         csv = snapshot.csv(text(status.get("installedCSV")))
     trouble = _plan_finding(subscription, plan)
-    # A plan may fail at a CRD, and the CSV succeed beside the old one.
-    goes_on = trouble is None or trouble.cause == "needs-approval"
+    # A plan may fail at a CRD, and the CSV succeed beside the old one. But a webhook that was
+    # late once is no trouble any more: the CRD that names it is there, and so is the operator.
+    harmless = ("needs-approval", "conversion-webhook-away")
+    goes_on = trouble is None or trouble.cause in harmless
     if csv is not None and kinds.phase(csv) == "Succeeded" and goes_on:
         return _ready(snapshot, subscription, csv, top)
     links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
@@ -177,6 +179,15 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
             f"{explanation.first_line(forbidden['rest'])}",
             hint="bind it a role that allows what the operator brings, ClusterServiceVersions "
             "and Subscriptions too; or let the OperatorGroup name no service account",
+        )
+    away = re.search(r"conversion webhook for .*? failed: (?P<rest>.*)", words, re.DOTALL)
+    if away is not None:
+        return Finding(
+            cause="conversion-webhook-away",
+            message="OLM cannot look at the objects that are there, since the operator does not "
+            f"convert them: {explanation.first_line(away['rest'])}",
+            hint="it tries for a minute; the operator's pod must be up by then, and answer",
+            standing=standing,
         )
     if "error validating existing CRs" in words:
         return Finding(

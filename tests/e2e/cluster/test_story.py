@@ -82,6 +82,8 @@ def granted(cluster: Any, namespace: str, version: str) -> list[Rule]:
     label = f"olm.owner={csv(version)},olm.owner.namespace={namespace}"
     found = cluster.list("clusterrole,clusterrolebinding,role,rolebinding", "-n", namespace,
                          "-l", label)  # fmt: skip
+    # OLM gives it a role of its own for its OperatorCondition.
+    found.append(cluster.get("role", csv(version), "-n", namespace))
     return rbac.rules(found)
 
 

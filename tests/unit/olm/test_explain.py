@@ -241,6 +241,23 @@ def test_a_csv_that_succeeded_does_not_hide_a_plan_that_failed_at_a_crd() -> Non
     assert explain(seen, "cache").cause == "crd-rejects-objects"
 
 
+def test_a_conversion_webhook_that_was_late_once_is_forgotten() -> None:
+    words = (
+        "error validating existing CRs against new CRD's schema for x: conversion webhook for "
+        'example.com/v1, Kind=X failed: Post "https://s.apps.svc:443/convert": connection refused'
+    )
+    failed = [condition("Installed", words, status="False")]
+    late = plan("Failed", CSV, conditions=failed)
+    state = subscription(currentCSV=CSV, installedCSV=CSV, **REF)
+
+    waiting = explain(cluster(state, csv(CSV, "Installing"), late), "cache")
+    done = explain(cluster(state, csv(CSV, "Succeeded"), late), "cache")
+
+    assert waiting.cause == "conversion-webhook-away"
+    assert "connection refused" in waiting.message
+    assert done.is_ready
+
+
 def test_a_kind_that_olm_does_not_install_is_named() -> None:
     step = {"status": "UnsupportedResource", "resource": {"kind": "PodMonitor"}}
     seen = cluster(
