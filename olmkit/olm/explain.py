@@ -186,7 +186,7 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
             cause="conversion-webhook-away",
             message="OLM cannot look at the objects that are there, since the operator does not "
             f"convert them: {explanation.first_line(away['rest'])}",
-            hint="wait for the operator's pod; the InstallPlan may fail meanwhile, which does no harm",
+            hint="wait for the operator's pod; that the InstallPlan fails meanwhile does no harm",
             standing=Standing.STUCK,
         )
     if "error validating existing CRs" in words:
