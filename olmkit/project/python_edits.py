@@ -108,6 +108,26 @@ def with_statement(
     return _joined(lines)
 
 
+def with_argument(data: bytes, path: str, function: str, first: str, argument: str) -> bytes:
+    """`data` with one more argument of a call in a function: the one whose first is `first`.
+
+    Nothing changes where there is no such call, or its closing bracket has no line of its own.
+    """
+    tree, lines = _parse(data, path)
+    for node in tree.body:
+        if not isinstance(node, ast.FunctionDef) or node.name != function:
+            continue
+        for call in ast.walk(node):
+            if not isinstance(call, ast.Call) or not call.args or call.end_lineno is None:
+                continue
+            last = call.end_lineno - 1
+            if ast.unparse(call.args[0]) == first and lines[last].strip() == ")":
+                indent = " " * (call.args[0].col_offset)
+                lines[last:last] = [indent + line for line in argument.splitlines()]
+                return _joined(lines)
+    return data
+
+
 def with_class(data: bytes, path: str, name: str, text: str) -> bytes:
     """`data` with the text of a class at its end, unless a class `name` is there."""
     tree, lines = _parse(data, path)

@@ -137,7 +137,24 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
         variable = {"name": values["image_variable"], "value": request.deploy.image}
         scaffold.set_variable(draft, variable)
     _write_project(draft, request, project, api, found, where)
+    if found is None:
+        _tell_of_conversion(draft, project, api)
     return draft
+
+
+def _tell_of_conversion(draft: Draft, project: Project, api: Api) -> None:
+    """A new version of a kind whose versions are converted needs a conversion too."""
+    for index, other in enumerate(project.apis):
+        webhooks = project.document.get("resources", index, "webhooks", default={}) or {}
+        same = (other.group, other.kind) == (api.group, api.kind)
+        if same and isinstance(webhooks, dict) and webhooks.get("conversion"):
+            group = f"--group {api.group} " if api.group else ""
+            draft.note(
+                f"version `{api.version}` of `{api.kind}` is not converted yet",
+                PROJECT_FILE,
+                f"`olmkit create webhook {group}--kind {api.kind} --version {other.version} "
+                f"--conversion --spoke {api.version}`",
+            )
 
 
 def find(project: Project, group: str, version: str, kind: str) -> int | None:

@@ -114,6 +114,8 @@ def _check_present(request: WebhookRequest, project: Project, found: int) -> Non
         "conversion": request.conversion,
     }
     there = [name for name, wanted in asked.items() if wanted and known.get(name)]
+    if set(request.spokes) - set(known.get("spoke") or ()):
+        there = [name for name in there if name != "conversion"]  # one spoke more
     if there and not request.force:
         raise ConfigurationError(
             f"`{request.kind}` in version `{request.version}` has a webhook for {there[0]} already",
@@ -180,21 +182,22 @@ def _add_conversion(
         "": ("olmkit.runtime.webhook_conversion", "Spoke"),
         "kind": (values["types_module"], values["kind"]),
     }
-    lines = ["made.add(\n    {kind}.gvk,"]
+    spokes: list[str] = []
     for index, spoke in enumerate(request.spokes):
         module = f"{where.module}_{scaffold.module_name(spoke)}"
         path = f"{where.folder}/conversions/{where.group_folder}{module}.py"
         text = template_files.file(templates, "webhook/conversion.py", values | {"spoke": spoke})
         draft.make(path, text)
         called[f"spoke{index}"] = (where.module_of(path).rpartition(".")[0], module)
-        lines.append(
-            f"    Spoke(\n"
-            f'        version="{spoke}",\n'
-            f"        to_hub={{spoke{index}}}.to_hub,\n"
-            f"        from_hub={{spoke{index}}}.from_hub,\n"
-            f"    ),"
+        spokes.append(
+            f"Spoke(\n"
+            f'    version="{spoke}",\n'
+            f"    to_hub={{spoke{index}}}.to_hub,\n"
+            f"    from_hub={{spoke{index}}}.from_hub,\n"
+            f"),"
         )
-    statement = "\n".join([*lines, ")"])
+    arguments = "\n".join(f"    {line}" for spoke in spokes for line in spoke.splitlines())
+    statement = f"made.add(\n    {{kind}}.gvk,\n{arguments}\n)"
     is_new = _wire(
         draft,
         where,
@@ -204,12 +207,32 @@ def _add_conversion(
         sign="{kind}.gvk",
         imports=called,
     )
-    if not is_new and request.force:
-        draft.note(
-            f"the wiring converts `{values['kind']}` already and is kept",
-            f"{where.folder}/wiring.py",
-            f"see that it has the spokes {', '.join(request.spokes)}",
-        )
+    if not is_new:
+        _add_spokes(draft, request, where, called, spokes)
+
+
+def _add_spokes(
+    draft: Draft,
+    request: WebhookRequest,
+    where: Names,
+    imports: Mapping[str, tuple[str, str]],
+    spokes: Sequence[str],
+) -> None:
+    """Give the hub that is converted already the spokes that it lacks."""
+    path = f"{where.folder}/wiring.py"
+    data = draft.get(path) or b""
+    called = _called(data, path, where, imports)
+    for version, spoke in zip(request.spokes, spokes, strict=True):
+        text = spoke.format(**called)
+        if text.splitlines()[2].strip().encode() in data:
+            continue
+        wired = python_edits.with_argument(data, path, "conversions", f"{called['kind']}.gvk", text)
+        if wired == data:
+            draft.note(f"`{path}` does not convert version `{version}` yet", path, text)
+        data = wired
+    for word, (module, name) in sorted(imports.items(), key=lambda one: one[1]):
+        data = python_edits.with_import(data, path, module, name, alias=called[word])
+    draft.put(path, data)
 
 
 def _mark_hub(draft: Draft, project: Project, where: Names) -> None:
@@ -259,11 +282,7 @@ def _wire(
     if data is None:
         draft.note(f"`{path}` is not there, so nothing serves the webhooks", path)
         return True
-    called: dict[str, str] = {}
-    for word, (module, name) in imports.items():
-        is_module = name.islower()
-        prefix = where.group_prefix.lower() + "_" if is_module else where.version_prefix
-        called[word] = python_edits.local_name(data, path, module, name, alias=prefix + name)
+    called = _called(data, path, where, imports)
     wired = python_edits.with_statement(
         data,
         path,
@@ -278,6 +297,17 @@ def _wire(
         wired = python_edits.with_import(wired, path, module, name, alias=called[word])
     draft.put(path, wired)
     return True
+
+
+def _called(
+    data: bytes, path: str, where: Names, imports: Mapping[str, tuple[str, str]]
+) -> dict[str, str]:
+    """What is imported is called so in a file."""
+    called: dict[str, str] = {}
+    for word, (module, name) in imports.items():
+        prefix = where.group_prefix.lower() + "_" if name.islower() else where.version_prefix
+        called[word] = python_edits.local_name(data, path, module, name, alias=prefix + name)
+    return called
 
 
 def _add_manifests(
@@ -347,24 +377,31 @@ def _convert_crd(
     draft.make(f"{scaffold.CRD_FOLDER}/{file}", patch)
     draft.add_item(_CRDS, ("patches",), {"path": file}, marker="crdkustomizewebhookpatch")
     draft.add_item(_CRDS, ("configurations",), "kustomizeconfig.yaml")
-    versions = sorted(
+    versions = {
         other.version
         for other in project.own_apis()
         if (other.group, other.kind) == (api.group, api.kind)
-    )
-    operations: list[str] = []
-    for index in reversed(range(len(versions))):
-        if versions[index] != request.version:
-            operations.append(f"- op: test\n  path: /spec/versions/{index}/name\n")
-            operations.append(f"  value: {versions[index]}\n")
-            operations.append(f"- op: remove\n  path: /spec/versions/{index}\n")
-    words = "# Without a conversion webhook one version can be served, the one that is stored.\n"
-    text = words + "".join(operations) + "- op: remove\n  path: /spec/conversion\n"
+    }
     only = f"{prefix}{plural}_{request.version}_only.yaml"
-    draft.make(f"config/default/{only}", text.encode())
+    path = f"config/default/{only}"
+    # One that was written for fewer versions, and not changed since, is written anew.
+    before = [_only(versions - {spoke}, request.version) for spoke in request.spokes]
+    if draft.get(path) in before:
+        draft.put(path, _only(versions, request.version))
+    draft.make(path, _only(versions, request.version))
     crd = f"{plural}.{api.qualified_group}"
     target = {"kind": "CustomResourceDefinition", "name": crd}
     draft.add_item(scaffold.DEFAULT_OVERLAY, ("patches",), {"path": only, "target": target})
+
+
+def _only(versions: set[str], hub: str) -> bytes:
+    """A patch of a CRD that leaves one of its versions, which stand in it by alphabet."""
+    text = "# Without a conversion webhook one version can be served, the one that is stored.\n"
+    for index, version in reversed(list(enumerate(sorted(versions)))):
+        if version != hub:
+            text += f"- op: test\n  path: /spec/versions/{index}/name\n  value: {version}\n"
+            text += f"- op: remove\n  path: /spec/versions/{index}\n"
+    return (text + "- op: remove\n  path: /spec/conversion\n").encode()
 
 
 def _write_project(draft: Draft, request: WebhookRequest, project: Project, found: int) -> None:
@@ -373,7 +410,8 @@ def _write_project(draft: Draft, request: WebhookRequest, project: Project, foun
     entry |= {"defaulting": True} if request.defaulting else {}
     entry |= {"validation": True} if request.validation else {}
     if request.conversion:
-        entry |= {"conversion": True, "spoke": list(request.spokes)}
+        spokes = dict.fromkeys([*(known.get("spoke") or ()), *request.spokes])
+        entry |= {"conversion": True, "spoke": list(spokes)}
     entry["webhookVersion"] = "v1"
     data = draft.get(PROJECT_FILE) or b""
     keys = ("resources", found, "webhooks")

@@ -151,3 +151,43 @@ def test_one_version_needs_no_conversion(templates: Tree) -> None:
     tree = tree.merge(scaffold_api.create_api(request, project, tree, templates).tree())
     with pytest.raises(ConfigurationError, match="has one version"):
         added(tree, templates, conversion=True)
+
+
+def test_one_spoke_more_is_added_beside_the_others(begun: Tree, templates: Tree) -> None:
+    tree = added(begun, templates, conversion=True)
+    request = ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)
+    project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
+    draft = scaffold_api.create_api(request, project, tree, templates)
+    assert [note.message for note in draft.notes] == [
+        "version `v2` of `Memcached` is not converted yet"
+    ]
+    tree = tree.merge(draft.tree())
+    mine = tree.merge({WIRING: tree.data(WIRING).replace(b"made = C", b"# mine\n    made = C")})
+    tree = added(mine, templates, conversion=True, spokes=("v2",))
+    wiring = tree.data(WIRING)
+    assert b"# mine\n" in wiring
+    assert wiring.count(b"made.add(") == 1
+    assert b"to_hub=memcached_v1.to_hub" in wiring
+    assert b"to_hub=memcached_v2.to_hub" in wiring
+    assert b"import memcached_v1, memcached_v2\n" in wiring
+    assert webhooks(tree)["spoke"] == ["v1", "v2"]
+    patch = documents.load(tree.data("config/default/memcacheds_v1alpha1_only.yaml"), "p").value
+    assert [one["path"] for one in patch if one["op"] == "remove"] == [
+        "/spec/versions/2",
+        "/spec/versions/0",
+        "/spec/conversion",
+    ]
+
+
+def test_a_wiring_in_another_form_is_told_what_it_lacks(begun: Tree, templates: Tree) -> None:
+    tree = added(begun, templates, conversion=True)
+    request = ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)
+    project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
+    tree = tree.merge(scaffold_api.create_api(request, project, tree, templates).tree())
+    own = b"def conversions():\n    return made_of(Memcached.gvk)\n"
+    start = tree.data(WIRING).index(b"def conversions(")
+    tree = tree.merge({WIRING: tree.data(WIRING)[:start] + own})
+    draft = draft_of(tree, templates, conversion=True, spokes=("v2",))
+    [note] = draft.notes
+    assert note.message == "`toy/wiring.py` does not convert version `v2` yet"
+    assert "to_hub=memcached_v2.to_hub" in note.hint
