@@ -149,14 +149,17 @@ class Layout(LayoutReader):
     def __init__(self, folder: Path) -> None:
         super().__init__(_Folder(folder), str(folder))
         self.folder = folder
+        # Written and perhaps not on the disk yet: that is waited for once, before a name is given.
+        self._pending: list[Path] = []
 
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
         path = self.folder / _blob_name(descriptor.digest)
         try:
             self._prepare()
-            with temporary(path) as stream:
+            with temporary(path, durable=False) as stream:
                 async for chunk in checked(descriptor, content(0)):
                     stream.write(chunk)
+            self._pending.append(path)
         except OSError as error:
             raise disk_error(path, error) from error
 
@@ -165,6 +168,7 @@ class Layout(LayoutReader):
         path = self.folder / _INDEX
         try:
             self._prepare()
+            self._settle()
             with _locked(self.folder):
                 _sweep(self.folder)
                 entries = list(self.entries()) if path.exists() else []
@@ -183,6 +187,13 @@ class Layout(LayoutReader):
                     write_atomically(path, data)
         except OSError as error:
             raise disk_error(path, error) from error
+
+    def _settle(self) -> None:
+        """Wait until all that was pushed is on the disk; one after the other costs little."""
+        while self._pending:
+            with self._pending[-1].open("rb") as stream:
+                os.fsync(stream.fileno())
+            self._pending.pop()
 
     def _prepare(self) -> None:
         marker = self.folder / _MARKER
@@ -353,15 +364,16 @@ def _chunks(stream: BinaryIO, offset: int) -> Iterator[bytes]:
 
 
 @contextlib.contextmanager
-def temporary(path: Path) -> Iterator[BinaryIO]:
-    """A file that has its name only when it is complete and on the disk."""
+def temporary(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
+    """A file that has its name only when it is complete and, if `durable`, on the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=".part-")
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())
+            if durable:
+                os.fsync(stream.fileno())
         Path(name).chmod(0o644)
         Path(name).replace(path)
     except BaseException:
