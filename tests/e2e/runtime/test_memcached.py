@@ -332,4 +332,4 @@ def test_cache_is_served_scaled_moved_and_taken_away(
     used = rbac.from_audit_log(operated.audit_log, user=USER)
     report = rbac.compare(used, rbac.read(ROLES, namespace="default"))
     assert not report.missing, report.words()
-    assert len({use.verb for use in used}) > 5
+    assert {"get", "list", "watch", "create", "patch"} <= {use.verb for use in used}
