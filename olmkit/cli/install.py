@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from olmkit.base import documents
-from olmkit.cli import extension, standing
+from olmkit.cli import standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
 from olmkit.cli.registry_options import registry_options
@@ -125,6 +125,8 @@ def install(
     First it says what will be installed, with which permissions; when it stops, why.
     """
     if olm == "v1":
+        from olmkit.cli import extension  # it knows much that OLM v0 does without
+
         extension.install(
             app,
             target=target,

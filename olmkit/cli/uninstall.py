@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from olmkit.cli import extension
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
 from olmkit.cli.confirm import confirm
@@ -48,6 +47,8 @@ def uninstall(
     CRDs and their objects stay unless you say otherwise: with them goes all that is in them.
     """
     if olm == "v1":
+        from olmkit.cli import extension  # it knows much that OLM v0 does without
+
         extension.uninstall(
             app, package=package, target=target, patience=patience, dry_run=dry_run, yes=yes
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli import extension, standing
+from olmkit.cli import standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
 from olmkit.cli.registry_options import registry_options
@@ -77,6 +77,8 @@ def upgrade(
     if bool(package) == bool(bundle):
         raise click.UsageError("Name a package, or a bundle with `--bundle`.")
     if olm == "v1":
+        from olmkit.cli import extension  # it knows much that OLM v0 does without
+
         if bundle or catalog:
             raise click.UsageError("`--bundle` and `--catalog` are for OLM v0 only.")
         extension.upgrade(app, package=package, to=to, target=target, patience=patience)

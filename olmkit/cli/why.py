@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from olmkit.cli import extension, standing
+from olmkit.cli import standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, olm_option
 from olmkit.jobs import cluster_read as job
@@ -45,6 +45,8 @@ def why(
     ClusterServiceVersion, Deployment, Pod and its last words.
     """
     if olm == "v1":
+        from olmkit.cli import extension  # it knows much that OLM v0 does without
+
         extension.why(app, package=package, target=target)
         return
     if saved is not None:

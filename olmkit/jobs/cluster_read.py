@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.edges import disk
-from olmkit.edges.objects import ClusterObjects, Kind
 from olmkit.kube import objects
 from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest
@@ -22,6 +22,10 @@ from olmkit.olm import snapshot as snapshots
 from olmkit.olm.explain import explain
 from olmkit.olm.explanation import Explanation
 from olmkit.olm.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    # What reads a file alone needs no HTTP.
+    from olmkit.edges.objects import ClusterObjects, Kind
 
 Objects = tuple[Manifest, ...]
 
