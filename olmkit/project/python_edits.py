@@ -133,7 +133,9 @@ def with_class(data: bytes, path: str, name: str, text: str) -> bytes:
     tree, lines = _parse(data, path)
     if any(isinstance(node, ast.ClassDef) and node.name == name for node in tree.body):
         return data
-    return ("\n".join(lines).rstrip("\n") + "\n\n\n" + text.strip("\n") + "\n").encode()
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return _joined([*lines, "", "", *text.strip("\n").split("\n"), ""])
 
 
 def with_class_marker(data: bytes, path: str, name: str, marker: str) -> bytes:
@@ -241,7 +243,9 @@ def _end_of_imports(tree: ast.Module) -> int:
 
 
 def _joined(lines: Sequence[str]) -> bytes:
-    return "\n".join(lines).encode()
+    """The text, with line ends as its first line has them."""
+    plain = [line.removesuffix("\r") for line in lines]
+    return ("\r\n" if lines and lines[0].endswith("\r") else "\n").join(plain).encode()
 
 
 def _refusal(message: str, at: Location, hint: str) -> InputError:

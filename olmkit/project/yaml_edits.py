@@ -139,14 +139,15 @@ class _Text:
     def __init__(self, data: bytes, path: str) -> None:
         self.document: Document = documents.load_yaml(data, path)
         text = data.decode("utf-8")
-        self._lines = text.split("\n")
+        self._newline = "\r\n" if "\r\n" in text else "\n"
+        self._lines = [line.removesuffix("\r") for line in text.split("\n")]
         if self._lines and self._lines[-1] == "":
             self._lines.pop()
         if not isinstance(self.document.value, Mapping | None):
             raise _refusal("the file holds no keys", self.document.at(), "")
 
     def data(self) -> bytes:
-        return ("\n".join(self._lines) + "\n").encode()
+        return (self._newline.join([*self._lines, ""])).encode()
 
     def has_key(self, keys: tuple[Key, ...]) -> bool:
         above = self.document.get(*keys[:-1])

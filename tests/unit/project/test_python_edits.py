@@ -185,3 +185,12 @@ def test_a_name_that_is_taken_gets_another_one() -> None:
     assert name("a.v3", "Kind") == "Other"
     assert name("a.v3", "Free") == "Free"
     assert name("a.v3", "own") == "Other"
+
+
+def test_line_ends_stay_as_they_are() -> None:
+    text = FUNCTION.replace("\n", "\r\n")
+    assert added(text, "add", "x()", "x(") == added(FUNCTION, "add", "x()", "x(").replace(
+        "\n", "\r\n"
+    )
+    done = python_edits.with_import(b"import a\r\n", "w.py", "b", "c")
+    assert done == b"import a\r\n\r\nfrom b import c\r\n"

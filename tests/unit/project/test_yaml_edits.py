@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
@@ -169,3 +171,57 @@ def test_one_document_of_a_file_is_edited() -> None:
     assert done == b"# head\nkind: A\n---\nkind: B # mine\nx: 1\n---\nkind: C\n"
     with pytest.raises(InputError, match="holds no D"):
         yaml_edits.in_document(text, "k.yaml", "D", change)
+
+
+def test_line_ends_stay_as_they_are() -> None:
+    assert item("a: 1\r\nresources:\r\n- a\r\n", ("resources",), "b").endswith("- a\r\n- b\r\n")
+    assert item("resources:\n- a", ("resources",), "b") == "resources:\n- a\n- b\n"
+
+
+@pytest.mark.parametrize("text", ["", "---\n", "# words\n", "x: 1\n"])
+def test_nothing_is_a_mapping_too(text: str) -> None:
+    assert documents.load(item(text, ("resources",), "b").encode(), "k").get("resources") == ["b"]
+
+
+_TEXTS = st.sampled_from(["a", "b c", "- d", "x: y", "# no comment", "1", "", "two\nlines\n", "é"])
+_KEYS = st.sampled_from(["alpha", "beta", "gamma", "delta", "x/y", "z-1"])
+_VALUES = st.recursive(
+    st.one_of(_TEXTS, st.integers(0, 9), st.booleans(), st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(_KEYS, inner, min_size=1, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@st.composite
+def commented(draw: Any) -> tuple[dict[str, Any], bytes, list[str]]:
+    """A mapping, its text with comments between the lines, and the comments."""
+    value = draw(st.dictionaries(_KEYS, _VALUES, min_size=1, max_size=4))
+    lines: list[str] = []
+    comments: list[str] = []
+    for line in documents.dump(value).decode().splitlines():
+        is_inside_text = line.startswith(" ") or not line
+        if not is_inside_text and draw(st.booleans()):
+            comments.append(f"# comment {len(comments)}")
+            lines.append(comments[-1])
+        lines.append(line)
+    return value, ("\n".join(lines) + "\n").encode(), comments
+
+
+@pytest.mark.property
+@given(drawn=commented(), new=_VALUES)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_an_edit_changes_what_it_says_and_loses_no_comment(
+    drawn: tuple[dict[str, Any], bytes, list[str]], new: Any
+) -> None:
+    value, text, comments = drawn
+    assert documents.load(text, "k").value == value
+    done = yaml_edits.with_value(text, "k", ("new",), new)
+    assert documents.load(done, "k").value == {**value, "new": new}
+    assert [line for line in comments if line not in done.decode()] == []
+    for key, found in value.items():
+        if found is None or (isinstance(found, list) and new not in found):
+            done = yaml_edits.with_item(text, "k", (key,), new)
+            assert documents.load(done, "k").value == {**value, key: [*(found or []), new]}
+            assert [line for line in comments if line not in done.decode()] == []
