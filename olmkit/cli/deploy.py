@@ -53,7 +53,8 @@ def deploy(
                 lines = await job.changes(reader, wanted)
                 app.emit({"changes": list(lines)}, text="\n".join(lines))
                 return
-            found = await job.apply(reader, wanted, report=app.terminal.note, patience=patience)
+            with standing.watching(app, "deploying") as report:
+                found = await job.apply(reader, wanted, report=report, patience=patience)
             standing.give(app, found, {"objects": [subject(one) for one in wanted]})
 
     app.run(run())

@@ -64,9 +64,10 @@ def install(
                 return
             created: list[Manifest] = []
             try:
-                found = await job.carry_out(
-                    reader, made, report=app.terminal.note, patience=patience, created=created
-                )
+                with standing.watching(app, "working") as report:
+                    found = await job.carry_out(
+                        reader, made, report=report, patience=patience, created=created
+                    )
             finally:
                 if created:
                     package = made.request.package
@@ -83,9 +84,8 @@ def upgrade(app: App, *, package: str, to: str, target: Target, patience: Patien
 
     async def run() -> None:
         async with target.open() as (reader, _):
-            found = await job.upgrade(
-                reader, package, to, report=app.terminal.note, patience=patience
-            )
+            with standing.watching(app, "working") as report:
+                found = await job.upgrade(reader, package, to, report=report, patience=patience)
             standing.give(app, found, {"package": package})
 
     app.run(run())
@@ -115,7 +115,8 @@ def uninstall(
                 return
             app.terminal.note("with it go its CRDs, and all objects of their kinds")
             confirm(app, names, yes=yes)
-            left = await job.remove(reader, found, report=app.terminal.note, patience=patience)
+            with standing.watching(app, "working") as report:
+                left = await job.remove(reader, found, report=report, patience=patience)
             gone = [subject(one) for one in found if one not in left]
             still = [subject(one) for one in left]
             app.emit(

@@ -148,9 +148,10 @@ def install(
                 return
             created = Created()
             try:
-                found = await job.carry_out(
-                    reader, made, report=app.terminal.note, patience=patience, created=created
-                )
+                with standing.watching(app, "installing") as report:
+                    found = await job.carry_out(
+                        reader, made, report=report, patience=patience, created=created
+                    )
             except BaseException as error:
                 await _left(app, reader, created, made, keep=on_failure == "keep")
                 raise error

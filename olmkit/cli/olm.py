@@ -106,7 +106,8 @@ def install(
                 lines = [f"would apply {one}" for one in job.said(found)]
                 app.emit({"changes": lines}, text="\n".join(lines))
                 return
-            done = await job.install(reader, found, report=app.terminal.note, patience=patience)
+            with standing.watching(app, "working") as report:
+                done = await job.install(reader, found, report=report, patience=patience)
             standing.give(app, done, {"objects": job.said(found)})
 
     app.run(run())
@@ -143,7 +144,8 @@ def uninstall(
         async with target.open() as (reader, _):
             made = await job.removal(reader, found)
             confirm(app, job.said((*made.operands, *made.objects)), yes=yes)
-            done = await job.uninstall(reader, made, report=app.terminal.note, patience=patience)
+            with standing.watching(app, "working") as report:
+                done = await job.uninstall(reader, made, report=report, patience=patience)
             gone, left = job.said(done.gone), job.said(done.left)
             app.emit(
                 {"removed": gone, "left": left},

@@ -5,6 +5,8 @@ The cause comes first, then the way to it from what was asked for, then what to 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from olmkit.cli.app import App
@@ -46,6 +48,17 @@ def value(found: Explanation) -> dict[str, Any]:
         "chain": [{"subject": link.subject, "state": link.state} for link in found.chain],
         "log": found.log or None,
     }
+
+
+@contextmanager
+def watching(app: App, label: str) -> Iterator[Callable[[str], None]]:
+    """Tell what changes while one waits: in one line that moves on a terminal, else a line each."""
+    with app.terminal.progress(label) as progress:
+
+        def report(words: str) -> None:
+            progress.advance(printable(words))
+
+        yield report
 
 
 def give(app: App, found: Explanation, result: dict[str, Any] | None = None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from olmkit.cli import standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
 from olmkit.cli.confirm import confirm
@@ -50,7 +51,8 @@ def undeploy(
                 reader, wanted, keep_crds=keep_crds, delete_operands=delete_operands
             )
             confirm(app, [subject(one) for one in (*made.operands, *made.objects)], yes=yes)
-            done = await job.delete(reader, made, report=app.terminal.note, patience=patience)
+            with standing.watching(app, "deleting") as report:
+                done = await job.delete(reader, made, report=report, patience=patience)
             app.emit(
                 {
                     "removed": [subject(one) for one in done.gone],

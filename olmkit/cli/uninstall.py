@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from olmkit.cli import standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
 from olmkit.cli.confirm import confirm
@@ -69,7 +70,8 @@ def uninstall(
                 app.emit(_value(made, None), text=lambda: "\n".join(map(subject, made.all)))
                 return
             confirm(app, [subject(one) for one in made.all], yes=yes)
-            done = await job.carry_out(reader, made, report=app.terminal.note, patience=patience)
+            with standing.watching(app, "deleting") as report:
+                done = await job.carry_out(reader, made, report=report, patience=patience)
             app.emit(_value(made, done), text=lambda: _text(made, done))
             if done.left:
                 app.exit(Exit.WORLD)

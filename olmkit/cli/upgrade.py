@@ -95,9 +95,8 @@ def upgrade(
                 catalog_server=catalog_server,
                 secrets=secrets,
             )
-            done = await job.upgrade(
-                reader, options, access, report=app.terminal.note, patience=patience
-            )
+            with standing.watching(app, "upgrading") as report:
+                done = await job.upgrade(reader, options, access, report=report, patience=patience)
             _tell(app, done)
             standing.give(app, done.explanation, _value(done))
 
