@@ -13,14 +13,14 @@ import logging
 import os
 import re
 import socket
-import urllib.request
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
 
-from olmkit.edges import watch_stream
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges import proxies, watch_stream
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube.api import (
     ClusterError,
@@ -38,6 +38,7 @@ _MAX_BODY = 512 * 1024 * 1024
 _MAX_RETRIES = 10
 _MAX_RETRY_AFTER = 60.0
 _MAX_WARNINGS = 1000  # texts that are remembered, so as to be logged once
+_UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # in a header's value
 _WARNING = re.compile(r'299 \S+ "(?P<text>(?:[^"\\]|\\.)*)"')
 
 Observer = Callable[[str, str, str], None]
@@ -45,7 +46,11 @@ Observer = Callable[[str, str, str], None]
 
 
 class Connection:
-    """Sends requests as one user; every method raises `ClusterError`."""
+    """Sends requests as one user; every method raises `ClusterError`.
+
+    Also what the user's credentials raise when there are none: a `ConfigurationError`, or a
+    `RemoteError` of an exec plug-in.
+    """
 
     def __init__(
         self, config: ClusterConfig, *, user_agent: str, observer: Observer | None = None
@@ -139,9 +144,11 @@ class Connection:
         while True:
             try:
                 async with asyncio.timeout(REQUEST_TIMEOUT if head_first else None):
+                    authorization = await self._config.credentials.authorization()
                     response = await self._send(
                         method,
                         path,
+                        authorization,
                         params=params,
                         body=body,
                         content_type=content_type,
@@ -160,7 +167,7 @@ class Connection:
             if (
                 isinstance(refused, Unauthorized)
                 and not fresh
-                and self._config.credentials.refused()
+                and self._config.credentials.refused(authorization)
             ):
                 fresh = True
                 continue
@@ -176,6 +183,7 @@ class Connection:
         self,
         method: str,
         path: str,
+        authorization: str | None,
         *,
         params: Mapping[str, str] | None,
         body: bytes | None,
@@ -187,9 +195,9 @@ class Connection:
         headers = [("Accept", accept), *_pairs(self._config.headers)]
         if plain:
             headers.append(("Accept-Encoding", "identity"))
-        authorization = await self._config.credentials.authorization()
         if authorization:
             headers.append(("Authorization", authorization))
+        _check_headers(headers)
         if body is not None:
             headers.append(("Content-Type", content_type))
         session = await self._opened()
@@ -212,7 +220,12 @@ class Connection:
             return old
         context = self._config.ssl_context(certificate)
         self._certificate = certificate
-        self._proxy = self._config.proxy or _environment_proxy(self._config.server)
+        self._proxy = self._config.proxy or proxies.proxy_for(self._config.server, os.environ)
+        if self._proxy is not None and urlsplit(self._proxy).scheme not in ("http", "https"):
+            raise ConfigurationError(
+                "the proxy for the API server speaks no HTTP",
+                hint="correct `https_proxy`, or list the API server in `no_proxy`",
+            )
         self._session = made = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0,  # each watch holds a connection, and workers need theirs
@@ -303,6 +316,13 @@ async def _read(response: aiohttp.ClientResponse, limit: int = _MAX_BODY) -> byt
     return b"".join(parts)
 
 
+def _check_headers(headers: list[tuple[str, str]]) -> None:
+    """The library's own error would show a secret, and is none of ours."""
+    for name, value in headers:
+        if _UNFIT.search(value):
+            raise ConfigurationError(f"what is given for `{name}` cannot stand in an HTTP header")
+
+
 def _pairs(headers: Any) -> list[tuple[str, str]]:
     return list(headers.items() if isinstance(headers, Mapping) else headers)
 
@@ -312,13 +332,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
         return max(0.0, float(headers["Retry-After"]))
     except (KeyError, ValueError):
         return None
-
-
-def _environment_proxy(server: str) -> str | None:
-    parts = urlsplit(server)
-    if urllib.request.proxy_bypass(parts.hostname or ""):
-        return None
-    return urllib.request.getproxies().get(parts.scheme)
 
 
 def _socket(address: tuple[Any, ...]) -> socket.socket:

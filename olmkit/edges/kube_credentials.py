@@ -13,10 +13,12 @@ import contextlib
 import datetime
 import json
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
+from weakref import WeakKeyDictionary
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
 from olmkit.edges import disk
@@ -37,8 +39,11 @@ class Credentials(Protocol):
     def certificate(self) -> tuple[bytes, bytes] | None:
         """A client certificate and key that came with the last answer."""
 
-    def refused(self) -> bool:
-        """The server answered 401; whether asking again may give something else."""
+    def refused(self, sent: str | None) -> bool:
+        """The server answered 401 to this header; whether asking again may give another.
+
+        Many requests may be refused at once, and by then others have asked again.
+        """
 
 
 class NoCredentials:
@@ -50,7 +55,7 @@ class NoCredentials:
     def certificate(self) -> tuple[bytes, bytes] | None:
         return None
 
-    def refused(self) -> bool:
+    def refused(self, sent: str | None) -> bool:  # noqa: ARG002 - it stays what it is
         return False
 
 
@@ -86,17 +91,22 @@ class TokenFileCredentials(NoCredentials):
         now = asyncio.get_running_loop().time()
         if self._read_at is None or now - self._read_at >= _TOKEN_REFRESH:
             try:
-                self._token = disk.read_file(self._path).decode().strip()
-            except (OlmkitError, UnicodeDecodeError) as error:
-                if not self._token:  # a token that was good a minute ago may still be
+                token = disk.read_file(self._path).decode().strip()
+            except (OlmkitError, ValueError) as error:
+                if not self._token:
                     raise ConfigurationError(f"cannot read the token in `{self._path}`") from error
+                token = ""
+            if not token and not self._token:
+                raise ConfigurationError(f"there is no token in `{self._path}`")
+            # While it is being written: what was good a minute ago may still be.
+            self._token = token or self._token
             self._read_at = now
         return f"Bearer {self._token}"
 
-    def refused(self) -> bool:
-        fresh = self._read_at is None
-        self._read_at = None
-        return not fresh
+    def refused(self, sent: str | None) -> bool:
+        if sent == f"Bearer {self._token}":
+            self._read_at = None
+        return True
 
 
 class ExecCredentials:
@@ -118,8 +128,9 @@ class ExecCredentials:
         self._certificate: tuple[bytes, bytes] | None = None
         self._expires: datetime.datetime | None = None
         self._known = False
-        self._asked = False
-        self._lock = asyncio.Lock()
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
         version = settings.get("apiVersion")
         if version not in _EXEC_VERSIONS:
             raise ConfigurationError(
@@ -128,19 +139,22 @@ class ExecCredentials:
             )
 
     async def authorization(self) -> str | None:
-        async with self._lock:
+        # A lock belongs to one loop, and the elector has a loop of its own.
+        async with self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             if not self._known or self._expired():
                 self._take(await self._run())
-                self._asked = True
-        return f"Bearer {self._token}" if self._token else None
+        return self._header()
 
     def certificate(self) -> tuple[bytes, bytes] | None:
         return self._certificate
 
-    def refused(self) -> bool:
-        again = self._known
-        self._known = False
-        return again
+    def refused(self, sent: str | None) -> bool:
+        if sent == self._header():
+            self._known = False
+        return True
+
+    def _header(self) -> str | None:
+        return f"Bearer {self._token}" if self._token else None
 
     def _expired(self) -> bool:
         return self._expires is not None and self._expires <= datetime.datetime.now(datetime.UTC)
@@ -149,15 +163,18 @@ class ExecCredentials:
         command = str(self._settings.get("command") or "")
         if "/" in command and not Path(command).is_absolute():
             command = str(self._folder / command)
-        words = [command, *map(str, self._settings.get("args") or ())]
+        words = [command, *map(str, self._listed("args"))]
+        interactive = self._interactive()
         try:
             process = await asyncio.create_subprocess_exec(
                 *words,
-                stdin=sys.stdin if self._interactive() else asyncio.subprocess.DEVNULL,
+                stdin=sys.stdin if interactive else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
                 env=self._environment(),
+                # What asks at the terminal must stay in front there.
+                start_new_session=not interactive,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:
             hint = str(self._settings.get("installHint") or "install it, or correct the kubeconfig")
             raise ConfigurationError(
                 f"cannot run `{command}`, the exec plug-in of user `{self._user}`", hint=hint
@@ -165,12 +182,12 @@ class ExecCredentials:
         try:
             out, _ = await asyncio.wait_for(process.communicate(), _EXEC_TIMEOUT)
         except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
             raise RemoteError(
                 f"`{command}` gave no credentials within {_EXEC_TIMEOUT:.0f} s", temporary=True
             ) from None
+        finally:
+            if process.returncode is None:  # it took too long, or nobody waits any more
+                _kill(process, group=not interactive)
         if process.returncode:
             raise RemoteError(
                 f"`{command}`, the exec plug-in of user `{self._user}`, ended with code "
@@ -213,6 +230,14 @@ class ExecCredentials:
             self._expires = expires if expires.tzinfo else expires.replace(tzinfo=datetime.UTC)
         self._known = True
 
+    def _listed(self, key: str) -> Sequence[Any]:
+        value = self._settings.get(key) or ()
+        if not isinstance(value, list | tuple):
+            raise ConfigurationError(
+                f"`{key}` of the exec plug-in of user `{self._user}` is no list"
+            )
+        return value
+
     def _interactive(self) -> bool:
         mode = self._settings.get("interactiveMode") or "IfAvailable"
         if mode == "Never":
@@ -226,7 +251,7 @@ class ExecCredentials:
 
     def _environment(self) -> dict[str, str]:
         environment = dict(os.environ)
-        for entry in self._settings.get("env") or ():
+        for entry in self._listed("env"):
             if isinstance(entry, dict):
                 environment[str(entry.get("name"))] = str(entry.get("value"))
         spec: dict[str, Any] = {"interactive": self._interactive()}
@@ -240,3 +265,15 @@ class ExecCredentials:
             }
         )
         return environment
+
+
+def _kill(process: asyncio.subprocess.Process, *, group: bool) -> None:
+    """End a plug-in, with what it started itself when it has a group of its own.
+
+    It is not waited for: a child of it that lives on would keep its pipe open.
+    """
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if group:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.edges import disk
@@ -30,6 +30,7 @@ from olmkit.edges.kube_credentials import (
     TokenFileCredentials,
 )
 
+_IN_HEADER_NAMES = "!#$&'*+-.^_`|~"
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
@@ -57,9 +58,10 @@ class ClusterConfig:
         if not self.server.startswith("https:"):
             return None
         try:
-            context = ssl.create_default_context(
-                cadata=self.ca.decode() if self.ca is not None else None
-            )
+            authority = self.ca.decode() if self.ca is not None else None
+            if authority == "":
+                raise ValueError("else the system's authorities would be trusted")
+            context = ssl.create_default_context(cadata=authority)
         except (ssl.SSLError, UnicodeDecodeError, ValueError) as error:
             raise ConfigurationError(
                 f"the certificate authority of cluster `{self.name}` is no PEM certificate"
@@ -142,8 +144,13 @@ def _from_files(paths: Sequence[Path], context_name: str) -> ClusterConfig:
     if context.get("user"):
         user, user_file = merged.entry("users", "user", str(context["user"]))
     server = str(cluster.get("server") or "").rstrip("/")
-    if urlsplit(server).scheme not in ("http", "https"):
+    if not _is_url(server):
         raise ConfigurationError(f"cluster `{context.get('cluster')}` has no `server` URL")
+    proxy = str(cluster["proxy-url"]) if cluster.get("proxy-url") else None
+    if proxy is not None and not _is_url(proxy):
+        raise ConfigurationError(
+            f"the `proxy-url` of cluster `{context.get('cluster')}` is no URL of an HTTP proxy"
+        )
     return ClusterConfig(
         server=server,
         credentials=_credentials(user, user_file, cluster, str(context.get("user"))),
@@ -153,7 +160,7 @@ def _from_files(paths: Sequence[Path], context_name: str) -> ClusterConfig:
         server_name=str(cluster["tls-server-name"]) if cluster.get("tls-server-name") else None,
         client_certificate=_data(user, "client-certificate", user_file),
         client_key=_data(user, "client-key", user_file),
-        proxy=str(cluster["proxy-url"]) if cluster.get("proxy-url") else None,
+        proxy=proxy,
         headers=tuple(_impersonation(user)),
         name=str(context.get("cluster") or ""),
     )
@@ -202,10 +209,10 @@ def _credentials(
         return ExecCredentials(
             user["exec"], folder=file.parent, cluster=_cluster_info(cluster, file), user=name
         )
+    if user.get("tokenFile"):  # it is renewed, so it goes before a token that is not
+        return TokenFileCredentials(_beside(str(user["tokenFile"]), file))
     if user.get("token"):
         return TokenCredentials(str(user["token"]))
-    if user.get("tokenFile"):
-        return TokenFileCredentials(_beside(str(user["tokenFile"]), file))
     if user.get("username"):
         return BasicCredentials(str(user["username"]), str(user.get("password") or ""))
     if user.get("auth-provider"):
@@ -239,7 +246,7 @@ def _data(source: Mapping[str, Any], key: str, file: Path) -> bytes | None:
     """`KEY-data` in base64, else the file that `KEY` names."""
     if source.get(f"{key}-data"):
         try:
-            return base64.b64decode(str(source[f"{key}-data"]), validate=False)
+            return base64.b64decode("".join(str(source[f"{key}-data"]).split()), validate=True)
         except (binascii.Error, ValueError) as error:
             raise ConfigurationError(f"`{key}-data` in `{file}` is no base64") from error
     if source.get(key):
@@ -247,7 +254,17 @@ def _data(source: Mapping[str, Any], key: str, file: Path) -> bytes | None:
             return disk.read_file(_beside(str(source[key]), file))
         except OlmkitError as error:
             raise ConfigurationError(f"`{key}` in `{file}`: {error.message}") from error
+        except ValueError as error:
+            raise ConfigurationError(f"`{key}` in `{file}` is no path") from error
     return None
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
 
 
 def _beside(path: str, file: Path) -> Path:
@@ -260,11 +277,21 @@ def _impersonation(user: Mapping[str, Any]) -> list[tuple[str, str]]:
         headers.append(("Impersonate-User", str(user["as"])))
     if user.get("as-uid"):
         headers.append(("Impersonate-Uid", str(user["as-uid"])))
-    headers += [("Impersonate-Group", str(group)) for group in user.get("as-groups") or ()]
-    extra = user.get("as-user-extra")
-    for key, values in (extra if isinstance(extra, dict) else {}).items():
-        headers += [(f"Impersonate-Extra-{key}", str(value)) for value in values or ()]
+    headers += [("Impersonate-Group", group) for group in _texts(user, "as-groups")]
+    found = user.get("as-user-extra")
+    extra: dict[Any, Any] = found if isinstance(found, dict) else {}
+    for key in extra:
+        # Keys may have characters that a header's name cannot, such as `/`.
+        name = f"Impersonate-Extra-{quote(str(key), safe=_IN_HEADER_NAMES)}"
+        headers += [(name, value) for value in _texts(extra, key)]
     return headers
+
+
+def _texts(source: Mapping[Any, Any], key: Any) -> list[str]:
+    value = source.get(key) or ()
+    if not isinstance(value, list | tuple):
+        raise ConfigurationError(f"`{key}` of a user in the kubeconfig is no list")
+    return [str(one) for one in value]
 
 
 def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
@@ -275,7 +302,8 @@ def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
             path.touch(mode=0o600)
             path.write_bytes(data)
         try:
-            context.load_cert_chain(str(paths[0]), str(paths[1]))
+            # With a password, or the library would ask for one at the terminal.
+            context.load_cert_chain(str(paths[0]), str(paths[1]), password="")
         except (ssl.SSLError, OSError) as error:
             raise ConfigurationError(
                 "the client certificate and its key do not fit, or are no PEM files"

@@ -15,7 +15,6 @@ import logging
 import random
 import ssl
 import time
-import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -25,6 +24,7 @@ import aiohttp
 from yarl import URL
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
+from olmkit.edges import proxies
 
 T = TypeVar("T")
 
@@ -214,7 +214,7 @@ class Web:
                 data=body,
                 allow_redirects=False,
                 ssl=self._context() if url.scheme == "https" else True,
-                proxy=proxy_for(url, self.options.environment),
+                proxy=proxies.proxy_for(str(url), self.options.environment),
             )
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise _translated(error, url) from error
@@ -309,22 +309,6 @@ def tls_context(options: WebOptions) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
-
-
-def proxy_for(url: URL, environment: Mapping[str, str]) -> str | None:
-    """The proxy for `url`, by the variables that curl and Go also read."""
-    names = (f"{url.scheme}_proxy", f"{url.scheme}_proxy".upper())
-    proxy = next((environment[name] for name in names if environment.get(name)), None)
-    if proxy is None or not url.host:
-        return None
-    if url.host == "localhost" or url.host.startswith("127.") or url.host == "::1":
-        return None  # as Go does: what is on this machine is not reached through another
-    bypass = environment.get("no_proxy") or environment.get("NO_PROXY") or ""
-    if urllib.request.proxy_bypass_environment(  # type: ignore[attr-defined]
-        f"{url.host}:{url.port}", {"no": bypass}
-    ):
-        return None
-    return proxy if "://" in proxy else f"http://{proxy}"
 
 
 def _translated(error: BaseException, url: URL) -> RemoteError:

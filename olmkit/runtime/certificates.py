@@ -19,6 +19,7 @@ from olmkit.runtime.metrics import Registry
 _LOG = logging.getLogger(__name__)
 
 _LOOK = 10.0
+_NONE = ""  # without a password, the library would ask for one at the terminal
 
 
 def context(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
@@ -26,10 +27,10 @@ def context(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
     made = _fresh()
     if certificate is None or key is None:
         with _as_files(*self_signed.make_apart()) as (cert_file, key_file):
-            made.load_cert_chain(cert_file, key_file)
+            made.load_cert_chain(cert_file, key_file, password=_NONE)
         return made
     try:
-        made.load_cert_chain(certificate, key)
+        made.load_cert_chain(certificate, key, password=_NONE)
     except (OSError, ssl.SSLError) as error:
         raise ConfigurationError(
             f"`{certificate}` and `{key}` are no certificate and its key: {error}"
@@ -84,8 +85,8 @@ class Reloader:
             # The bytes that were looked at, since the files may change in between; a broken
             # pair must not reach the real context, which would take half of it.
             with _as_files(*pair) as files:
-                _fresh().load_cert_chain(*files)
-                self._tls.load_cert_chain(*files)
+                _fresh().load_cert_chain(*files, password=_NONE)
+                self._tls.load_cert_chain(*files, password=_NONE)
         except (OSError, ssl.SSLError) as error:
             self._unread.inc()
             _LOG.error("certificate not loaded", extra={"error": str(error)})

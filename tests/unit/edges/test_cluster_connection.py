@@ -15,8 +15,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kube_credentials import NoCredentials
+from olmkit.edges.kube_credentials import NoCredentials, TokenCredentials
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube.api import Unreachable
 
@@ -146,3 +147,30 @@ def test_new_client_certificate_is_used_from_the_next_request(tmp_path: Path) ->
                 assert await cluster.version() == {"major": "1"}
 
     asyncio.run(story())
+
+
+def _refused(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, **config: object) -> str:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+
+    async def story() -> None:
+        made = ClusterConfig(server="http://192.0.2.1:1", name="k", **config)  # type: ignore[arg-type]
+        async with HttpCluster(made) as cluster:
+            await cluster.version()
+
+    with pytest.raises(ConfigurationError) as raised:
+        asyncio.run(story())
+    return raised.value.message
+
+
+def test_secret_that_no_header_can_carry_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    token = TokenCredentials("one\ntwo")
+    words = _refused({}, monkeypatch, credentials=token)
+    assert words == "what is given for `Authorization` cannot stand in an HTTP header"
+    words = _refused({}, monkeypatch, headers=(("Impersonate-User", "a\r\nX: y"),))
+    assert "Impersonate-User" in words
+
+
+def test_proxy_of_another_kind_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = _refused({"http_proxy": "socks5://192.0.2.2:1080", "no_proxy": ""}, monkeypatch)
+    assert words == "the proxy for the API server speaks no HTTP"

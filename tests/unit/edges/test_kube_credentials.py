@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
+from olmkit.edges import kube_credentials
 from olmkit.edges.kube_credentials import ExecCredentials, TokenFileCredentials
 from olmkit.testing import clock
 
@@ -48,8 +50,14 @@ def test_a_token_file_is_read_again_after_a_minute_and_when_it_was_refused(tmp_p
         await asyncio.sleep(61)
         assert await credentials.authorization() == "Bearer two"
         path.write_text("three")
-        assert credentials.refused()
+        assert credentials.refused("Bearer two")
         assert await credentials.authorization() == "Bearer three"
+        path.write_text("four")
+        assert credentials.refused("Bearer two"), "another request was refused with it, too"
+        assert await credentials.authorization() == "Bearer three"
+        path.write_text("")
+        await asyncio.sleep(61)
+        assert await credentials.authorization() == "Bearer three", "it is being written"
         path.unlink()
         await asyncio.sleep(61)
         assert await credentials.authorization() == "Bearer three"
@@ -68,7 +76,10 @@ def test_a_plugin_is_asked_once_until_its_answer_expires_or_is_refused(tmp_path:
         assert await credentials.authorization() == "Bearer t"
         assert await credentials.authorization() == "Bearer t"
         assert _calls(tmp_path) == 1
-        assert credentials.refused()
+        assert credentials.refused("Bearer an older one")
+        await credentials.authorization()
+        assert _calls(tmp_path) == 1
+        assert credentials.refused("Bearer t")
         await credentials.authorization()
         assert _calls(tmp_path) == 2
 
@@ -123,3 +134,98 @@ def test_a_plugin_that_is_not_there_tells_how_to_install_it(tmp_path: Path) -> N
     with pytest.raises(ConfigurationError, match="cannot run `no-such-plugin`") as raised:
         asyncio.run(credentials.authorization())
     assert raised.value.hint == "apt install it"
+
+
+def test_a_token_file_without_a_token_is_said_to_be_so(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("\n")
+    with pytest.raises(ConfigurationError, match="there is no token in"):
+        asyncio.run(TokenFileCredentials(path).authorization())
+
+
+@pytest.mark.parametrize("settings", [{"args": 5}, {"args": "x"}, {"env": True}], ids=str)
+def test_settings_of_a_plugin_that_are_no_lists_are_named(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigurationError, match="is no list"):
+        asyncio.run(_plugin(tmp_path, {"token": "t"}, **settings).authorization())
+
+
+@pytest.mark.parametrize("settings", [{"args": ["\0"]}, {"env": [{"name": "=", "value": "x"}]}])
+def test_what_no_program_can_be_given_is_an_error_of_the_kubeconfig(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigurationError, match="cannot run"):
+        asyncio.run(_plugin(tmp_path, {"token": "t"}, **settings).authorization())
+
+
+def _hanging(folder: Path) -> ExecCredentials:
+    """A plug-in that starts a program of its own and hangs."""
+    script = folder / "plugin"
+    script.write_text(
+        f'#!/bin/sh\nsleep 1000 &\necho "$! $$" > "{folder}/new"\nmv "{folder}/new" "{folder}/ids"\nwait\n'
+    )
+    script.chmod(0o755)
+    return ExecCredentials(
+        {"apiVersion": V1, "command": "./plugin", "interactiveMode": "Never"},
+        folder=folder,
+        cluster={},
+        user="u",
+    )
+
+
+async def _started(folder: Path) -> list[int]:
+    async with asyncio.timeout(20):
+        while not (folder / "ids").exists():  # noqa: ASYNC110 - a program writes it
+            await asyncio.sleep(0.01)
+    return list(map(int, (folder / "ids").read_text().split()))
+
+
+async def _ended(numbers: list[int]) -> None:
+    def lives(number: int) -> bool:
+        try:
+            words = Path(f"/proc/{number}/stat").read_text()
+        except OSError:
+            return False
+        return words.rpartition(")")[2].split()[0] != "Z"
+
+    async with asyncio.timeout(20):
+        while any(map(lives, numbers)):  # noqa: ASYNC110 - programs
+            await asyncio.sleep(0.01)
+
+
+def test_nothing_of_a_plugin_is_left_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+    async def story() -> None:
+        asking = asyncio.create_task(_hanging(tmp_path).authorization())
+        numbers = await _started(tmp_path)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await _ended(numbers)
+
+    asyncio.run(story())
+
+
+def test_plugin_that_hangs_is_ended_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kube_credentials, "_EXEC_TIMEOUT", 0.5)
+
+    async def story() -> None:
+        with pytest.raises(RemoteError, match="gave no credentials"):
+            await _hanging(tmp_path).authorization()
+        await _ended(await _started(tmp_path))
+
+    asyncio.run(story())
+
+
+def test_two_loops_may_ask_one_plugin_at_once(tmp_path: Path) -> None:
+    """As the elector does, which has a thread and a loop of its own."""
+    credentials = _plugin(tmp_path, {"token": "t", "expirationTimestamp": "2001-01-01T00:00:00Z"})
+
+    async def many() -> list[str | None]:
+        return list(await asyncio.gather(*(credentials.authorization() for _ in range(8))))
+
+    with ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda _: asyncio.run(many()), range(3)))
+    assert found == [["Bearer t"] * 8] * 3

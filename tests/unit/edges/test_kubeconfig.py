@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges import kubeconfig
+from olmkit.runtime import self_signed
 
 
 def _write(path: Path, **parts: Any) -> Path:
@@ -64,7 +67,9 @@ def test_data_comes_in_base64_and_a_name_and_password_too(tmp_path: Path) -> Non
 
 
 def test_impersonation_becomes_headers(tmp_path: Path) -> None:
+    user: dict[str, Any]
     user = {"as": "jane", "as-uid": "7", "as-groups": ["a", "b"], "as-user-extra": {"scope": ["x"]}}
+    user["as-user-extra"] |= {"example.com/rôle": ["y", 1]}
     found = kubeconfig.load(paths=[_config(tmp_path / "k", user)])
     assert list(found.headers) == [
         ("Impersonate-User", "jane"),
@@ -72,6 +77,8 @@ def test_impersonation_becomes_headers(tmp_path: Path) -> None:
         ("Impersonate-Group", "a"),
         ("Impersonate-Group", "b"),
         ("Impersonate-Extra-scope", "x"),
+        ("Impersonate-Extra-example.com%2Fr%C3%B4le", "y"),
+        ("Impersonate-Extra-example.com%2Fr%C3%B4le", "1"),
     ]
 
 
@@ -119,3 +126,50 @@ def test_a_certificate_that_is_none_is_said(tmp_path: Path) -> None:
     path = _config(tmp_path / "k", **{"certificate-authority-data": data})
     with pytest.raises(ConfigurationError, match="no PEM certificate"):
         kubeconfig.load(paths=[path]).ssl_context()
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster", "words"),
+    [
+        ({"as-groups": "system:masters"}, {}, "`as-groups` of a user in the kubeconfig is no list"),
+        ({"as-user-extra": {"a": 5}}, {}, "`a` of a user in the kubeconfig is no list"),
+        ({"client-certificate": "a\0b"}, {}, "is no path"),
+        ({}, {"server": "https://["}, "has no `server` URL"),
+        ({}, {"server": "https://a:99999"}, "has no `server` URL"),
+        ({}, {"proxy-url": "socks5://a:1"}, "no URL of an HTTP proxy"),
+        ({}, {"certificate-authority-data": "!!!"}, "is no base64"),
+    ],
+)
+def test_values_of_another_shape_are_said(
+    tmp_path: Path, user: dict[str, Any], cluster: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        kubeconfig.load(paths=[_config(tmp_path / "k", user, **cluster)])
+
+
+def test_token_that_is_renewed_goes_before_one_that_is_not(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("renewed")
+    path = _config(tmp_path / "k", {"token": "old", "tokenFile": "t"})
+    assert _authorization(kubeconfig.load(paths=[path])) == "Bearer renewed"
+
+
+def test_empty_authority_is_not_taken_for_that_of_the_system(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_bytes(b"")
+    path = _config(tmp_path / "k", {}, **{"certificate-authority": "ca.crt"})
+    with pytest.raises(ConfigurationError, match="no PEM certificate"):
+        kubeconfig.load(paths=[path]).ssl_context()
+
+
+def test_key_behind_a_password_is_refused_and_not_asked_for(tmp_path: Path) -> None:
+    made = ec.generate_private_key(ec.SECP256R1())
+    locked = made.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"secret"),
+    )
+    user = {"client-certificate": "tls.crt", "client-key": "tls.key"}
+    certificate, _ = self_signed.make_apart()
+    (tmp_path / "tls.crt").write_bytes(certificate)
+    (tmp_path / "tls.key").write_bytes(locked)
+    with pytest.raises(ConfigurationError, match="do not fit"):
+        kubeconfig.load(paths=[_config(tmp_path / "k", user)]).ssl_context()

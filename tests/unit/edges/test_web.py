@@ -7,7 +7,6 @@ import random
 from pathlib import Path
 
 import pytest
-from yarl import URL
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.edges import web
@@ -81,26 +80,6 @@ def test_success_after_faults_is_success() -> None:
             assert await client.retry(work) == "done"
 
     asyncio.run(check())
-
-
-@pytest.mark.parametrize(
-    ("url", "environment", "expected"),
-    [
-        ("https://quay.io/", {}, None),
-        ("https://quay.io/", {"https_proxy": "http://p:1"}, "http://p:1"),
-        ("https://quay.io/", {"HTTPS_PROXY": "p:1"}, "http://p:1"),
-        ("https://quay.io/", {"http_proxy": "http://p:1"}, None),
-        ("https://quay.io/", {"https_proxy": "http://p:1", "no_proxy": "quay.io"}, None),
-        ("https://a.quay.io/", {"https_proxy": "http://p:1", "NO_PROXY": ".quay.io"}, None),
-        ("https://quay.io/", {"https_proxy": "http://p:1", "no_proxy": "*"}, None),
-        ("http://127.0.0.1:5000/", {"http_proxy": "http://p:1"}, None),
-        ("http://localhost/", {"http_proxy": "http://p:1"}, None),
-    ],
-)
-def test_proxy_is_that_of_the_environment(
-    url: str, environment: dict[str, str], expected: str | None
-) -> None:
-    assert web.proxy_for(URL(url), environment) == expected
 
 
 def test_file_of_authorities_must_hold_some(tmp_path: Path) -> None:

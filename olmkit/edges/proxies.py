@@ -1,0 +1,79 @@
+"""Which proxy a host is reached through, by the variables that curl and Go also read.
+
+The rules are Go's, since the lists of a cluster are written for programs in Go: OLM puts
+the cluster's own into every operator, with whole networks in `NO_PROXY` such as the one
+in which the API server's address lies. What is on this machine needs no proxy.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
+    """The proxy's URL for `url`; None when there is none, or `NO_PROXY` excepts the host.
+
+    `NO_PROXY` lists `*`, addresses, networks as CIDR, and domains: `example.com` holds for
+    it and all below it, `.example.com` and `*.example.com` for what is below. A port, if
+    one is written, must be the same.
+    """
+    parts = urlsplit(url)
+    host = (parts.hostname or "").rstrip(".")
+    names = (f"{parts.scheme}_proxy", f"{parts.scheme}_proxy".upper())
+    proxy = next((environment[name] for name in names if environment.get(name)), None)
+    if proxy is None or not host:
+        return None
+    port = parts.port or _PORTS.get(parts.scheme, 0)
+    if _is_excepted(host, port, environment.get("no_proxy") or environment.get("NO_PROXY") or ""):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_excepted(host: str, port: int, listed: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        address = None
+    if host == "localhost" or (address is not None and address.is_loopback):
+        return True
+    return any(_excepts(entry.strip().lower(), host, port, address) for entry in listed.split(","))
+
+
+def _excepts(
+    entry: str,
+    host: str,
+    port: int,
+    address: ipaddress.IPv4Address | ipaddress.IPv6Address | None,
+) -> bool:
+    if not entry:
+        return False
+    if entry == "*":
+        return True
+    if "/" in entry:
+        try:
+            return address is not None and address in ipaddress.ip_network(entry, strict=False)
+        except ValueError:
+            return False
+    name, wanted = _split_port(entry)
+    if wanted and wanted != str(port):
+        return False
+    if address is not None:
+        try:
+            return address == ipaddress.ip_address(name)
+        except ValueError:
+            return False
+    name = name.removeprefix("*")
+    return host.endswith(name) if name.startswith(".") else f".{host}".endswith(f".{name}")
+
+
+def _split_port(entry: str) -> tuple[str, str]:
+    """A name or an address, and the port behind it if there is one."""
+    if entry.startswith("["):
+        name, _, rest = entry[1:].partition("]")
+        return name, rest.removeprefix(":")
+    name, colon, port = entry.rpartition(":")
+    return (name, port) if colon and ":" not in name else (entry, "")
