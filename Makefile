@@ -39,7 +39,7 @@ shipped: $(STAMP) ## rebuild operator/config, bundle/ and catalog/ with our own 
 docs: $(STAMP) ## rewrite the generated pages of docs/reference
 	$(BIN)/python scripts/reference_docs.py
 
-e2e: $(STAMP) ## against real servers: registry, Docker engine, a cluster with OLM (built once, 20 minutes)
+e2e: $(STAMP) ## against real servers: registry, Docker engine, a cluster with OLM (built once, half an hour)
 	@sh scripts/system-packages --e2e
 	@sh scripts/build-programs >/dev/null || [ -z "$(CI)" ]
 	$(PYTEST) -q --e2e tests/e2e tests/conformance/apiserver
