@@ -88,6 +88,7 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
             hint=f"`olmkit status {choice.package}` says how it stands, "
             f"`olmkit upgrade {choice.package}` takes it on",
         )
+    _refuse_orphans(here, choice)
     supported = choice.preview.modes if choice.preview else ()
     mode, targets = _mode(here, options, supported)
     manual = options.manual or bool(options.version)
@@ -235,6 +236,18 @@ class _Choice:
     preview: Preview | None = None
     notes: tuple[str, ...] = ()
     served: Served | None = None
+
+
+def _refuse_orphans(here: Snapshot, choice: _Choice) -> None:
+    """A CSV without a Subscription is not adopted by a new one: it stands in its way."""
+    label = f"operators.coreos.com/{choice.package}.{here.namespace}"
+    for csv in here.own_csvs():
+        if objects.name(csv) == choice.csv or label in objects.labels_of(csv):
+            raise InputError(
+                f"the ClusterServiceVersion `{objects.name(csv)}` is there without a Subscription, "
+                "and OLM would not install beside it",
+                hint=f"`olmkit uninstall {choice.package} -n {here.namespace}` removes it",
+            )
 
 
 async def _choice(

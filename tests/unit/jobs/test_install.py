@@ -292,6 +292,21 @@ def test_what_is_installed_is_not_installed_again() -> None:
     run(story)
 
 
+def test_a_csv_that_nobody_asks_for_is_named_before_it_stands_in_the_way() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            orphan = made("ClusterServiceVersion", "cache.v0.9.0", spec={})
+            orphan["metadata"]["labels"] = {f"{OLM}/cache.apps": ""}
+            server.put("clusterserviceversions", orphan)
+
+            with pytest.raises(InputError, match=r"cache\.v0\.9\.0"):
+                await installed(reader)
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            assert [one["kind"] for one in plan.all] == ["ClusterServiceVersion"]
+
+    run(story)
+
+
 def test_a_state_that_needs_somebody_is_believed_only_after_a_while() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, olm):
