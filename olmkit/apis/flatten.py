@@ -40,7 +40,7 @@ def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None
 
     Only the top of `destination` is changed: what lies deeper may be shared with
     other schemas and is replaced where it differs. `is_same`: both are one schema of
-    one type, reached on two ways, whose values are not told apart.
+    one type, reached on two ways; its default counts once, other values twice.
     """
     hoisted_from_destination: Schema = {}
     hoisted_from_source: Schema = {}
@@ -65,7 +65,11 @@ def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None
             destination[key] = [*destination[key], *value]
         elif key in _SOURCE_WINS:
             destination[key] = value
-        elif key == "enum" or is_same or (key in _EQUAL_IS_ONE and destination[key] == value):
+        elif key == "enum":
+            continue
+        elif key == "default" and (is_same or _is_one(destination[key], value)):
+            continue
+        elif key in _EQUAL_IS_ONE and destination[key] == value:
             continue
         else:
             hoisted_from_destination[key] = destination.pop(key)
@@ -76,6 +80,11 @@ def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None
             hoisted_from_destination,
             hoisted_from_source,
         ]
+
+
+def _is_one(first: Any, second: Any) -> bool:
+    """Whether two defaults are the same object; of plain values nobody can say."""
+    return first is second and isinstance(first, (list, dict))
 
 
 def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
