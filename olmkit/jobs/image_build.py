@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,7 +121,7 @@ async def build(
 async def _with_engine(
     options: ImageBuildOptions, access: Access, report: Report, say: Say
 ) -> Published:
-    from olmkit.edges import docker_archive, engine
+    from olmkit.jobs import engine_build
 
     project = options.publish.project
     file = next((name for name in image_plan.CONTAINERFILES if (project / name).is_file()), "")
@@ -136,35 +135,21 @@ async def _with_engine(
             "an engine sees only the project's folder",
             hint="put the wheels into the project's folder `wheels`",
         )
-    if len(options.publish.platforms) > 1:
-        raise ConfigurationError(
-            "an engine builds for one platform at a time",
-            hint="name one `--platform`, or build without an engine",
-        )
     name = _engine_name(options)
     arguments = {
         **({"BASE": options.base} if options.base else {}),
         **({"PIP_NO_INDEX": "1"} if options.wheels else {}),
     }
-    await engine.build(
+    return await engine_build.build(
         options.engine,
-        project,
-        file,
+        project / file,
         name,
+        options.publish,
+        access,
+        report,
+        say,
         arguments=arguments,
-        platform=next(iter(options.publish.platforms), None),
-        environment=access.environment,
-        say=say,
     )
-    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
-        archive = Path(folder) / "image.tar"
-        await engine.save(options.engine, name, archive, access.environment)
-        store = docker_archive.open_archive(archive)
-        root = await store.resolve("")
-        platform = (await sources.look_at(store, root, access)).config.platform
-        return await publish.publish_from(
-            store, root, name, options.publish, access, report, platforms=(str(platform),)
-        )
 
 
 def _engine_name(options: ImageBuildOptions) -> str:

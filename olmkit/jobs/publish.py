@@ -284,10 +284,29 @@ def _packages(tree: Tree, shown: str) -> list[str]:
     return packages
 
 
+def containerfile(folder: str, options: BuildOptions) -> tuple[Path, str]:
+    """The Containerfile of the bundle in `folder`, for an engine, and the image's usual name."""
+    path = options.project / folder
+    _, tag = _bundle_image(path, folder, options)
+    found = _find_containerfile(path)
+    if found is None:
+        raise ConfigurationError(
+            f"there is no `{_CONTAINERFILE}` beside `{folder}`",
+            hint="`olmkit bundle generate` writes it; or build without an engine",
+        )
+    return found, tag
+
+
 def _containerfile(bundle: Path) -> bytes:
-    """The Containerfile beside the bundle's folder, if there is one."""
-    path = bundle.resolve().parent / _CONTAINERFILE
-    return disk.read_file(path) if path.is_file() else b""
+    found = _find_containerfile(bundle)
+    return b"" if found is None else disk.read_file(found)
+
+
+def _find_containerfile(bundle: Path) -> Path | None:
+    """Beside the bundle's folder, or in it, as where each version has a folder of its own."""
+    folder = bundle.resolve()
+    places = (folder.parent / _CONTAINERFILE, folder / _CONTAINERFILE)
+    return next((path for path in places if path.is_file()), None)
 
 
 async def _built(project: Path, access: Access, noun: _Noun) -> LayoutReference:

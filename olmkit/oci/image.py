@@ -124,6 +124,19 @@ def append(image: Image, layer: Layer, *, created_by: str, created: int = 0) -> 
     )
 
 
+def relayer(image: Image, stored: Sequence[Layer]) -> Image:
+    """`image` with the same layers stored in another way, such as compressed."""
+    if [part.diff_id for part in stored] != list(image.config.diff_ids):
+        raise InputError("the layers of the image are not those that its config names")
+    manifest = replace(image.manifest, layers=tuple(part.descriptor for part in stored))
+    return replace(
+        image,
+        manifest=manifest,
+        manifest_data=manifest.format(),
+        blobs={part.descriptor.digest: part.data for part in stored},
+    )
+
+
 def label(image: Image, labels: Mapping[str, str]) -> Image:
     """`image` with `labels` added to those it has."""
     return configure(image, {"Labels": dict(sorted({**image.config.labels, **labels}.items()))})

@@ -65,7 +65,11 @@ class Limits:
 
 def write(tree: Tree, *, mtime: int = 0) -> Layer:
     """`tree` as a gzip-compressed layer; `mtime` is the time of every entry, in Unix seconds."""
-    archive = write_archive(tree, mtime=mtime)
+    return compress(write_archive(tree, mtime=mtime))
+
+
+def compress(archive: bytes) -> Layer:
+    """An archive as a gzip-compressed layer."""
     data = b"".join(
         (
             _GZIP_HEADER,

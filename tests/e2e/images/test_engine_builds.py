@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,3 +90,28 @@ def test_platform_that_the_base_is_not_for_is_refused(
             *("--platform", "linux/s390x", "--wheels", project / "wheels"),
         )
     assert not (project / "dist").exists()
+
+
+def test_bundle_of_an_engine_is_read_like_ours(
+    root: Path, docker: Callable[..., str], olmkit: Callable[..., str], tmp_path: Path
+) -> None:
+    shutil.copytree(root / "bundle" / "0.0.2", tmp_path / "bundle")
+    engine = olmkit(
+        *("bundle", "build", "-C", tmp_path, "--engine", "docker", "-t", f"oci:{tmp_path}/e:v1")
+    )
+    ours = olmkit("bundle", "build", "-C", tmp_path, "-t", f"oci:{tmp_path}/o:v1")
+    try:
+        labels = [
+            json.loads(olmkit("image", "inspect", "-o", "json", reference))["result"]["labels"]
+            for reference in (engine, ours)
+        ]
+        assert labels[0] == labels[1]
+        rendered = [
+            json.loads(olmkit("catalog", "render", "-o", "json", reference)) | {"image": ""}
+            for reference in (engine, ours)
+        ]
+        for value in rendered:
+            value["relatedImages"] = [one for one in value["relatedImages"] if one.get("name")]
+        assert rendered[0] == rendered[1]
+    finally:
+        docker("rmi", "--force", "memcached-operator-bundle:v0.0.2")
