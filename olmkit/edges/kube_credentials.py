@@ -166,7 +166,7 @@ class ExecCredentials:
         words = [command, *map(str, self._listed("args"))]
         interactive = self._interactive()
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await _started(
                 *words,
                 stdin=sys.stdin if interactive else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
@@ -265,6 +265,22 @@ class ExecCredentials:
             }
         )
         return environment
+
+
+async def _started(*words: str, **options: Any) -> asyncio.subprocess.Process:
+    """The process; one whose start nobody waits for any more is ended once it has begun."""
+    starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*words, **options))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        starting.add_done_callback(
+            lambda one: (
+                None
+                if one.cancelled() or one.exception() is not None
+                else _kill(one.result(), group=options["start_new_session"])
+            )
+        )
+        raise
 
 
 def _kill(process: asyncio.subprocess.Process, *, group: bool) -> None:

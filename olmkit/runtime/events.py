@@ -25,8 +25,9 @@ from typing import Any
 
 import msgspec
 
+from olmkit.base import names
 from olmkit.kube import objects
-from olmkit.kube.api import Cluster, ClusterError, NotFound, PatchType, Resource
+from olmkit.kube.api import AlreadyExists, Cluster, ClusterError, NotFound, PatchType, Resource
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.metrics import Registry
 
@@ -34,7 +35,6 @@ _LOG = logging.getLogger(__name__)
 
 NORMAL, WARNING = "Normal", "Warning"
 _API_VERSION = "events.k8s.io/v1"
-_MAX_NAME = 253
 _MAX_WORD = 128  # reason, action and reportingInstance in bytes
 _MAX_NOTE = 1024
 _QUEUE = 1000
@@ -239,7 +239,11 @@ class EventRecorder:
         return await self._tries(lambda resource: self._create(resource, manifest))
 
     async def _create(self, resource: Resource, manifest: Manifest) -> None:
-        await self.cluster.create(resource, manifest, namespace=manifest["metadata"]["namespace"])
+        # That it is there is what was wanted: of an earlier try only the answer was lost.
+        with contextlib.suppress(AlreadyExists):
+            await self.cluster.create(
+                resource, manifest, namespace=manifest["metadata"]["namespace"]
+            )
 
     async def _tries(self, work: Callable[[Resource], Any]) -> bool:
         for tried in range(1, _TRIES + 1):
@@ -291,7 +295,8 @@ class EventRecorder:
             "apiVersion": _API_VERSION,
             "kind": "Event",
             "metadata": {
-                "name": name if len(name) <= _MAX_NAME else str(uuid.uuid4()),
+                # Roles, for one, may have names that an event cannot.
+                "name": name if names.is_subdomain(name) else str(uuid.uuid4()),
                 "namespace": objects.namespace(regarding) or "default",
             },
             "eventTime": _micro_time(now),

@@ -14,6 +14,7 @@ import concurrent.futures
 import contextlib
 import datetime
 import logging
+import math
 import os
 import random
 import socket
@@ -23,14 +24,17 @@ import uuid
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
-from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.kube.api import Cluster, ClusterError, NotFound
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.events import NORMAL, EventRecorder
 
 _LOG = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
 _JITTER = 1.2
 _HEARTBEAT = 0.5
 _LAST_WORDS = 2.0  # for events that are still to be written when the elector ends
@@ -109,17 +113,20 @@ class LeaseLock:
         return self.holder not in ("", self._settings.identity) and self._is_valid()
 
     async def try_once(self) -> bool:
-        """Whether this process holds the lease now; a `ClusterError` counts as no."""
+        """Whether this process holds the lease now; what goes wrong counts as no.
+
+        Also credentials that cannot be had for a moment, which are no `ClusterError`.
+        """
         try:
             return await self._try_once()
-        except ClusterError as error:
+        except OlmkitError as error:
             _LOG.warning("lease not acquired", extra={"error": str(error)})
             self._lease = None
             return False
 
     async def release(self) -> None:
         """Give the lease back, when it is ours; anybody may take it at once."""
-        with contextlib.suppress(ClusterError):
+        with contextlib.suppress(OlmkitError):
             for _ in range(3):
                 if not await self._look():
                     return
@@ -159,7 +166,8 @@ class LeaseLock:
         acquired = self._seen.get("acquireTime") if mine else None
         return {
             "holderIdentity": self._settings.identity,
-            "leaseDurationSeconds": int(self._settings.lease_duration),
+            # Rounded up: others must not think it over before this process does.
+            "leaseDurationSeconds": math.ceil(self._settings.lease_duration),
             "acquireTime": acquired or now,
             "renewTime": now,
             "leaseTransitions": count if mine else count + 1,
@@ -251,6 +259,7 @@ class ThreadedElector:
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._work: asyncio.Task[None] | None = None
+        self._ended = False  # told to end, which may be before the thread works
         self._beat = time.monotonic()
         self._beating: asyncio.Task[None] | None = None
         self._acquired: concurrent.futures.Future[None] = concurrent.futures.Future()
@@ -285,6 +294,7 @@ class ThreadedElector:
 
     async def release(self) -> None:
         """Stop electing; give the lease back when the settings say so and it is ours."""
+        self._ended = True
         if self._beating is not None:
             self._beating.cancel()
         loop, work = self._loop, self._work
@@ -315,6 +325,8 @@ class ThreadedElector:
 
     async def _elect(self) -> None:
         self._work = asyncio.current_task()
+        if self._ended:
+            return
         async with self._connect() as cluster:
             lock = LeaseLock(cluster, self._settings)
             recorder = EventRecorder(
@@ -331,7 +343,7 @@ class ThreadedElector:
                 if self._settings.release_on_cancel and self.is_leader:
                     self._tell(recorder, lock, "stopped leading")
                     await asyncio.wait_for(lock.release(), self._settings.renew_deadline)
-                self._on_change(False)
+                _call(self._on_change, False)
             finally:
                 recorder.stop()
                 try:
@@ -352,14 +364,14 @@ class ThreadedElector:
             self._leader = lock.holder
             if lock.holder != self._settings.identity:
                 _LOG.info("another replica leads", extra={"holder": lock.holder})
-            self._on_leader(lock.holder)
+            _call(self._on_leader, lock.holder)
 
     async def _acquire(self, lock: LeaseLock) -> None:
         limit = max(1.0, self._settings.renew_deadline / 2)
         while not await self._try(lock, limit):  # noqa: ASYNC110 - the lease lies on the server
             await asyncio.sleep(self._settings.retry_period * (1 + _JITTER * self._chance.random()))
         _LOG.info("this replica leads", extra={"identity": self._settings.identity})
-        self._on_change(True)
+        _call(self._on_change, True)
         if not self._acquired.cancelled():
             self._acquired.set_result(None)
 
@@ -400,10 +412,18 @@ class ThreadedElector:
             self._notice(lock)
 
     def _lose(self) -> None:
-        self._on_change(False)
+        _call(self._on_change, False)
         self._lost.set_result(None)
         if not self._heard.wait(1.0):
             self._on_stuck()
+
+
+def _call(listener: Callable[[T], None], fact: T) -> None:
+    """Tell a listener; its mistakes must not end leadership."""
+    try:
+        listener(fact)
+    except Exception:
+        _LOG.exception("a listener of the election failed")
 
 
 def _end_process() -> None:

@@ -275,11 +275,10 @@ class _Group:
     async def stop(self, deadline: float | None) -> Sequence[str]:
         """End all; the names of what had to be cancelled."""
         loop = asyncio.get_running_loop()
-        for task, runnable in self._tasks.items():
-            if isinstance(runnable, Stoppable):
-                runnable.stop()
-            else:
-                task.cancel()
+        for task, runnable in list(self._tasks.items()):
+            if isinstance(runnable, Stoppable) and _told(runnable):
+                continue
+            task.cancel()
         pending = set(self._tasks)
         if pending:
             left = None if deadline is None else max(0.0, deadline - loop.time())
@@ -288,7 +287,7 @@ class _Group:
             task.cancel()
         if pending:
             await asyncio.wait(pending, timeout=_LAST_MOMENT)
-        return [_name(self._tasks[task]) for task in pending]
+        return [task.get_name() for task in pending]
 
     def _launch(self, runnable: Runnable) -> None:
         task = asyncio.create_task(runnable.run(), name=_name(runnable))
@@ -296,6 +295,9 @@ class _Group:
         task.add_done_callback(self._done)
 
     def _done(self, task: asyncio.Task[None]) -> None:
+        # What has ended is forgotten: a runnable may be added for each of many things.
+        ended = self._tasks.pop(task)
+        self._runnables = [one for one in self._runnables if one is not ended]
         if not task.cancelled():
             error = task.exception()
             if error is not None:
@@ -371,7 +373,17 @@ def stop_on_signals(manager: Manager) -> None:
         loop.add_signal_handler(number, told)
 
 
-def _name(runnable: Runnable) -> str:
+def _told(runnable: Stoppable) -> bool:
+    """Tell it to stop; False when that fails, which must not keep the others from their end."""
+    try:
+        runnable.stop()
+    except Exception:
+        _LOG.exception("runnable did not take its stop", extra={"runnable": _name(runnable)})
+        return False
+    return True
+
+
+def _name(runnable: object) -> str:
     return str(getattr(runnable, "name", type(runnable).__name__))
 
 

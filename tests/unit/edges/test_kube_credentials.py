@@ -162,9 +162,8 @@ def test_what_no_program_can_be_given_is_an_error_of_the_kubeconfig(
 def _hanging(folder: Path) -> ExecCredentials:
     """A plug-in that starts a program of its own and hangs."""
     script = folder / "plugin"
-    script.write_text(
-        f'#!/bin/sh\nsleep 1000 &\necho "$! $$" > "{folder}/new"\nmv "{folder}/new" "{folder}/ids"\nwait\n'
-    )
+    lines = ("#!/bin/sh", "sleep 1000 &", 'echo "$! $$" > new', "mv new ids", "wait", "")
+    script.write_text("\n".join((lines[0], f'cd "{folder}"', *lines[1:])))
     script.chmod(0o755)
     return ExecCredentials(
         {"apiVersion": V1, "command": "./plugin", "interactiveMode": "Never"},
@@ -202,6 +201,21 @@ def test_nothing_of_a_plugin_is_left_when_nobody_waits_for_it_any_more(tmp_path:
         with pytest.raises(asyncio.CancelledError):
             await asking
         await _ended(numbers)
+
+    asyncio.run(story())
+
+
+def test_nothing_is_left_of_a_plugin_that_was_just_being_started(tmp_path: Path) -> None:
+    async def story() -> None:
+        asking = asyncio.create_task(_hanging(tmp_path).authorization())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await asyncio.sleep(0.3)
+        if (tmp_path / "ids").exists():
+            await _ended(await _started(tmp_path))
 
     asyncio.run(story())
 

@@ -174,3 +174,37 @@ def test_replica_that_waits_can_be_stopped() -> None:
             assert server.get("leases", "lock", "n") is None
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("turns", range(8))
+def test_replica_that_is_stopped_while_it_begins_elects_nobody(turns: int) -> None:
+    async def story() -> None:
+        server = ApiServer.of(RESOURCES)
+        async with server.serving():
+            config = ClusterConfig(server=server.url)
+            elector = ThreadedElector(
+                lambda: HttpCluster(config), _settings(renew_deadline=100, lease_duration=200)
+            )
+            beginning = asyncio.create_task(elector.acquire())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            beginning.cancel()
+            await asyncio.wait([beginning])
+            async with asyncio.timeout(20):  # the thread's end is waited for 100 s and more
+                await elector.release()
+            assert (server.get("leases", "lock", "n") is None) or _holder(server) == ""
+
+    asyncio.run(story())
+
+
+def test_mistakes_of_listeners_do_not_end_leadership() -> None:
+    def listen(_: object) -> None:
+        raise ValueError("a mistake")
+
+    async def work(server: ApiServer, elector: ThreadedElector) -> None:
+        before = server.version
+        await asyncio.sleep(0.5)
+        assert elector.is_leader
+        assert server.version > before
+
+    assert _holder(play(work, on_change=listen, on_leader=listen)) == ""

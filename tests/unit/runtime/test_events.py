@@ -9,7 +9,15 @@ from typing import Any, cast
 
 import pytest
 
-from olmkit.kube.api import Cause, Cluster, ClusterError, NotFound, Resource
+from olmkit.base import names
+from olmkit.kube.api import (
+    AlreadyExists,
+    Cause,
+    Cluster,
+    ClusterError,
+    NotFound,
+    Resource,
+)
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
 from olmkit.runtime.metrics import Registry
@@ -244,3 +252,25 @@ def test_what_has_ended_is_forgotten() -> None:
         assert recorder.remembered == 2
 
     assert len(play(work).created) == 101
+
+
+def test_event_whose_answer_was_lost_is_not_sent_for_ever() -> None:
+    async def work(recorder: EventRecorder, server: Server) -> None:
+        tell(recorder, "first")
+        tell(recorder, "second")
+        await asyncio.sleep(15)
+        assert [one["note"] for one in server.created] == ["second"]
+
+    lost = ClusterError("the answer was lost", temporary=True)
+    assert play(work, lost, AlreadyExists("there", code=409)).tries == 3
+
+
+@pytest.mark.parametrize("name", ["system:node", "Upper", "", "trailing-", "a..b", "ö"])
+def test_event_has_a_name_that_events_may_have(name: str) -> None:
+    async def work(recorder: EventRecorder, _: Server) -> None:
+        recorder.event({"metadata": {"name": name}}, NORMAL, "Reason", "Act", "")
+        await asyncio.sleep(1)
+
+    (event,) = play(work).created
+    assert names.is_subdomain(event["metadata"]["name"])
+    assert event["regarding"].get("name", "") == name

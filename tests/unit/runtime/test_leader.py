@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.kube.api import AlreadyExists, ClusterError, Conflict, NotFound, Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime.leader import ElectionSettings, LeaseLock
@@ -193,3 +193,30 @@ def test_two_never_lead_at_one_time(seed: int) -> None:
 def test_times_that_cannot_work_are_refused(times: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         ElectionSettings(**{"name": "lock", "namespace": "n", **times})
+
+
+def test_others_never_think_a_lease_over_before_its_holder() -> None:
+    server, clock = _Server(), _Clock()
+    times: dict[str, Any] = {"lease_duration": 2.5, "renew_deadline": 2.2, "retry_period": 0.5}
+    settings = ElectionSettings(name="lock", namespace="n", identity="a", **times)
+    lock = LeaseLock(server, settings, now=lambda: clock.now)  # type: ignore[arg-type]
+    assert _try(lock)
+    assert server.lease is not None
+    assert server.lease["spec"]["leaseDurationSeconds"] == 3
+
+
+def test_credentials_that_cannot_be_had_for_a_moment_are_a_failed_try(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    server, clock = _Server(), _Clock()
+    lock = _lock(server, clock, "a")
+    assert _try(lock)
+
+    def fail() -> None:
+        raise RemoteError("the plug-in gave no credentials")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(server, "_answer", fail)
+        assert not _try(lock)
+        asyncio.run(lock.release())
+    assert _try(lock)

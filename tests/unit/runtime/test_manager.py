@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -555,3 +557,51 @@ def test_events_from_outside_reach_the_reconciler() -> None:
 
     clock.run(story())
     assert seen == ["early", "late"]
+
+
+def test_runnable_that_does_not_take_its_stop_does_not_keep_others_from_their_end() -> None:
+    notes: list[str] = []
+
+    class Stubborn(_Part):
+        def stop(self) -> None:
+            raise ValueError("no")
+
+    async def story() -> None:
+        elector = _Elector(notes)
+        manager = _manager(elector=elector)
+        manager.add(Stubborn("stubborn", notes), Group.OTHERS)
+        manager.add(_Part("server", notes), Group.SERVERS)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(1)
+        manager.stop()
+        await running
+
+    clock.run(story())
+    assert notes[-2:] == ["server ends", "lease given back"]
+
+
+def test_runnables_that_have_ended_are_forgotten() -> None:
+    class Short:
+        async def run(self) -> None:
+            await asyncio.sleep(0)
+
+    async def story() -> None:
+        manager = _manager()
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(1)
+        seen: list[weakref.ref[Short]] = []
+
+        def add(group: Group) -> None:
+            short = Short()
+            seen.append(weakref.ref(short))
+            manager.add(short, group)
+
+        for number in range(60):
+            add(Group(1 + number % 6))
+        await asyncio.sleep(1)
+        gc.collect()
+        assert not any(one() for one in seen)
+        manager.stop()
+        await running
+
+    clock.run(story())
