@@ -87,15 +87,16 @@ def granted(cluster: Any, namespace: str, version: str) -> list[Rule]:
     return rbac.rules(found)
 
 
-def nothing_is_left(cluster: Any, namespace: str) -> list[str]:
+def left(cluster: Any, namespace: str) -> list[str]:
     """What the API still shows of the operator."""
     kinds = "subscription,csv,installplan,catalogsource,operatorgroup,deployment,pod,service,job"
     names = cluster.kubectl("get", kinds, "-n", namespace, "-o", "name").split()
-    for kind in ("crd", "clusterrole", "clusterrolebinding", "operators.operators.coreos.com",
+    for kind in ("crd", "clusterrole", "clusterrolebinding",
                  "validatingwebhookconfiguration", "mutatingwebhookconfiguration"):  # fmt: skip
         found = cluster.kubectl("get", kind, "-o", "name").split()
         names += [name for name in found if "memcached" in name]
-    return names
+    operators = cluster.kubectl("get", "operators.operators.coreos.com", "-o", "name").split()
+    return names + [name for name in operators if name.endswith(f".{namespace}")]
 
 
 @pytest.mark.parametrize("round_", [1, 2])
@@ -162,8 +163,8 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
 
     typist.tell("Uninstalled: nothing is left")
     typist("uninstall", PACKAGE, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
-    eventually(lambda: not nothing_is_left(cluster, namespace),
-               what=f"gone: {nothing_is_left(cluster, namespace)}")  # fmt: skip
+    eventually(lambda: not left(cluster, namespace),
+               what=f"gone: {left(cluster, namespace)}")  # fmt: skip
 
 
 def test_upgrades_wait_for_approval_when_that_was_asked_for(
