@@ -76,10 +76,23 @@ class App:
             return None
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a job that talks to the network."""
-        import asyncio
+        """Run a job that talks to the network; SIGTERM ends it as an interruption does.
 
-        return asyncio.run(work)
+        So what it has begun is taken back: children end and temporary files go.
+        """
+        import asyncio
+        import contextlib
+        import signal
+
+        async def interruptible() -> T:
+            # Signals reach only the first thread, and only there they can be listened for.
+            with contextlib.suppress(ValueError, RuntimeError):
+                asyncio.get_running_loop().add_signal_handler(
+                    signal.SIGTERM, os.kill, os.getpid(), signal.SIGINT
+                )
+            return await work
+
+        return asyncio.run(interruptible())
 
     def exit(self, code: Exit) -> NoReturn:
         raise SystemExit(int(code))
