@@ -65,11 +65,7 @@ def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None
             destination[key] = [*destination[key], *value]
         elif key in _SOURCE_WINS:
             destination[key] = value
-        elif key == "enum":
-            continue
-        elif key == "default" and (is_same or _is_one(destination[key], value)):
-            continue
-        elif key in _EQUAL_IS_ONE and destination[key] == value:
+        elif _stays(key, destination[key], value, is_same=is_same):
             continue
         else:
             hoisted_from_destination[key] = destination.pop(key)
@@ -82,9 +78,14 @@ def merge(destination: Schema, source: Schema, *, is_same: bool = False) -> None
         ]
 
 
-def _is_one(first: Any, second: Any) -> bool:
-    """Whether two defaults are the same object; of plain values nobody can say."""
-    return first is second and isinstance(first, (list, dict))
+def _stays(key: str, old: Any, new: Any, *, is_same: bool) -> bool:
+    """Whether the destination's value stays and the source's goes."""
+    if key == "enum":
+        return True
+    if key == "default":
+        # Of plain values nobody can say whether they are one and the same.
+        return is_same or (old is new and isinstance(old, (list, dict)))
+    return key in _EQUAL_IS_ONE and bool(old == new)
 
 
 def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
@@ -93,10 +94,16 @@ def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
     What lies below the top is shared with the schemas that are given.
     """
     merged = _merged(type_schema, field_schema)
-    for text in TEXTS:
-        if field_schema.get(text):
-            merged[text] = field_schema[text]
+    put_texts(merged, field_schema)
     return merged
+
+
+def put_texts(destination: Schema, source: Schema) -> None:
+    """The texts of `source`, where it has any, in place of the destination's."""
+    for text in TEXTS:
+        # An example may be `false`, `0` or `{}`; an empty description is none.
+        if text in source and (text == "example" or source[text]):
+            destination[text] = source[text]
 
 
 def _merged(destination: Schema, source: Schema) -> Schema:

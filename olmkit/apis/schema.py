@@ -216,9 +216,7 @@ class SchemaBuilder:
         merged: Schema = {k: v for k, v in first.items() if k not in flatten.TEXTS}
         for other in others:
             self._merge(merged, other, struct.at)
-        for text in flatten.TEXTS:
-            if own.get(text):
-                merged[text] = own[text]
+        flatten.put_texts(merged, own)
         return merged
 
     def _own_fields(self, struct: Struct, *, is_root: bool) -> Iterator[Field]:

@@ -239,7 +239,7 @@ def _example(schema: Schema, marker: Marker) -> None:
 def _title(schema: Schema, marker: Marker) -> None:
     if not isinstance(marker.value, str):
         raise DoesNotFitError("needs a text: put the value into double quotes")
-    schema["title"] = marker.value
+    _put(schema, "title", marker.value)
 
 
 @_effect("kubebuilder:externalDocs")

@@ -218,3 +218,34 @@ def test_a_type_that_contains_itself_is_refused_with_the_circle(go_projects: Any
 
     (found,) = made.findings
     assert (found.rule, found.message) == ("API011", "the type contains itself: `Node` → `Node`")
+
+
+@pytest.mark.parametrize(("text", "value"), [("false", False), ("0", 0), ("{}", {}), ('""', "")])
+def test_an_example_may_be_nothing_much(go_projects: Any, text: str, value: Any) -> None:
+    field = f'// +kubebuilder:example={text}\n// +kubebuilder:title=""\nX Key `json:"x"`'
+    schema, _ = go_projects.spec(field, "type Key string")
+
+    assert schema["properties"]["x"] == {"type": "string", "example": value}
+
+
+def test_one_type_that_is_inlined_twice_keeps_its_one_default(go_projects: Any) -> None:
+    before = """
+        // +kubebuilder:validation:Minimum=1
+        type Count int
+
+        type Part struct {
+            // +kubebuilder:default=5
+            C Count `json:"c"`
+        }
+
+        type Other struct {
+            Part `json:",inline"`
+        }
+    """
+    schema, _ = go_projects.spec('Part `json:",inline"`\nOther `json:",inline"`', before)
+
+    assert schema["properties"]["c"] == {
+        "type": "integer",
+        "default": 5,
+        "allOf": [{"minimum": 1}, {"minimum": 1}],
+    }
