@@ -98,7 +98,7 @@ class Terminal:
 
         console = Console(file=self.err, no_color=not self.color_err)
         with Bars(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),

@@ -65,3 +65,10 @@ def test_bytes_reach_stdout_as_they_are() -> None:
     out = io.TextIOWrapper(raw, encoding="ascii")
     Terminal(out=out, err=io.StringIO()).result_bytes(b"\xff\n")
     assert raw.getvalue() == b"\xff\n"
+
+
+def test_words_in_brackets_are_words_and_no_styles() -> None:
+    err = _Tty()
+    terminal_ = Terminal(out=io.StringIO(), err=err, environment={"TERM": "xterm"})
+    with terminal_.progress("waiting") as progress:
+        progress.advance("cannot read [/etc/x]")
