@@ -275,19 +275,22 @@ class _Group:
     async def stop(self, deadline: float | None) -> Sequence[str]:
         """End all; the names of what had to be cancelled."""
         loop = asyncio.get_running_loop()
+        told = set()
         for task, runnable in list(self._tasks.items()):
             if isinstance(runnable, Stoppable) and _told(runnable):
-                continue
-            task.cancel()
+                told.add(task)
+            else:
+                task.cancel()
         pending = set(self._tasks)
         if pending:
             left = None if deadline is None else max(0.0, deadline - loop.time())
             _, pending = await asyncio.wait(pending, timeout=left)
+        late = pending & told
         for task in pending:
             task.cancel()
         if pending:
-            await asyncio.wait(pending, timeout=_LAST_MOMENT)
-        return [task.get_name() for task in pending]
+            _, pending = await asyncio.wait(pending, timeout=_LAST_MOMENT)
+        return [task.get_name() for task in late | pending]
 
     def _launch(self, runnable: Runnable) -> None:
         task = asyncio.create_task(runnable.run(), name=_name(runnable))

@@ -14,6 +14,7 @@ import gc
 import logging
 import os
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -27,13 +28,14 @@ from olmkit.runtime import manager as managers
 from olmkit.runtime.cache import CacheSettings, parse_namespaces
 from olmkit.runtime.flags import Flags
 from olmkit.runtime.leader import ElectionSettings, ThreadedElector
-from olmkit.runtime.manager import Elector, Group, LeadershipLost, Manager, ShutdownTimeout
+from olmkit.runtime.manager import Elector, Group, Manager
 from olmkit.runtime.metrics import Registry, RestClientMetrics
 from olmkit.runtime.operator_condition import OperatorCondition
 from olmkit.runtime.webhook import CertificateFiles, WebhookServer
 
 _LOG = logging.getLogger(__name__)
 
+_LAST_SECONDS = 2.0  # after the manager has ended
 
 AddControllers = Callable[[Manager, Flags, Mapping[str, str]], None]
 """Puts controllers into a manager; flags and environment are those of the process."""
@@ -66,18 +68,38 @@ def main(
     """Run the operator as a process; the exit code.
 
     1 when it could not go on, with the reason in the log: a container that ends so is
-    started again, with growing pauses.
+    started again, with growing pauses. Once the manager has ended, what does not end by
+    itself within two seconds, such as a thread that hangs, ends with the process.
     """
     given = parse_flags(operator, sys.argv[1:] if words is None else words)
     logging.basicConfig(level=given.log_level.upper(), handlers=[logs.handler()])
     # What was imported stays: a full collection, which holds the event loop, need not visit it.
     gc.freeze()
+    last = threading.Timer(_LAST_SECONDS, _end_process)
+    last.daemon = True
+
+    async def whole() -> None:
+        try:
+            await run(operator, given, os.environ if environment is None else environment)
+        except OlmkitError as error:
+            _LOG.error("%s", error)
+            raise
+        finally:
+            last.start()
+
     try:
-        asyncio.run(run(operator, given, os.environ if environment is None else environment))
-    except (OlmkitError, LeadershipLost, ShutdownTimeout) as error:
-        _LOG.error("%s", error)
+        asyncio.run(whole())
+    except OlmkitError:
         return 1
+    finally:
+        last.cancel()
     return 0
+
+
+def _end_process() -> None:
+    _LOG.error("the process is ended: something in it does not end by itself")
+    logging.shutdown()
+    os._exit(1)
 
 
 def parse_flags(operator: Operator, words: Sequence[str]) -> Flags:

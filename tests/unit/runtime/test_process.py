@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -175,6 +176,64 @@ def test_process_that_cannot_reach_a_cluster_says_why_and_ends_with_1(
     code = process.main(OPERATOR, [f"--kubeconfig={tmp_path / 'missing'}"], {})
     assert code == 1
     assert "missing" in caplog.text
+
+
+HANGING = """
+import asyncio, sys, time
+from olmkit.kube.objects import GVK
+from olmkit.runtime import process
+from olmkit.runtime.builder import ControllerBuilder
+
+class Hanging:
+    async def reconcile(self, request):
+        print("begun", flush=True)
+        if sys.argv[1] == "thread":
+            await asyncio.to_thread(time.sleep, 1000)
+        while True:
+            try:
+                await asyncio.sleep(1000)
+            except asyncio.CancelledError:
+                continue
+
+def add(manager, flags, environment):
+    toy = GVK(group="toys.example.com", version="v1", kind="Toy")
+    builder = ControllerBuilder().watches_for(toy)
+    manager.add_controller(builder.build(Hanging(), registry=manager.registry))
+
+operator = process.Operator(
+    name="toy", lock="toys", add_controllers=add, graceful_shutdown_timeout=0.2
+)
+sys.exit(process.main(operator, sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize("how", ["thread", "task"])
+@pytest.mark.parametrize("event", ["stop", "lost"])
+def test_what_hangs_does_not_keep_the_process(how: str, event: str, tmp_path: Path) -> None:
+    words = [how, f"--kubeconfig={tmp_path / 'kubeconfig'}", "--health-probe-bind-address=0"]
+    words += ["--leader-elect", "--leader-election-namespace=default"]
+    words += [f"--leader-elect-{name}" for name in ("retry-period=0.2", "renew-deadline=5")]
+
+    async def work() -> None:
+        async with asyncio.timeout(60), ApiServer.of(RESOURCES).serving() as server:
+            write_kubeconfig(tmp_path / "kubeconfig", server.url)
+            server.put("toys", {"metadata": {"name": "t"}})
+            running = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", HANGING, *words),
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+            assert running.stdout is not None
+            assert await running.stdout.readline() == b"begun\n"
+            if event == "stop":
+                running.send_signal(signal.SIGTERM)
+            else:
+                lease = server.get("leases", "toys") or {}
+                lease["spec"] |= {"holderIdentity": "other", "leaseDurationSeconds": 600}
+                server.put("leases", lease)
+            assert await running.wait() == 1
+
+    asyncio.run(work())
 
 
 def test_port_that_is_taken_ends_the_process_with_its_number(tmp_path: Path) -> None:
