@@ -119,7 +119,7 @@ async def approve(reader: ClusterObjects, plan: Manifest) -> None:
 def waiting_plans(seen: Snapshot) -> list[Manifest]:
     """The InstallPlans that wait for approval, the newest last."""
     found = [plan for plan in seen.plans if kinds.phase(plan) == "RequiresApproval"]
-    return sorted(found, key=lambda plan: kinds.spec(plan).get("generation", 0))
+    return sorted(found, key=lambda plan: kinds.number(kinds.spec(plan).get("generation")))
 
 
 async def _look(

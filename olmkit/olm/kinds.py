@@ -41,6 +41,11 @@ class SubscriptionKey:
     catalog_namespace: str
 
 
+def number(value: Any) -> int:
+    """`value` when it is a whole number, else zero."""
+    return value if isinstance(value, int) else 0
+
+
 def spec(manifest: Any) -> Mapping[str, Any]:
     return mapping(mapping(manifest).get("spec"))
 

@@ -238,9 +238,10 @@ def _replicas(deployment: Manifest) -> tuple[int, int]:
 def _is_rolled_out(deployment: Manifest) -> bool:
     """What OLM asks for beside `Available`: seen, and no pods of the old template left."""
     found = kinds.status(deployment)
-    seen = found.get("observedGeneration", 0)
-    wanted = objects.metadata(deployment).get("generation", 0)
-    return bool(seen >= wanted and found.get("replicas", 0) <= found.get("updatedReplicas", 0))
+    seen = kinds.number(found.get("observedGeneration"))
+    wanted = kinds.number(objects.metadata(deployment).get("generation"))
+    replicas, updated = found.get("replicas"), found.get("updatedReplicas")
+    return seen >= wanted and kinds.number(replicas) <= kinds.number(updated)
 
 
 def _under(finding: Finding, top: Link) -> Finding:

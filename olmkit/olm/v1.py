@@ -305,9 +305,9 @@ def _condition(manifest: Manifest, type_: str) -> Mapping[str, Any]:
 
 def _is_old(extension: Manifest, progressing: Mapping[str, Any]) -> bool:
     """Whether the condition speaks of an earlier state of what is wanted, or there is none."""
-    seen = progressing.get("observedGeneration", 0)
-    wanted = objects.metadata(extension).get("generation", 0)
-    return not progressing or bool(seen < wanted)
+    seen = kinds.number(progressing.get("observedGeneration"))
+    wanted = kinds.number(objects.metadata(extension).get("generation"))
+    return not progressing or seen < wanted
 
 
 def _state(extension: Manifest) -> str:
