@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Severity(StrEnum):
@@ -46,16 +47,14 @@ class Location:
         return f"{self.path}:{self.line}:{self.column}"
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     """A replacement of one range of text that is certainly right."""
 
     at: Location
     replacement: str
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """Another place that belongs to a finding, with a word on why."""
 
     at: Location
@@ -100,8 +99,8 @@ def below(root: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...
         replace(
             found,
             at=_below(root, found.at) if found.at else None,
-            fix=replace(found.fix, at=_below(root, found.fix.at)) if found.fix else None,
-            related=tuple(replace(other, at=_below(root, other.at)) for other in found.related),
+            fix=found.fix._replace(at=_below(root, found.fix.at)) if found.fix else None,
+            related=tuple(other._replace(at=_below(root, other.at)) for other in found.related),
         )
         for found in diagnostics
     )

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from olmkit.base import (
     json_reader,
     yaml_fast,
-    yaml_places,
     yaml_reader,
     yaml_scalars,
 )
@@ -24,8 +22,10 @@ from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.base.json_reader import JsonError
 from olmkit.base.yaml_events import YamlError
 from olmkit.base.yaml_lines import Lines
-from olmkit.base.yaml_places import Node
 from olmkit.base.yaml_reader import Reading
+
+if TYPE_CHECKING:
+    from olmkit.base.yaml_places import Node
 
 Key = str | int
 
@@ -37,8 +37,7 @@ _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _CONTENT: Final = re.compile(rb"^[ \t]*[^#% \t\r\n]", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Duplicate:
+class Duplicate(NamedTuple):
     """A key that stands more than once in one mapping; the last one counts."""
 
     keys: tuple[Key, ...]
@@ -150,6 +149,8 @@ class Document:
 
                 self._nodes = json_places.compose(self._data, self._start)
             else:
+                from olmkit.base import yaml_places
+
                 part = self._data[self._start : self._end]
                 self._nodes = yaml_places.compose(part, index=self._inner)
         return self._nodes

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from olmkit.base.diagnostics import InputError
 
@@ -17,8 +18,7 @@ FILE_MODE = 0o644
 EXECUTABLE_MODE = 0o755
 
 
-@dataclass(frozen=True, slots=True)
-class File:
+class File(NamedTuple):
     """The content of one file and its permission bits."""
 
     data: bytes
@@ -96,8 +96,7 @@ class ChangeKind(StrEnum):
     REMOVE = "remove"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One file that differs: what is wanted (`None`: removed) and what was found."""
 
     kind: ChangeKind

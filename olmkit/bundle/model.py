@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document, Key
@@ -139,14 +139,12 @@ class Resource:
         return mapping(self.typed.get("spec"))
 
 
-@dataclass(frozen=True, slots=True)
-class InstallMode:
+class InstallMode(NamedTuple):
     type: str
     supported: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiDescription:
+class ApiDescription(NamedTuple):
     """An owned or required API of a CSV, and where it is described.
 
     `name` is `<plural>.<group>` of a CRD; for an API service it is the plural alone.
@@ -315,8 +313,7 @@ class CustomResourceDefinition(Resource):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Property:
+class Property(NamedTuple):
     """One `{type, value}` of a dependencies or properties file, and where it stands."""
 
     type: str
@@ -328,8 +325,7 @@ class Property:
         return self.document.at(*self.keys, *keys)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unreadable:
+class Unreadable(NamedTuple):
     """A file that is no YAML or JSON, and why."""
 
     path: str

@@ -71,7 +71,7 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
         package=read.source.package,
         bundle=read.source.name,
         entries=made.entries,
-        changes=Changes(tuple(replace(change, path=str(root / change.path)) for change in changes)),
+        changes=Changes(tuple(change._replace(path=str(root / change.path)) for change in changes)),
         diagnostics=read.diagnostics,
     )
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import gc
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from olmkit.base import diagnostics as judgement
 from olmkit.base.diagnostics import Diagnostic, OlmkitError, Severity
@@ -29,14 +29,13 @@ Pulled = Mapping[str, Tree | OlmkitError]
 """The files of images by reference, or why they cannot be had."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckOptions:
+class CheckOptions(NamedTuple):
     """Which rules are asked, and for which world."""
 
     profile: str = "default"
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
-    facts: Facts = field(default_factory=Facts)
+    facts: Facts = Facts()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

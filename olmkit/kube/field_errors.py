@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmkit.base import names
 
@@ -42,8 +41,7 @@ _VALUE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(NamedTuple):
     """One refusal: where, and in the API server's words why."""
 
     keys: tuple[Key, ...]

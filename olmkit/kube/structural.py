@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmkit.kube import field_errors
 
@@ -33,8 +32,7 @@ class Fault(Enum):
     REQUIRED = "a required field is not among the properties"
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     fault: Fault
     keys: Keys
     message: str

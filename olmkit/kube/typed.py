@@ -13,7 +13,6 @@ import functools
 import pkgutil
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -30,8 +29,7 @@ class Misfit(Enum):
     MISSING = "missing"  # required by the API server
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(NamedTuple):
     """One difference, its place, and the names that matter.
 
     `type` is the type that has the field, `wanted` what is due there (for CASE the

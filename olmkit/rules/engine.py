@@ -13,7 +13,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from olmkit.base.diagnostics import (
     ConfigurationError,
@@ -68,8 +68,7 @@ FAMILIES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """What a rule found, before the engine stamps it.
 
     `severity` is for the few rules whose weight hangs on the facts (an API that is
@@ -77,16 +76,15 @@ class Finding:
     """
 
     message: str
-    at: Location | None = field(default=None, kw_only=True)
-    hint: str = field(default="", kw_only=True)
-    subject: str = field(default="", kw_only=True)
-    fix: Fix | None = field(default=None, kw_only=True)
-    related: tuple[Related, ...] = field(default=(), kw_only=True)
-    severity: Severity | None = field(default=None, kw_only=True)
+    at: Location | None = None
+    hint: str = ""
+    subject: str = ""
+    fix: Fix | None = None
+    related: tuple[Related, ...] = ()
+    severity: Severity | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(NamedTuple):
     """What a check knows beyond the subject: the world that it is meant for.
 
     Empty values mean "not said"; rules then judge by the bundle alone.
@@ -102,8 +100,7 @@ Check = Callable[..., Iterator[Finding]]
 C = TypeVar("C", bound=Check)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(NamedTuple):
     """One registered rule."""
 
     code: str

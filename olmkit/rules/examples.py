@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from olmkit.base.diagnostics import Severity
 from olmkit.bundle import model
@@ -22,8 +21,7 @@ ALM_EXAMPLES = "alm-examples"
 OLM_EXAMPLES = "olm.examples"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Examples:
+class Examples(NamedTuple):
     """The examples of a CSV: where they stand, and what could be made of them."""
 
     csv: ClusterServiceVersion
