@@ -51,7 +51,9 @@ def strategic_merge(value: objects.Manifest, patch: Mapping[str, Any]) -> object
     api = objects.gvk(value)
     keyed = is_built_in(api.group)
     result = _merge_mappings(value, patch, (api.kind,), keyed=keyed)
-    return None if result is None else dict(result)
+    if result is None:
+        return None
+    return dict(_unique(result, (api.kind,)) if keyed else result)
 
 
 def is_built_in(group: str) -> bool:
@@ -242,6 +244,10 @@ def _merge_lists(value: Any, patch: list[Any], path: tuple[str, ...], *, keyed: 
     items = [item for item in patch if not _is_list_directive(item)]
     replaces = any(_is_list_directive(item) for item in patch)
     key = _key_of(path) if keyed else ""
+    if key and _is_ports(path) and not replaces and isinstance(value, list):
+        both = [item for item in (*value, *items) if isinstance(item, Mapping)]
+        if any(_SECOND_KEY in item for item in both):
+            return _merge_ports(value, items, key)
     merges = key and all(isinstance(item, Mapping) and key in item for item in items)
     if not merges or replaces or not isinstance(value, list):
         kept = [item for item in items if not _deletes(item)]
@@ -258,6 +264,52 @@ def _merge_lists(value: Any, patch: list[Any], path: tuple[str, ...], *, keyed: 
             result.append(merged)
     rest = [item for item in value if not any(item is other for other in taken)]
     return result + copy.deepcopy(rest)
+
+
+_SECOND_KEY = "protocol"
+
+
+def _is_ports(path: tuple[str, ...]) -> bool:
+    return path[-1] == "ports"
+
+
+def _merge_ports(value: list[Any], items: list[Any], key: str) -> list[Any]:
+    """Ports have a second key, and where one of them says it, kustomize compares both.
+
+    A port of the patch that says something else there than the one of its number is lost.
+    """
+    result = copy.deepcopy(value)
+    added: list[Any] = []
+    for item in items:
+        pair = (item.get(key), item.get(_SECOND_KEY))
+        same = [
+            index
+            for index, one in enumerate(result)
+            if isinstance(one, Mapping) and (one.get(key), one.get(_SECOND_KEY)) == pair
+        ]
+        if same:
+            merged = _merge_mappings(result[same[0]], item, ("ports",), keyed=True)
+            result[same[0] : same[0] + 1] = [] if merged is None else [merged]
+        elif not _deletes(item) and all(one.get(key) != item.get(key) for one in result):
+            added.append(_without_directives(item))
+    return [*added, *result]
+
+
+def _unique(value: Any, path: tuple[str, ...]) -> Any:
+    """Without items that repeat a key: the last one says what there is, where the first stood."""
+    if isinstance(value, Mapping):
+        return {name: _unique(item, (*path, name)) for name, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    items = [_unique(item, path) for item in value]
+    key = _key_of(path)
+    if not key or not all(isinstance(item, Mapping) and key in item for item in items):
+        return items
+    kept: dict[Any, Any] = {}
+    for item in items:
+        second = item.get(_SECOND_KEY) if _is_ports(path) else None
+        kept[str(item[key]), second] = item
+    return list(kept.values())
 
 
 def _finder(items: list[Any], key: str) -> Callable[[Any], Any]:

@@ -111,6 +111,8 @@ def render(
     )
     require_unique(built.resources, lambda resource: resource.document.at())
     kept = [resource for resource in built.resources if not _is_local(resource)]
+    for resource in kept:
+        _tidy_annotations(resource)
     return tuple(resource.finished() for resource in _sorted(kept, built.order))
 
 
@@ -126,6 +128,22 @@ def _merged(references: Sequence[fields.Reference]) -> list[fields.Reference]:
         )
         for (kind, group, version), specs in merged.items()
     ]
+
+
+def _tidy_annotations(resource: Resource) -> None:
+    """Annotations are texts, and none is no field; kustomize sees to both."""
+    metadata = resource.metadata()
+    found = metadata.get("annotations")
+    if not isinstance(found, dict):
+        return
+    if not found:
+        del metadata["annotations"]
+        return
+    for key, value in found.items():
+        if isinstance(value, bool):
+            found[key] = str(value).lower()
+        elif isinstance(value, int):
+            found[key] = str(value)
 
 
 def _is_local(resource: Resource) -> bool:

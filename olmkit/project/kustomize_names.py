@@ -15,6 +15,8 @@ from olmkit.project import kustomize_fields
 from olmkit.project.kustomize_fields import FieldSpec, Reference
 from olmkit.project.kustomize_resources import Resource, refusal
 
+_DEFAULT = "default"  # the namespace of an object that names none
+
 
 def rewrite(resources: Sequence[Resource], references: Iterable[Reference]) -> None:
     """Rewrite every reference in `resources`; one whose object is not there stays."""
@@ -59,15 +61,30 @@ def _by_name(
     candidates = [
         resource
         for resource in named
-        if _had(resource, name)
-        and (
-            not referrer.is_namespaced
-            or not resource.is_namespaced
-            or reference.kind == "ServiceAccount"
-            or resource.namespace == referrer.namespace
-        )
+        if _had(resource, name, reference) and _reaches(referrer, resource, reference)
     ]
     return _only(candidates, referrer, name)
+
+
+def _reaches(referrer: Resource, resource: Resource, reference: Reference) -> bool:
+    """Whether one object may mean another: not over namespaces, but for accounts of bindings."""
+    if not referrer.is_namespaced or not resource.is_namespaced:
+        return True
+    if (resource.namespace or _DEFAULT) == (referrer.namespace or _DEFAULT):
+        return True
+    return reference.kind == "ServiceAccount" and resource.namespace in _named_by(referrer)
+
+
+def _named_by(referrer: Resource) -> set[str]:
+    """The namespaces that the accounts of a RoleBinding are said to be in."""
+    if referrer.gvk.kind != "RoleBinding":
+        return set()
+    subjects = map(objects.mapping, objects.sequence(referrer.value.get("subjects")))
+    return {
+        objects.text(subject.get("namespace"))
+        for subject in subjects
+        if subject.get("kind") == "ServiceAccount"
+    }
 
 
 def _change_mapping(
@@ -77,20 +94,26 @@ def _change_mapping(
     if not isinstance(value, dict) or value.get("kind", reference.kind) != reference.kind:
         return
     name, namespace = objects.text(value.get("name")), objects.text(value.get("namespace"))
-    candidates = [resource for resource in named if _had(resource, name)]
+    candidates = [
+        resource
+        for resource in named
+        if _had(resource, name, reference) and _reaches(referrer, resource, reference)
+    ]
     if namespace:
         exact = [item for item in candidates if item.original.namespace == namespace]
         candidates = exact or [item for item in candidates if item.namespace == namespace]
     found = _only(candidates, referrer, name)
-    if found is None or found.now == found.original:
+    if found is None:
         return
     value["name"] = found.name
     if found.namespace and found.is_namespaced:
         value["namespace"] = found.namespace
 
 
-def _had(resource: Resource, name: str) -> bool:
-    return any(identity.name == name for identity in resource.identities)
+def _had(resource: Resource, name: str, reference: Reference) -> bool:
+    """Whether it was called so before a step of an overlay; what no step touched stays as is."""
+    names = {identity.name for identity in resource.past}
+    return name in names and reference.kind in {identity.kind for identity in resource.past}
 
 
 def _only(candidates: Sequence[Resource], referrer: Resource, name: str) -> Resource | None:

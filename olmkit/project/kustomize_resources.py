@@ -30,10 +30,11 @@ def refusal(message: str, at: Location | None, hint: str = "") -> InputError:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A name and a namespace that a resource has or had."""
+    """A name and a namespace that a resource has or had, and of which kind it was then."""
 
     name: str
     namespace: str
+    kind: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -61,7 +62,7 @@ class Resource:
 
     @property
     def now(self) -> Identity:
-        return Identity(self.name, self.namespace)
+        return Identity(self.name, self.namespace, self.gvk.kind)
 
     @property
     def identities(self) -> tuple[Identity, ...]:
@@ -81,12 +82,18 @@ class Resource:
         metadata = self.value.setdefault("metadata", {})
         return metadata if isinstance(metadata, dict) else {}
 
+    def remember(self) -> None:
+        """Keep the present identity as one that it had, as each step of an overlay does."""
+        if self.now not in self.past:
+            self.past.append(self.now)
+
     def rename(self, *, name: str | None = None, namespace: str | None = None) -> None:
         """Change name or namespace and remember the old ones."""
         old = self.now
         new = Identity(
             old.name if name is None else name,
             old.namespace if namespace is None else namespace,
+            old.kind,
         )
         if new == old:
             return

@@ -19,6 +19,7 @@ _UNPREFIXED = frozenset({"CustomResourceDefinition", "Namespace", "APIService"})
 def set_namespace(resources: Iterable[Resource], namespace: str, lists: Lists) -> None:
     for resource in resources:
         api = resource.gvk
+        resource.remember()
         if (api.group, api.kind) == ("", "Namespace"):
             resource.rename(name=namespace)
         elif resource.is_namespaced:
@@ -47,9 +48,11 @@ def add_affixes(resources: Iterable[Resource], prefix: str, suffix: str, lists: 
             continue
         if prefix:
             resource.prefixes = (*resource.prefixes, prefix)
+            resource.remember()
             resource.rename(name=prefix + resource.name)
         if suffix:
             resource.suffixes = (*resource.suffixes, suffix)
+            resource.remember()
             resource.rename(name=resource.name + suffix)
 
 

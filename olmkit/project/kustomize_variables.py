@@ -37,7 +37,8 @@ def parse(overlay: Document, keys: tuple[Key, ...], entry: Mapping[str, Any]) ->
         reference |= {"group": group, "version": version}
     if not name or not reference.get("kind") or not reference.get("name"):
         raise refusal("a variable needs `name`, and `kind` and `name` of its `objref`", at)
-    path = objects.text(objects.mapping(entry.get("fieldref")).get("fieldpath"))
+    field = objects.mapping(entry.get("fieldref"))
+    path = objects.text(field.get("fieldPath") or field.get("fieldpath"))
     source = Selector.parse(reference, at, exact=True)
     return Variable(name, source, path or "metadata.name", at)
 

@@ -27,8 +27,12 @@ def test_a_resource_remembers_its_names() -> None:
     found.rename(name="my-a")
     found.rename(namespace="m")
     found.rename(name="my-a")
-    assert found.identities == (Identity("a", "n"), Identity("my-a", "n"), Identity("my-a", "m"))
-    assert found.original == Identity("a", "n")
+    assert [(one.name, one.namespace) for one in found.identities] == [
+        ("a", "n"),
+        ("my-a", "n"),
+        ("my-a", "m"),
+    ]
+    assert found.original == Identity("a", "n", found.gvk.kind)
 
 
 @pytest.mark.parametrize(
