@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import socket
+import subprocess
+import sys
 import time
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 pytestmark = pytest.mark.e2e
+
+CLUSTER = Path(__file__).parents[2] / "cluster"
 
 
 def test_a_pod_answers_through_its_service_and_finds_others_by_name(cluster: Any) -> None:
@@ -34,6 +41,27 @@ def test_the_api_server_can_be_ended_and_started(cluster: Any) -> None:
     while "Ready" not in cluster.kubectl("get", "nodes", check=False):
         assert time.monotonic() < end
         time.sleep(0.2)
+
+
+def test_it_ends_with_its_input_and_leaves_nothing(cluster: Any) -> None:
+    words = [sys.executable, str(CLUSTER), "run", "--without-olm"]
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        facts = json.loads(process.stdout.readline())
+        folder = Path(facts["folder"])
+        link = f"olmk{folder.name}"
+        assert folder != cluster.folder
+        assert link in {name for _, name in socket.if_nameindex()}
+        process.stdin.close()
+        assert process.wait(timeout=120) == 0
+
+    assert not folder.exists()
+    assert link not in {name for _, name in socket.if_nameindex()}
+    assert not list(Path("/sys/fs/cgroup").glob(f"**/{link}"))
+    mounts = Path("/proc/mounts").read_text()
+    assert str(folder) not in mounts
 
 
 def _read(url: str) -> str:
