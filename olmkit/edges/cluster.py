@@ -11,6 +11,7 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import msgspec
 
@@ -33,6 +34,8 @@ from olmkit.kube.objects import GVK, Manifest
 _LIST_TIMEOUT = 60.0  # ten thousand objects take seconds to come over
 _WATCH_GRACE = 30.0  # the server ends a watch by itself; later than this it never will
 _WATCH_IDLE = 150.0  # bookmarks come about once a minute
+
+_PLAIN = ":@!$&'()*+,;=~"  # beside letters, digits and `_.-`
 
 _PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -90,7 +93,7 @@ class HttpCluster:
     async def get(
         self, resource: Resource, name: str, *, namespace: str = "", subresource: str = ""
     ) -> Manifest:
-        path = resource.path(namespace=namespace, name=_one(name), subresource=subresource)
+        path = _path(resource, namespace, _one(name), subresource)
         return _object(await self.request("GET", path))
 
     async def list_page(
@@ -116,7 +119,7 @@ class HttpCluster:
             params["resourceVersion"] = resource_version
         body = await self.request(
             "GET",
-            resource.path(namespace=namespace),
+            _path(resource, namespace),
             params=params,
             accept=_PARTIAL_LIST if metadata_only else "application/json",
             seconds=_LIST_TIMEOUT,
@@ -124,7 +127,7 @@ class HttpCluster:
         await _breathe()  # each step takes milliseconds for ten thousand objects
         try:
             found = _LIST_DECODER.decode(body)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise ClusterError(
                 f"the API server's list of `{resource}` cannot be read", temporary=True
             ) from error
@@ -158,7 +161,7 @@ class HttpCluster:
         if initial_events:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         stream = self._connection.stream(
-            resource.path(namespace=namespace),
+            _path(resource, namespace),
             params=params,
             accept=_PARTIAL if metadata_only else "application/json",
             seconds=timeout_seconds + _WATCH_GRACE,
@@ -180,8 +183,8 @@ class HttpCluster:
         dry_run: bool = False,
         field_validation: str = "",
     ) -> Manifest:
-        path = resource.path(
-            namespace=namespace or _namespace(manifest), name=name, subresource=subresource
+        path = _path(
+            resource, namespace or _namespace(manifest), _one(name) if name else "", subresource
         )
         params = _params(
             fieldManager=field_manager,
@@ -201,9 +204,7 @@ class HttpCluster:
         field_validation: str = "",
     ) -> Manifest:
         name = str((manifest.get("metadata") or {}).get("name") or "")
-        path = resource.path(
-            namespace=_namespace(manifest), name=_one(name), subresource=subresource
-        )
+        path = _path(resource, _namespace(manifest), _one(name), subresource)
         params = _params(
             fieldManager=field_manager,
             dryRun="All" if dry_run else "",
@@ -225,7 +226,7 @@ class HttpCluster:
         dry_run: bool = False,
         field_validation: str = "",
     ) -> Manifest:
-        path = resource.path(namespace=namespace, name=_one(name), subresource=subresource)
+        path = _path(resource, namespace, _one(name), subresource)
         params = _params(
             fieldManager=field_manager,
             force="true" if force else "",
@@ -253,7 +254,7 @@ class HttpCluster:
         preconditions = _params(uid=uid, resourceVersion=resource_version)
         if preconditions:
             options["preconditions"] = preconditions
-        path = resource.path(namespace=namespace, name=_one(name))
+        path = _path(resource, namespace, _one(name))
         return _object(await self.request("DELETE", path, body=_encode(options)))
 
     async def delete_collection(
@@ -269,7 +270,7 @@ class HttpCluster:
         """DELETE of all objects that are selected; in a namespace, or in all."""
         options = _delete_options(propagation, None, dry_run=dry_run)
         params = _params(labelSelector=label_selector, fieldSelector=field_selector)
-        path = resource.path(namespace=namespace)
+        path = _path(resource, namespace)
         await self.request(
             "DELETE", path, params=params, body=_encode(options), seconds=_LIST_TIMEOUT
         )
@@ -309,7 +310,7 @@ async def _breathe() -> None:
 def _object(body: bytes) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise ClusterError("the API server's answer is no JSON", temporary=True) from error
     if not isinstance(value, dict):
         raise ClusterError("the API server's answer is no object", temporary=True)
@@ -319,7 +320,7 @@ def _object(body: bytes) -> dict[str, Any]:
 def _encode(value: Any) -> bytes:
     try:
         return msgspec.json.encode(value)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"the object cannot be written as JSON: {error}") from error
 
 
@@ -340,9 +341,22 @@ def _params(**params: str) -> dict[str, str]:
     return {key: value for key, value in params.items() if value}
 
 
+def _path(resource: Resource, namespace: str, name: str = "", subresource: str = "") -> str:
+    # What a name holds must not end the path, nor lead out of it: names may come from users.
+    return resource.path(
+        namespace=quote(_one(namespace), safe=_PLAIN) if namespace else "",
+        name=quote(name, safe=_PLAIN),
+        subresource=subresource,
+    )
+
+
 def _one(name: str) -> str:
-    if not name or "/" in name or name in (".", "..") or "%" in name or "?" in name:
+    if not name or "/" in name or name in (".", "..") or "%" in name:
         raise ConfigurationError(f"`{name}` cannot be the name of an object")
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise ConfigurationError(f"{name!r} cannot be the name of an object") from error
     return name
 
 

@@ -57,7 +57,7 @@ def event(line: bytes) -> WatchEvent:
         if decoded.type == "ERROR":
             _raise_status(decoded.object)
         return WatchEvent(EventType(decoded.type), bytes(decoded.object))
-    except (msgspec.DecodeError, ValueError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise ClusterError("the API server sent a line that is no event", temporary=True) from error
 
 

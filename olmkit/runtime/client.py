@@ -77,6 +77,7 @@ class Client:
         self._uncached = uncached
         self._dry_run = dry_run
         self._written: dict[tuple[GVK, Request], str] = {}
+        self._shows = cache  # what will show own writes, also to who reads from the server
         self._sweep_above = _SWEEP
 
     @property
@@ -106,7 +107,7 @@ class Client:
             "namespace": self._namespace,
         }
         found = Client(self.cluster, field_manager=self._field_manager, **mine | changed)
-        found._written = self._written  # one memory of own writes
+        found._written, found._shows = self._written, self._shows  # one memory of own writes
         return found
 
     async def get(
@@ -431,10 +432,10 @@ class Client:
 
     def _remember(self, resource: Resource, written: Manifest) -> Manifest:
         version = (written.get("metadata") or {}).get("resourceVersion")
-        if self._cache is not None and isinstance(version, str) and not self._dry_run:
+        if self._shows is not None and isinstance(version, str) and not self._dry_run:
             self._written[(resource.gvk, _key(written))] = version
             if len(self._written) > self._sweep_above:
-                self._forget_seen(self._cache)
+                self._forget_seen(self._shows)
         return written
 
     def _forget_seen(self, cache: Cache) -> None:

@@ -360,8 +360,11 @@ class _ControllerRunnable:
         self._controller.stop()
 
 
-def stop_on_signals(manager: Manager) -> None:
-    """SIGINT or SIGTERM stops gracefully; a second one ends the process at once with code 1."""
+def stop_on_signals(*managers: Manager) -> None:
+    """SIGINT or SIGTERM stops gracefully; a second one ends the process at once with code 1.
+
+    Once a process: who has several managers gives all of them.
+    """
     loop = asyncio.get_running_loop()
     seen = False
 
@@ -370,7 +373,8 @@ def stop_on_signals(manager: Manager) -> None:
         if seen:
             os._exit(1)
         seen = True
-        manager.stop()
+        for manager in managers:
+            manager.stop()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, told)

@@ -48,7 +48,7 @@ class Access:
         """The HTTP status for a request with this `Authorization` header."""
         scheme, _, token = authorization.partition(" ")
         token = token.strip()
-        if scheme.lower() != "bearer" or not token:
+        if scheme.lower() != "bearer" or not token or not token.isascii():
             return 401
         secret = hashlib.sha256(token.encode()).hexdigest()
         try:

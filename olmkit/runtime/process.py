@@ -35,6 +35,7 @@ from olmkit.runtime.webhook import CertificateFiles, WebhookServer
 
 _LOG = logging.getLogger(__name__)
 
+_NESTING = 11_000
 _LAST_SECONDS = 2.0  # after the manager has ended
 
 AddControllers = Callable[[Manager, Flags, Mapping[str, str]], None]
@@ -73,6 +74,9 @@ def main(
     """
     given = parse_flags(operator, sys.argv[1:] if words is None else words)
     logging.basicConfig(level=given.log_level.upper(), handlers=[logs.handler()])
+    # Objects may be nested ten thousand deep, and before Python 3.12 this limit holds for
+    # decoding too: one such object would make a whole list unreadable.
+    sys.setrecursionlimit(max(_NESTING, sys.getrecursionlimit()))
     # What was imported stays: a full collection, which holds the event loop, need not visit it.
     gc.freeze()
     last = threading.Timer(_LAST_SECONDS, _end_process)

@@ -154,6 +154,7 @@ class Reflector:
         self._bookmarked = False  # then silence is no sign that all is well
         self._backoff = Backoff(chance=self._chance)
         self._version: str | None = None  # the last resource version seen
+        self._is_ordered = True  # what is seen comes in the order of its versions
         self.synced = asyncio.Event()
         self.last_contact: float | None = None
         self.failure: Exception | None = None
@@ -271,7 +272,7 @@ class Reflector:
                     await asyncio.sleep(0)
                 try:
                     snapshots.append(self._snapshot(_complete(raw, resource), resource))
-                except msgspec.MsgspecError as error:
+                except (msgspec.MsgspecError, RecursionError) as error:
                     # One odd object must not hide all others.
                     _LOG.error("object cannot be read", extra=self._facts(error=str(error)))
             token = page.continue_token
@@ -309,11 +310,15 @@ class Reflector:
         """Take events until the watch ends; what comes next."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
-        seen = False
+        # From no version on, all that is there comes first, as it happens to lie.
+        self._is_ordered = self._version not in (None, "", "0")
+        seen = 0
         try:
             async for event in stream:
-                seen = True
                 self._take(event, resource)
+                seen += 1
+                if seen % BREATH == 0:
+                    await asyncio.sleep(0)  # many events may have come at once
         except Gone as error:
             self._failed("the version is gone", error)
             return _Then.LIST
@@ -331,12 +336,14 @@ class Reflector:
         except ClusterError as error:
             self._failed("the watch was refused", error)
             return _Then.LIST
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError) as error:
             self._failed("an event cannot be read", error)
             return _Then.LIST
         if not seen and loop.time() - begun < _QUICK:
             self._failed("the watch was closed at once", None)
             return _Then.LIST
+        if not self._is_ordered:
+            return _Then.LIST  # there is no version to go on from
         if not seen and self._bookmarked and loop.time() - begun > _SILENCE:
             self._failed("nothing came on the watch", None)
         else:
@@ -356,7 +363,8 @@ class Reflector:
                 self._sink.remove(snapshot)
             case EventType.ADDED | EventType.MODIFIED:
                 self._sink.upsert(snapshot)
-        if snapshot.metadata.resource_version:
+        self._is_ordered = self._is_ordered or event.type is not EventType.ADDED
+        if snapshot.metadata.resource_version and self._is_ordered:
             self._version = snapshot.metadata.resource_version
         self._reached()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gzip
 import inspect
 import json
@@ -409,7 +410,42 @@ def test_old_servers_are_asked_by_version() -> None:
     asyncio.run(_heard(answer, work))
 
 
-@pytest.mark.parametrize("name", ["", "a/b", "..", "a%2fb", "a?b"])
+@pytest.mark.parametrize("name", ["a", "a#b", "a?b", "a b", "a\nb", "a;b", "rôle:a@b", "a\\b", "#"])
+def test_name_holds_itself_and_no_other_object(name: str) -> None:
+    async def work(server: ApiServer, cluster: HttpCluster) -> None:
+        for one in {"a", "ab", name.replace("\n", "")}:
+            server.put("configmaps", _map(one))
+        with contextlib.suppress(NotFound):
+            assert (await cluster.get(MAPS, name, namespace="n"))["metadata"]["name"] == name
+        with contextlib.suppress(NotFound):
+            await cluster.delete(MAPS, name, namespace="n")
+        left = {one["metadata"]["name"] for one in server.all("configmaps")}
+        assert {"a", "ab"} - left <= {name}
+
+    play(work)
+
+
+@pytest.mark.parametrize("namespace", ["n/../m", "..", "n%2f..", "\ud800"])
+def test_namespace_that_would_change_the_path_is_refused(namespace: str) -> None:
+    async def work(server: ApiServer, cluster: HttpCluster) -> None:
+        manifest = _map("a") | {"metadata": {"name": "a", "namespace": namespace}}
+        for asked in (
+            cluster.get(MAPS, "a", namespace=namespace),
+            cluster.list_page(MAPS, namespace=namespace),
+            cluster.create(MAPS, manifest),
+            cluster.replace(MAPS, manifest),
+            cluster.patch(MAPS, "a", {}, type=PatchType.MERGE, namespace=namespace),
+            cluster.delete(MAPS, "a", namespace=namespace),
+            cluster.delete_collection(MAPS, namespace=namespace),
+        ):
+            with pytest.raises(ConfigurationError):
+                await asked
+        assert server.requests == []
+
+    play(work)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "a%2fb", "\ud800"])
 def test_name_that_would_change_the_path_is_refused(name: str) -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         with pytest.raises(ConfigurationError):

@@ -77,6 +77,10 @@ def test_own_write_is_read_fresh() -> None:
             found = await client.get(MAP, key, fresh=True)
             assert found is not None
             assert found["data"] == {"x": str(number)}
+            await client.direct.apply(_map("a", data={"x": f"{number} from the server"}))
+            found = await client.get(MAP, key, fresh=True)
+            assert found is not None
+            assert found["data"] == {"x": f"{number} from the server"}
             assert (found["apiVersion"], found["kind"]) == ("v1", "ConfigMap")
         with pytest.raises(NotFound, match='ConfigMap "n/b" not found'):
             await client.require(MAP, Request("b", "n"))

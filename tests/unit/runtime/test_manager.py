@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
+import signal
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +23,13 @@ from olmkit.runtime.builder import ControllerBuilder
 from olmkit.runtime.controller import Controller, ControllerSettings, NotSynced
 from olmkit.runtime.handler import EnqueueObject
 from olmkit.runtime.leader import ElectionSettings, ThreadedElector
-from olmkit.runtime.manager import Group, LeadershipLost, Manager, ShutdownTimeout
+from olmkit.runtime.manager import (
+    Group,
+    LeadershipLost,
+    Manager,
+    ShutdownTimeout,
+    stop_on_signals,
+)
 from olmkit.runtime.probes import CheckFailed
 from olmkit.runtime.reconcile import Request, Result
 from olmkit.runtime.source import ChannelSource
@@ -605,3 +613,16 @@ def test_runnables_that_have_ended_are_forgotten() -> None:
         await running
 
     clock.run(story())
+
+
+def test_one_signal_stops_all_managers_of_a_process() -> None:
+    async def story() -> None:
+        several = [_manager(), _manager()]
+        stop_on_signals(*several)
+        running = [asyncio.create_task(one.run()) for one in several]
+        await asyncio.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(10):
+            await asyncio.gather(*running)
+
+    asyncio.run(story())

@@ -50,6 +50,7 @@ async def verdict(access: Access, header: str, verb: str = "get") -> int:
         ("", "get", 401, 0),
         ("Basic good", "get", 401, 0),
         ("Bearer ", "get", 401, 0),
+        ("Bearer \udcff", "get", 401, 0),
         ("Bearer bad", "get", 401, 1),
         ("Bearer poor", "get", 403, 2),
         ("bearer good", "get", 200, 2),

@@ -255,3 +255,41 @@ def test_a_cache_tells_late_handlers_what_is_there_and_reads_its_own_copies() ->
             await running
 
     clock.run(story())
+
+
+def test_version_is_not_taken_from_what_comes_unordered() -> None:
+    """A server that gives lists no version is watched from nowhere: all is added first."""
+    unversioned = ObjectList(resource_version="", items=[_raw("a", 7)])
+    server = _Server(
+        [unversioned, unversioned],
+        [
+            [_event(EventType.ADDED, "b", 9), _event(EventType.ADDED, "a", 7), 2],
+            [_event(EventType.ADDED, "b", 9), _event(EventType.MODIFIED, "a", 12), 2],
+        ],
+    )
+    asked, _ = _story(server)
+    assert asked == ["list 0 500", "watch ", "list None None", "watch ", "watch 12"]
+
+
+def test_many_events_at_once_let_others_run() -> None:
+    """Ten thousand may lie in what was received."""
+    taken: list[int] = []
+
+    class Counting(_Sink):
+        def upsert(self, snapshot: Snapshot) -> None:  # noqa: ARG002
+            taken[0] += 1
+
+    async def story() -> None:
+        events = [_event(EventType.MODIFIED, f"x{number}", number) for number in range(20, 10020)]
+        server = _Server([_page()], [[*events, asyncio.Event().wait]])
+        reflector = Reflector(server, "v1", "ConfigMap", Counting())  # type: ignore[arg-type]
+        taken.append(0)
+        running = asyncio.create_task(reflector.run())
+        longest, before = 0, 0
+        while taken[0] < 10_000:
+            await asyncio.sleep(0)
+            longest, before = max(longest, taken[0] - before), taken[0]
+        assert longest <= 200
+        running.cancel()
+
+    clock.run(story())
