@@ -6,6 +6,7 @@ so that events are delivered straight from the reflector.
 
 from __future__ import annotations
 
+import inspect
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Protocol
@@ -102,8 +103,13 @@ class EnqueueMapped:
     """
 
     def __init__(
-        self, function: Callable[[Snapshot], Iterable[Request]], *, priority: int | None = None
+        self,
+        function: Callable[[Snapshot], Iterable[Request] | None],
+        *,
+        priority: int | None = None,
     ) -> None:
+        if inspect.iscoroutinefunction(function):
+            raise TypeError("a mapping function is called where nothing can be awaited")
         self._function = function
         self._priority = priority
 
@@ -112,7 +118,7 @@ class EnqueueMapped:
         requests: dict[Request, None] = {}
         for snapshot in _both(event):
             try:
-                requests |= dict.fromkeys(self._function(snapshot))
+                requests |= dict.fromkeys(self._function(snapshot) or ())
             except Exception:
                 _LOG.exception("mapping function failed", extra={"object": str(snapshot.key)})
         for request in requests:

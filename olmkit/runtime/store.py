@@ -120,7 +120,8 @@ class Store:
 
     def _values(self, field: str, snapshot: Snapshot) -> set[str]:
         try:
-            return set(self._indexers[field](snapshot))
+            found = self._indexers[field](snapshot)
+            return {found} if isinstance(found, str) else set(found)  # a text is one value
         except Exception:
             # A mistake in it hides the object from this index, and from nothing else.
             _LOG.exception("index failed", extra={"index": field, "object": str(snapshot.key)})

@@ -376,7 +376,8 @@ def _validating(validator: Validator[T], read: Callable[[Manifest], T]) -> Handl
         return await validator.validate_update(before, after, request)
 
     async def handle(request: AdmissionRequest) -> Verdict:
-        return Verdict(warnings=tuple(await judge(request) or ()))
+        said = await judge(request) or ()
+        return Verdict(warnings=(said,) if isinstance(said, str) else tuple(said))
 
     return handle
 

@@ -368,3 +368,23 @@ def test_pod_of_the_operator_is_given_longer_than_the_operator_takes(root: Path)
         if one.value["kind"] == "Deployment"
     ]
     assert pod["terminationGracePeriodSeconds"] > operator().graceful_shutdown_timeout
+
+
+@pytest.mark.parametrize("status", [{"nodes": "none"}, {"conditions": [{"type": 5}]}, {"replicas": "x"}])
+def test_odd_status_is_written_anew_and_keeps_no_object_from_its_end(
+    stage: Stage, status: dict[str, Any]
+) -> None:
+    """As one from before its schema may be."""
+
+    async def work() -> None:
+        made = stage.memcached(size=1)
+        stage.server.put("memcacheds", {**made, "status": status})
+        await stage.until(lambda: stage.condition("Progressing")[0])
+        await stage.rest()
+        found = stage.server.get("memcacheds", "m") or {}
+        assert found["status"]["nodes"] == []
+        going = {**found["metadata"], "deletionTimestamp": "2024-05-01T00:00:00Z"}
+        stage.server.put("memcacheds", {**found, "metadata": going, "status": status})
+        await stage.until(lambda: _gone(stage))
+
+    stage.play(work)

@@ -139,12 +139,12 @@ class MemcachedReconciler:
     async def _read(self, manifest: Manifest) -> Memcached:
         """The typed object; one from before its schema is said to be wrong, once."""
         try:
-            return Memcached.from_manifest({**manifest, "spec": manifest.get("spec") or {}})
+            return _typed(manifest, manifest.get("spec") or {})
         except pydantic.ValidationError as error:
             problem = "; ".join(
                 f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()
             )
-            sound = Memcached.from_manifest({**manifest, "spec": {}})
+            sound = _typed(manifest, {})
             status = decisions.status_of_invalid(sound, problem, self._now())
             await self._write_status(manifest, status)
             raise TerminalError(problem) from error
@@ -160,7 +160,7 @@ class MemcachedReconciler:
         """Say that it goes, and let it go."""
         if not finalizers.contains(manifest, FINALIZER):
             return
-        memcached = Memcached.from_manifest({**manifest, "spec": {}})
+        memcached = _typed(manifest, {})
         last = await self._write_status(
             manifest, decisions.status_of_deleted(memcached, self._now())
         )
@@ -264,3 +264,17 @@ class MemcachedReconciler:
             return await writing
         except NotFound as error:
             raise _Gone from error
+
+
+def _typed(manifest: Manifest, spec: object) -> Memcached:
+    """The typed object with this spec; a status that cannot be read counts as none.
+
+    It is the operator's own to write: an odd one must not keep an object from its end.
+    """
+    try:
+        return Memcached.from_manifest({**manifest, "spec": spec})
+    except pydantic.ValidationError as error:
+        if all(one["loc"][:1] != ("status",) for one in error.errors()):
+            raise
+    rest = {key: value for key, value in manifest.items() if key != "status"}
+    return Memcached.from_manifest({**rest, "spec": spec})

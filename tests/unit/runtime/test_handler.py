@@ -128,3 +128,15 @@ def test_free_functions_get_event_and_queue() -> None:
     _asked(handles, CreateEvent(_object()))
     _asked(handles, DeleteEvent(_object()))
     assert seen == [DeleteEvent(_object())]
+
+
+def test_mapping_that_finds_nothing_may_say_none() -> None:
+    assert _asked(handler.EnqueueMapped(lambda _: None), CreateEvent(_object())) == []
+
+
+def test_mapping_that_would_have_to_be_awaited_is_refused_at_once() -> None:
+    async def find(_: Snapshot) -> list[Request]:
+        return []
+
+    with pytest.raises(TypeError, match="nothing can be awaited"):
+        handler.EnqueueMapped(find)  # type: ignore[arg-type]

@@ -122,3 +122,10 @@ def test_indexes_agree_with_a_look_at_everything(
             wanted = {key for key in inside if _colours(plain[key]) == [colour]}
             found = {one.key for one in store.by_index("colour", colour, namespace)}
             assert found == wanted
+
+
+def test_index_of_a_text_has_it_whole() -> None:
+    store = Store({"kind": lambda _: "red"})
+    store.upsert(_one("a"))
+    assert [one.key.name for one in store.by_index("kind", "red")] == ["a"]
+    assert store.by_index("kind", "r") == []

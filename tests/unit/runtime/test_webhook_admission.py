@@ -178,6 +178,15 @@ def test_patch_that_fits_nothing_is_a_fault_of_the_webhook() -> None:
     assert (response["allowed"], response["status"]["code"], failures) == (False, 500, [1])
 
 
+def test_one_warning_that_is_no_list_stays_one() -> None:
+    class Careless(Judging):
+        async def validate_create(self, new: Cache, _: AdmissionRequest) -> Sequence[str]:  # noqa: ARG002
+            return "one pod is no redundancy"
+
+    response = ask(review(new=cache()), webhook_admission.validating(Careless(), Cache))
+    assert response["warnings"] == ["one pod is no redundancy"]
+
+
 def test_warnings_come_with_an_accepted_object() -> None:
     response = ask(review(new=cache()), VALIDATING)
     assert response["allowed"] is True
