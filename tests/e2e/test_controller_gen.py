@@ -1,0 +1,155 @@
+"""Random Go types and markers, beside controller-gen in one run.
+
+The reference is the program named by CONTROLLER_GEN, or `controller-gen` on PATH; it
+needs a Go toolchain and the shared cases' modules in the module cache. What both
+accept must be equal to the byte, and what it refuses must be refused.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from olmkit.apis import go_source, manifests
+from olmkit.apis.findings import Findings
+from olmkit.base import documents
+from olmkit.base.diagnostics import has_errors
+from olmkit.base.tree import Tree
+from olmkit.edges import go_modules
+
+pytestmark = pytest.mark.e2e
+
+STAMP = re.compile(
+    r"  annotations:\n    controller-gen\.kubebuilder\.io/version: .*\n(?!    )"
+    r"|    controller-gen\.kubebuilder\.io/version: .*\n"
+)
+HEAD = """\
+// +groupName=g{}.example.com
+package v1
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+var _ = []any{{corev1.NamespaceAll, resource.Quantity{{}}, intstr.IntOrString{{}}}}
+
+"""
+DECLARATIONS = """\
+// Word is a word.
+// +kubebuilder:validation:MaxLength=9
+type Word string
+
+// Count counts.
+type Count int32
+
+// Words are words.
+type Words []Word
+
+// Alias is another name.
+type Alias = Word
+
+// Part has fields.
+// +kubebuilder:validation:MinProperties=1
+type Part struct {
+	// A is one.
+	// +kubebuilder:default=x
+	A Word `json:"a,omitempty"`
+	B Count `json:"b"`
+}
+
+"""
+# Types with the markers that fit them; now and then one that does not is taken.
+NUMBERS = ["kubebuilder:validation:Minimum=3", "k8s:maximum=7 # x", "kubebuilder:default=5"]
+TEXTS = ["kubebuilder:validation:MinLength=2", "kubebuilder:validation:Pattern=`^a,b$`",
+         "kubebuilder:validation:Enum=a;\"b c\";1", "kubebuilder:default=\"\""]  # fmt: skip
+LISTS = ["kubebuilder:validation:MaxItems=4", "listType=atomic", "kubebuilder:default={a,b}",
+         "kubebuilder:validation:items:Enum=a;b"]  # fmt: skip
+MAPS = ["kubebuilder:validation:MaxProperties=4", "mapType=granular", "kubebuilder:default={a: b}"]
+ANY = ["optional", "required", "nullable", "k8s:required", "k8s:immutable",
+       "kubebuilder:example={a: {1,2}}", "kubebuilder:example=0", "kubebuilder:title=\"A b\"",
+       "kubebuilder:validation:XValidation:rule=\"true\",message=\"m\"", "unknown:marker=x",
+       "kubebuilder:pruning:PreserveUnknownFields"]  # fmt: skip
+TYPES = {
+    "int": NUMBERS, "int64": NUMBERS, "*uint8": NUMBERS, "Count": NUMBERS,
+    "string": TEXTS, "Word": TEXTS, "Alias": TEXTS, "*string": TEXTS, "[]byte": TEXTS[:2],
+    "[]string": LISTS, "[]Word": LISTS, "Words": LISTS[:3], "[][]int": LISTS[:2],
+    "[]Part": LISTS[:2], "map[string]int": MAPS, "map[Word]Part": MAPS[:2],
+    "corev1.ResourceList": MAPS[:2], "Part": ["structType=atomic"], "bool": [],
+    "*corev1.SecretKeySelector": [], "metav1.Time": [], "resource.Quantity": [],
+    "intstr.IntOrString": [], "metav1.Condition": [], "metav1.LabelSelector": [],
+}  # fmt: skip
+EVERYTHING = [*NUMBERS, *TEXTS, *LISTS, *MAPS, *ANY]
+
+
+def a_field(number: int, chance: random.Random) -> str:
+    lines = []
+    if chance.random() < 0.1:
+        return f'\tPart `json:"{chance.choice([",inline", "", f"e{number}"])}"`\n'
+    kind = chance.choice(list(TYPES))
+    for _ in range(chance.choice([0, 1, 1, 2, 3])):
+        pool = EVERYTHING if chance.random() < 0.02 else [*TYPES[kind], *TYPES[kind], *ANY]
+        words = chance.choice(["Some words.", "TODO: later", "---", "", "  more: words"])
+        lines.append(f"\t// +{chance.choice(pool)}" if chance.random() < 0.7 else f"\t// {words}")
+        if chance.random() < 0.1:
+            lines.append("")
+    tag = chance.choice(["", "", ",omitempty", ",omitzero"])
+    lines.append(f'\tF{number} {kind} `json:"f{number}{tag}"`')
+    return "\n".join(lines) + "\n"
+
+
+def a_package(number: int, chance: random.Random) -> str:
+    fields = "".join(a_field(index, chance) for index in range(chance.randint(2, 6)))
+    metas = '\tmetav1.TypeMeta `json:",inline"`\n\tmetav1.ObjectMeta `json:"metadata,omitempty"`\n'
+    spec = f"// Spec is wanted.\ntype Spec struct {{\n{fields}}}\n\n"
+    kind = f'// Thing is a kind.\ntype Thing struct {{\n{metas}\tSpec Spec `json:"spec"`\n}}\n'
+    return HEAD.format(number) + DECLARATIONS + spec + kind
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_types_give_what_controller_gen_writes(
+    seed: int, cases: Path, tmp_path: Path
+) -> None:
+    program = os.environ.get("CONTROLLER_GEN") or shutil.which("controller-gen")
+    if program is None:
+        pytest.skip("no controller-gen here: set CONTROLLER_GEN")
+    shutil.copy(cases / "go/crd-corev1/project/go.mod", tmp_path / "go.mod")
+    shutil.copy(cases / "go/common/go.sum", tmp_path / "go.sum")
+    chance = random.Random(seed)
+    texts = {f"p{number:03}": a_package(number, chance) for number in range(80)}
+    for name, text in texts.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "types.go").write_text(text)
+    done = subprocess.run(
+        [program, "crd", "paths=./...", "output:crd:dir=out"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "GOFLAGS": "-mod=mod"},
+    )
+    refused = set(re.findall(r"\b(p[0-9]{3})[/:]", done.stderr))
+    assert len(refused) < len(texts) / 2, done.stderr
+    modules = go_modules.ModuleFolders(tmp_path, os.environ)
+
+    for number, (name, text) in enumerate(texts.items()):
+        findings = Findings()
+        tree = Tree({f"{name}/types.go": text.encode()})
+        sources = go_source.read(tree, modules.module, modules, findings)
+        crds = manifests.crds(sources, findings)
+        assert has_errors(findings) == (name in refused), text
+        if name in refused:
+            continue
+        (wanted,) = (tmp_path / "out").glob(f"g{number}.example.com_*.yaml")
+        ours = "---\n" + documents.dump(crds[wanted.name]).decode()
+        # An inline field that is required has no name to be required under.
+        theirs = re.sub(r'^ +- ""\n', "", STAMP.sub("", wanted.read_text()), flags=re.MULTILINE)
+        assert ours == theirs, text
