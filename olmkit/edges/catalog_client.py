@@ -89,3 +89,23 @@ class CatalogClient:
 def _plain(message: Any) -> dict[str, Any]:
     value: dict[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)
     return value
+
+
+def offer(
+    address: str, package: str, *, channel: str = "", version: str = "", timeout: float = 60
+) -> dict[str, Any] | None:
+    """The bundle that a served catalog offers first: the head of the channel, or a version.
+
+    None when nobody answers there, or there is no such bundle.
+    """
+    with CatalogClient(address, timeout=timeout) as client:
+        try:
+            found = client.ask("GetPackage", {"name": package})
+            channel = channel or str(found.get("defaultChannelName", ""))
+            heads = {one.get("name"): one.get("csvName") for one in found.get("channels") or ()}
+            name = f"{package}.v{version}" if version else heads.get(channel)
+            asked = {"pkgName": package, "channelName": channel, "csvName": name}
+            bundle: dict[str, Any] = client.ask("GetBundle", asked)
+        except grpc.RpcError:
+            return None
+    return bundle if bundle.get("csvName") else None

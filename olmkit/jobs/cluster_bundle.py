@@ -7,9 +7,12 @@ an error: the cluster may reach registries that we do not.
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from olmkit.base import documents
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.base.version_constraints import VersionConstraint
 from olmkit.bundle import layout
@@ -24,6 +27,9 @@ from olmkit.jobs import image as image_job
 from olmkit.oci.reference import Reference
 from olmkit.olm import preview
 from olmkit.olm.preview import Preview
+
+# Seconds: who serves a catalog nearby answers at once, and nobody waits long for one far away.
+_ANSWER = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +142,28 @@ async def _read_chosen(csv: str, channel: str, image: str, access: Access) -> Ch
         note = f"the bundle `{image}` cannot be read from here: {error.message}"
         return Chosen(csv=csv, channel=channel, preview=None, note=note)
     return Chosen(csv=csv, channel=channel, preview=named.preview)
+
+
+async def ask(
+    address: str, package: str, access: Access, *, channel: str = "", version: str = ""
+) -> Chosen | None:
+    """The same of a served catalog, where it can be reached from here; else None."""
+    try:
+        from olmkit.edges import catalog_client
+    except ImportError:  # the extra `serve` is not installed
+        return None
+    asked = functools.partial(
+        catalog_client.offer, address, package, channel=channel, version=version, timeout=_ANSWER
+    )
+    bundle = await asyncio.to_thread(asked)
+    if bundle is None:
+        return None
+    csv, line = str(bundle.get("csvName", "")), str(bundle.get("channelName", ""))
+    image, inline = str(bundle.get("bundlePath", "")), str(bundle.get("csvJson", ""))
+    if image or not inline:
+        return await _read_chosen(csv, line, image, access)
+    manifest = documents.load(inline.encode(), csv).value
+    return Chosen(csv=csv, channel=line, preview=preview.of_csv(manifest, origin=address))
 
 
 def _channel(package: Package, name: str) -> Channel:

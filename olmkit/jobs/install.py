@@ -268,7 +268,7 @@ async def _choice(
             namespace=options.namespace,
             address=options.catalog_address,
         )
-        return _unread(options, catalog, "a catalog behind an address is not read beforehand")
+        return await _of_address(options, catalog, options.catalog_address, access)
     if options.catalog and not _is_name(options.catalog):
         return await _of_image(options, access)
     return await _of_existing(reader, options, access, here)
@@ -336,7 +336,8 @@ async def _of_existing(
     catalog = Catalog(name=objects.name(found), namespace=objects.namespace(found))
     image = objects.text(kinds.spec(found).get("image"))
     if not image:
-        return _unread(options, catalog, f"the catalog `{catalog.name}` is not read beforehand")
+        address = objects.text(kinds.spec(found).get("address"))
+        return await _of_address(options, catalog, address, access)
     try:
         read = await cluster_bundle.read_catalog(image, access)
     except OlmkitError as error:
@@ -344,6 +345,21 @@ async def _of_existing(
     chosen = await cluster_bundle.choose(
         read.catalog, options.package, access, channel=options.channel, version=options.version
     )
+    return _chosen(options, catalog, chosen)
+
+
+async def _of_address(
+    options: InstallOptions, catalog: Catalog, address: str, access: Access
+) -> _Choice:
+    """What is served at an address, if it can be reached from here as well as from the cluster."""
+    inside = ".svc:" in address or address.startswith(("127.", "localhost:"))
+    chosen = None
+    if address and not inside:
+        chosen = await cluster_bundle.ask(
+            address, options.package, access, channel=options.channel, version=options.version
+        )
+    if chosen is None:
+        return _unread(options, catalog, f"the catalog `{catalog.name}` cannot be read from here")
     return _chosen(options, catalog, chosen)
 
 
@@ -410,7 +426,7 @@ def _unread(options: InstallOptions, catalog: Catalog, note: str) -> _Choice:
         catalog=catalog,
         channel=options.channel,
         csv=csv,
-        notes=(f"{note}, so permissions are not known before OLM asks for approval",),
+        notes=(f"{note}, so its permissions cannot be said beforehand",),
     )
 
 

@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 from olmkit.base.protobuf import message, string
+from olmkit.edges import catalog_client
 from olmkit.edges.catalog_client import CatalogClient
 
 
@@ -18,11 +19,18 @@ from olmkit.edges.catalog_client import CatalogClient
 def server() -> Iterator[str]:
     """A server that answers a few questions with bytes made by hand."""
     package = string(1, "cog") + message(2, string(1, "stable") + string(2, "cog.v1"))
+    package += string(3, "stable")
+    wanted = string(1, "cog") + string(2, "stable") + string(3, "cog.v1")
 
     def get_package(request: bytes, context: Any) -> bytes:
         if request != string(1, "cog"):
             context.abort(grpc.StatusCode.UNKNOWN, "not found")
         return package
+
+    def get_bundle(request: bytes, context: Any) -> bytes:
+        if request != wanted:
+            context.abort(grpc.StatusCode.UNKNOWN, "not found")
+        return string(1, "cog.v1") + string(3, "stable") + string(6, "image:1")
 
     def list_packages(_request: bytes, context: Any) -> Iterator[bytes]:
         assert ("x-mark", "seen") in context.invocation_metadata()
@@ -31,6 +39,7 @@ def server() -> Iterator[str]:
 
     methods = {
         "GetPackage": grpc.unary_unary_rpc_method_handler(get_package),
+        "GetBundle": grpc.unary_unary_rpc_method_handler(get_bundle),
         "ListPackages": grpc.unary_stream_rpc_method_handler(list_packages),
     }
     health = {"Check": grpc.unary_unary_rpc_method_handler(lambda *_: b"")}
@@ -54,6 +63,7 @@ def test_a_message_is_a_mapping_and_a_stream_a_list(server: str) -> None:
         assert client.ask("GetPackage", {"name": "cog"}) == {
             "name": "cog",
             "channels": [{"name": "stable", "csvName": "cog.v1"}],
+            "defaultChannelName": "stable",
         }
         assert client.ask("ListPackages", metadata=(("x-mark", "seen"),)) == [
             {"name": "axle"},
@@ -76,3 +86,25 @@ def test_nobody_there_ends_with_the_time_limit() -> None:
     with CatalogClient("127.0.0.1:1", timeout=0.2) as client, pytest.raises(grpc.RpcError) as error:
         client.ask("ListPackages")
     assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+@pytest.mark.parametrize("version", ["", "1"])
+def test_what_a_catalog_offers_first(server: str, version: str) -> None:
+    assert catalog_client.offer(server, "cog", version=version) == {
+        "csvName": "cog.v1",
+        "channelName": "stable",
+        "bundlePath": "image:1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("package", "channel", "version"), [("axle", "", ""), ("cog", "fast", ""), ("cog", "", "9")]
+)
+def test_what_a_catalog_does_not_offer(
+    server: str, package: str, channel: str, version: str
+) -> None:
+    assert catalog_client.offer(server, package, channel=channel, version=version) is None
+
+
+def test_nobody_offers_anything() -> None:
+    assert catalog_client.offer("127.0.0.1:1", "cog", timeout=0.2) is None

@@ -124,7 +124,7 @@ async def cluster(*versions: str) -> AsyncIterator[tuple[ClusterObjects, ApiServ
         made(
             "CatalogSource",
             "shelf",
-            spec={"address": "h:1"},
+            spec={},
             status={"connectionState": {"lastObservedState": "READY"}},
         ),
     )
