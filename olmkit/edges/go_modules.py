@@ -120,11 +120,18 @@ def _workspace(project: Path, environment: Mapping[str, str]) -> dict[str, Path]
 
 
 def own_files(project: Path) -> Iterator[Path]:
-    """The Go files of a module, as `./...` names its packages; tests are left out."""
+    """The Go files of a module, as `./...` names its packages; tests are left out.
+
+    Raises `RemoteError` when the disk says no.
+    """
     waiting = [project]
     while waiting:
         folder = waiting.pop()
-        for path in sorted(folder.iterdir()):
+        try:
+            inside = sorted(folder.iterdir())
+        except OSError as error:
+            raise disk.disk_error(folder, error) from error
+        for path in inside:
             if path.name[0] in "._":
                 continue
             if path.is_dir() and not path.is_symlink():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.edges import go_modules
 from olmkit.edges.go_modules import ModuleFolders
 
@@ -112,3 +112,8 @@ def test_a_project_without_a_module_is_told_of(tmp_path: Path) -> None:
     put(tmp_path / "go.mod", "go 1.26\n")
     with pytest.raises(ConfigurationError, match="names no module"):
         ModuleFolders(tmp_path, {})
+
+
+def test_a_folder_that_cannot_be_read_is_told_of(project: Path) -> None:
+    with pytest.raises(RemoteError):
+        list(go_modules.own_files(project / "go.mod"))
