@@ -81,9 +81,24 @@ def owned(
                 hint="declare it, or take it out of the project file",
             )
             continue
+        if not _has_parts(sources, version.kind):
+            findings.add(
+                "API026",
+                f"`{key.kind}` has neither `spec` nor `status`, so catalogs cannot show its fields",
+                version.kind.at,
+                hint="put what users want into `spec`, and what the operator sees into `status`",
+            )
         plural = manifests.plural(versions)
         found.append(_Describer(sources, findings, key, version.kind, plural).describe())
     return tuple(found)
+
+
+def _has_parts(sources: Sources, kind: Struct) -> bool:
+    """Whether a kind has a spec or a status, of its own or of a base."""
+    if any(one.json_name in ("spec", "status") for one in kind.fields):
+        return True
+    bases = (sources.get(base) for base in kind.bases)
+    return any(_has_parts(sources, base) for base in bases if isinstance(base, Struct))
 
 
 def merged(base: Sequence[Any], generated: Sequence[Owned]) -> list[Any]:

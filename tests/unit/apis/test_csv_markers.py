@@ -41,7 +41,7 @@ def test_kind_is_described(projects: Any) -> None:
             """
         ''',
     )
-    assert codes == []
+    assert codes == ["API026"]
     assert order == 7
     assert description == {
         "name": "stuff.example.com",
@@ -153,15 +153,27 @@ def test_type_inside_itself_ends(projects: Any) -> None:
 
 def test_kind_without_sides_is_described_without_descriptors(projects: Any) -> None:
     description, codes, _ = describe(projects, "class Thing(CustomResource):\n    x: int\n")
-    assert codes == []
+    assert codes == ["API026"]
     assert sorted(description) == ["displayName", "kind", "name", "version"]
+
+
+def test_a_side_of_a_base_is_a_side(projects: Any) -> None:
+    text = """
+    class Base(CustomResource):
+        status: str | None = None
+
+
+    class Thing(Base):
+        x: int
+    """
+    assert describe(projects, text)[1] == []
 
 
 def test_incomplete_resource_is_a_finding(projects: Any) -> None:
     _, codes, _ = describe(
         projects, f"# +{CSV}:resources={{Pod,v1}}\nclass Thing(CustomResource):\n    x: int\n"
     )
-    assert codes == ["API019", "API019"]
+    assert sorted(codes) == ["API019", "API019", "API026"]
 
 
 def test_api_without_a_type_is_a_finding(projects: Any) -> None:

@@ -30,7 +30,7 @@ from olmkit.runtime.kinds import CustomResource
 class Toy(CustomResource):
     '''Something to play with.'''
 
-    price: int
+    spec: int
 """
 BASE = Path("config/manifests/bases/toy.clusterserviceversion.yaml")
 OVERLAY = Path("config/manifests/kustomization.yaml")
@@ -117,7 +117,7 @@ def test_base_csv_that_is_right_keeps_its_bytes(toy: Path) -> None:
 
 def test_error_in_the_sources_writes_nothing(toy: Path) -> None:
     types = toy / "toy/api/v1.py"
-    types.write_text(TYPES.replace("price: int", "price: float").replace("verbs=get", "verb=get"))
+    types.write_text(TYPES.replace("spec: int", "spec: float").replace("verbs=get", "verb=get"))
     with pytest.raises(InputError) as caught:
         scaffold.generate(toy)
     assert [(f.rule, f.at and f.at.line) for f in caught.value.diagnostics] == [
@@ -130,7 +130,7 @@ def test_error_in_the_sources_writes_nothing(toy: Path) -> None:
 
 def test_doubtful_markers_are_errors_where_that_is_asked(toy: Path) -> None:
     types = toy / "toy/api/v1.py"
-    types.write_text(TYPES.replace("    price", "    # +nullabel\n    price"))
+    types.write_text(TYPES.replace("    spec", "    # +nullabel\n    spec"))
     result = scaffold.generate(toy, dry_run=True)
     assert [found.rule for found in result.diagnostics] == ["API004"]
     with pytest.raises(InputError):
