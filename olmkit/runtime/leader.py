@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 _JITTER = 1.2
 _HEARTBEAT = 0.5
+_TRIES = 4  # to give the lease back
+_GIVING_BACK = 3.0  # seconds for it, of the little time that a pod has to end
 _LAST_WORDS = 2.0  # for events that are still to be written when the elector ends
 
 Connect = Callable[[], AbstractAsyncContextManager[Cluster]]
@@ -125,22 +127,29 @@ class LeaseLock:
             return False
 
     async def release(self) -> None:
-        """Give the lease back, when it is ours; anybody may take it at once."""
-        with contextlib.suppress(OlmkitError):
-            for _ in range(3):
-                if not await self._look():
+        """Give the lease back, when it is ours; anybody may take it at once.
+
+        Tried a few times: without it, others wait for the whole lease.
+        """
+        for _ in range(_TRIES):
+            try:
+                if await self._released():
                     return
-                if self.holder != self._settings.identity:
-                    return
-                now = _micro_time(self._wall())
-                spec = self._seen | {
-                    "holderIdentity": "",
-                    "leaseDurationSeconds": 1,
-                    "acquireTime": now,
-                    "renewTime": now,
-                }
-                if await self._write(spec):
-                    return
+            except OlmkitError as error:
+                _LOG.info("lease not given back", extra={"error": str(error)})
+
+    async def _released(self) -> bool:
+        """Whether the lease is not ours, or not any more."""
+        if not await self._look() or self.holder != self._settings.identity:
+            return True
+        now = _micro_time(self._wall())
+        spec = self._seen | {
+            "holderIdentity": "",
+            "leaseDurationSeconds": 1,
+            "acquireTime": now,
+            "renewTime": now,
+        }
+        return await self._write(spec)
 
     async def _try_once(self) -> bool:
         mine = self.holder == self._settings.identity
@@ -302,8 +311,7 @@ class ThreadedElector:
             with contextlib.suppress(RuntimeError):  # its loop has ended by itself
                 loop.call_soon_threadsafe(work.cancel)
         if self._thread is not None:
-            patience = self._settings.renew_deadline + 2 * _LAST_WORDS
-            await asyncio.to_thread(self._thread.join, patience)
+            await asyncio.to_thread(self._thread.join, _GIVING_BACK + 2 * _LAST_WORDS)
 
     async def _keep_beating(self) -> None:
         while True:
@@ -342,7 +350,8 @@ class ThreadedElector:
             except asyncio.CancelledError:
                 if self._settings.release_on_cancel and self.is_leader:
                     self._tell(recorder, lock, "stopped leading")
-                    await asyncio.wait_for(lock.release(), self._settings.renew_deadline)
+                    with contextlib.suppress(TimeoutError):  # it ends by itself, later
+                        await asyncio.wait_for(lock.release(), _GIVING_BACK)
                 _call(self._on_change, False)
             finally:
                 recorder.stop()

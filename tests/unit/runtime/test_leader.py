@@ -135,6 +135,23 @@ def test_a_released_lease_may_be_taken_at_once() -> None:
     assert _try(second)
 
 
+def test_lease_is_given_back_over_a_line_that_breaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    server, clock = _Server(), _Clock()
+    lock = _lock(server, clock, "a")
+    assert _try(lock)
+    faults = [ClusterError("cut"), None, ClusterError("cut"), None, None]
+
+    def answer() -> None:
+        fault = faults.pop(0)
+        if fault is not None:
+            raise fault
+
+    monkeypatch.setattr(server, "_answer", answer)
+    asyncio.run(lock.release())
+    assert server.lease is not None
+    assert server.lease["spec"]["holderIdentity"] == ""
+
+
 def test_only_the_holder_releases() -> None:
     server, clock = _Server(), _Clock()
     first, second = _lock(server, clock, "a"), _lock(server, clock, "b")
