@@ -287,11 +287,13 @@ async def _judge(
         annotations.update(verdict.annotations)
         if not verdict.allowed:
             break
-    # One patch for what all of them made of it: the API server applies it to what it sent.
-    patch = changes.json_patch(request.object, now.object) if verdict.allowed else ()
-    return dataclasses.replace(
-        verdict, patch=tuple(patch), warnings=tuple(warnings), annotations=annotations
+    verdict = dataclasses.replace(
+        verdict, patch=(), warnings=tuple(warnings), annotations=annotations
     )
+    if not verdict.allowed or now.object is request.object:
+        return verdict
+    # One patch for what all of them made of it: the API server applies it to what it sent.
+    return dataclasses.replace(verdict, patch=tuple(changes.json_patch(request.object, now.object)))
 
 
 def _parse(review: Any) -> AdmissionRequest:

@@ -187,6 +187,18 @@ def test_one_warning_that_is_no_list_stays_one() -> None:
     assert response["warnings"] == ["one pod is no redundancy"]
 
 
+def test_how_deep_an_object_is_does_not_matter_to_who_changes_nothing() -> None:
+    class Anything(Judging):
+        async def validate_create(self, new: Any, _: AdmissionRequest) -> None:  # noqa: ARG002
+            return None
+
+    deep: Manifest = {}
+    for _ in range(5000):
+        deep = {"a": deep}
+    response = ask(review(new=deep), webhook_admission.validating_plain(Anything()))
+    assert response["allowed"] is True
+
+
 def test_warnings_come_with_an_accepted_object() -> None:
     response = ask(review(new=cache()), VALIDATING)
     assert response["allowed"] is True
