@@ -1,10 +1,12 @@
 """`olmkit bundle validate` beside `operator-sdk bundle validate`, both in one run.
 
-    python benchmarks/bundle_validate.py [--rounds N] [FOLDER]
+    python benchmarks/bundle_validate.py [--rounds N] [--many N] [FOLDER]
 
 FOLDER holds bundles (default: the shared cases). The reference is the program
 named by OPERATOR_SDK, or `operator-sdk` on PATH. Runs alternate, so that what
-else the machine does falls on both; medians and ratios are what to quote.
+else the machine does falls on both; medians and ratios are what to quote. Last
+come N bundles (default: 500), which are those of FOLDER again and again under
+other names: one call of ours beside N calls of the reference.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +51,10 @@ def olmkit(*bundles: str) -> list[str]:
     return [sys.executable, "-m", "olmkit", "bundle", "validate", "-o", "json", *bundles]
 
 
+def operator_sdk(program: str, bundle: str) -> list[str]:
+    return [program, "bundle", "validate", bundle, "-o", "json-alpha1"]
+
+
 def median(costs: list[Cost]) -> Cost:
     return Cost(
         *(statistics.median(getattr(c, f) for c in costs) for f in ("wall", "cpu", "memory"))
@@ -69,6 +76,7 @@ def main() -> int:
     )
     parser.add_argument("folder", nargs="?", type=Path, default=CASES)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--many", type=int, default=500, help="0: only the bundles as they are")
     options = parser.parse_args()
     reference = os.environ.get("OPERATOR_SDK") or shutil.which("operator-sdk")
     bundles = sorted(
@@ -86,16 +94,11 @@ def main() -> int:
         for name in bundles:
             ours, theirs = singles[name]
             ours.append(run(olmkit(name)))
-            theirs.append(run([reference, "bundle", "validate", name, "-o", "json-alpha1"]))
+            theirs.append(run(operator_sdk(reference, name)))
         batch.append(run(olmkit(*bundles)))
 
     ours = [median(pair[0]) for pair in singles.values()]
     theirs = [median(pair[1]) for pair in singles.values()]
-    everything = Cost(
-        sum(cost.wall for cost in theirs),
-        sum(cost.cpu for cost in theirs),
-        max(cost.memory for cost in theirs),
-    )
     print(
         f"Python {platform.python_version()}, {os.cpu_count()} processors, {len(bundles)} bundles"
     )
@@ -103,14 +106,39 @@ def main() -> int:
     show("one bundle (median of all)", median(ours), median(theirs))
     show("one bundle (mean of all)", mean(ours), mean(theirs))
     show("the largest bundle", max(ours, key=lambda c: c.wall), max(theirs, key=lambda c: c.wall))
-    once = median(batch)
-    show("all in one call / one call each", once, everything)
-    print(
-        f"all bundles: {everything.wall / once.wall:.1f} times as fast, "
-        f"{once.cpu / len(bundles) * 1000:.1f} ms of CPU a bundle against "
-        f"{everything.cpu / len(bundles) * 1000:.1f} ms"
-    )
+    compare_all(bundles, median(batch), total(theirs))
+    if options.many:
+        with tempfile.TemporaryDirectory() as folder:
+            many(bundles, options.many, Path(folder), reference)
     return 0
+
+
+def many(bundles: list[str], count: int, folder: Path, reference: str) -> None:
+    """Copies of the bundles: one call of ours before and after, one call each of the reference."""
+    copies = [
+        str(shutil.copytree(bundles[number % len(bundles)], folder / f"bundle-{number:04}"))
+        for number in range(count)
+    ]
+    before = run(olmkit(*copies))
+    theirs = [run(operator_sdk(reference, name)) for name in copies]
+    compare_all(copies, median([before, run(olmkit(*copies))]), total(theirs))
+
+
+def compare_all(bundles: list[str], ours: Cost, theirs: Cost) -> None:
+    show(f"{len(bundles)} in one call / one call each", ours, theirs)
+    print(
+        f"{len(bundles)} bundles: {theirs.wall / ours.wall:.1f} times as fast, "
+        f"{ours.cpu / len(bundles) * 1000:.1f} ms of CPU a bundle against "
+        f"{theirs.cpu / len(bundles) * 1000:.1f} ms"
+    )
+
+
+def total(costs: list[Cost]) -> Cost:
+    return Cost(
+        sum(cost.wall for cost in costs),
+        sum(cost.cpu for cost in costs),
+        max(cost.memory for cost in costs),
+    )
 
 
 def mean(costs: list[Cost]) -> Cost:
