@@ -8,7 +8,7 @@ How they look is decided in `olmkit.cli.render`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -24,8 +24,7 @@ class Severity(StrEnum):
 _SEVERITY_ORDER = {severity: index for index, severity in enumerate(Severity)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Location:
+class Location(NamedTuple):
     """A place in the user's material. Lines and columns count from 1, columns in characters.
 
     `end_column` is the first column after the place. `field` is the path inside the
@@ -61,8 +60,7 @@ class Related(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnostic:
+class Diagnostic(NamedTuple):
     """One finding: rule, place, and what to do."""
 
     rule: str
@@ -96,8 +94,7 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
 def below(root: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The findings about files of a folder, as the user names them who named the folder `root`."""
     return tuple(
-        replace(
-            found,
+        found._replace(
             at=_below(root, found.at) if found.at else None,
             fix=found.fix._replace(at=_below(root, found.fix.at)) if found.fix else None,
             related=tuple(other._replace(at=_below(root, other.at)) for other in found.related),
@@ -109,7 +106,7 @@ def below(root: str, diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...
 def _below(root: str, at: Location) -> Location:
     if root in ("", "."):
         return at
-    return replace(at, path=f"{root.rstrip('/')}/{at.path}" if at.path else root)
+    return at._replace(path=f"{root.rstrip('/')}/{at.path}" if at.path else root)
 
 
 @dataclass(eq=False)

@@ -8,7 +8,6 @@ default.
 from __future__ import annotations
 
 import copy
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -105,6 +104,4 @@ def _foreign(package: str, csv: Resource) -> InputError:
 
 
 def _with_related(found: Diagnostic, first: Resource) -> Diagnostic:
-    return dataclasses.replace(
-        found, related=(Related(first.at("metadata", "name"), "the first one"),)
-    )
+    return found._replace(related=(Related(first.at("metadata", "name"), "the first one"),))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from olmkit.base import json_text
@@ -156,8 +156,7 @@ class FilePlace:
         found = self.files.document(self).at(*keys)
         if found.line is None or found.end_line is None:
             return found
-        return replace(
-            found,
+        return found._replace(
             line=found.line + self.line,
             column=_moved(found.line, found.column, self.column),
             end_line=found.end_line + self.line,

@@ -17,7 +17,7 @@ from olmkit.cli import render
 from olmkit.cli.app import App
 from olmkit.cli.exits import Exit
 from olmkit.cli.registry_options import registry_options, source_date
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 from olmkit.jobs import bundle as job
 from olmkit.jobs.bundle import GenerateOptions, GenerateResult
 

@@ -11,7 +11,7 @@ from olmkit.catalog.model import Package
 from olmkit.cli import catalog_source, render
 from olmkit.cli.app import App, command
 from olmkit.cli.registry_options import registry_options
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 
 
 @command(

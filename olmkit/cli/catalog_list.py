@@ -12,7 +12,7 @@ from olmkit.catalog import listing
 from olmkit.cli import catalog_source
 from olmkit.cli.app import App, command
 from olmkit.cli.registry_options import registry_options
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 
 
 @command(example="olmkit catalog list packages catalog")

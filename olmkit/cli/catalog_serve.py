@@ -11,7 +11,7 @@ import click
 from olmkit.cli.app import App, command
 from olmkit.cli.registry_options import registry_options
 from olmkit.cli.render import plural
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 from olmkit.jobs import serve as serve_job
 from olmkit.jobs.serve import Serving
 

@@ -8,7 +8,7 @@ from olmkit.base.diagnostics import OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.catalog.model import Catalog
 from olmkit.cli.app import App
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 from olmkit.jobs import catalog as job
 
 

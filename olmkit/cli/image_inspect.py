@@ -9,7 +9,7 @@ import click
 from olmkit.cli.app import App, command
 from olmkit.cli.published import size_text
 from olmkit.cli.registry_options import PlatformType, registry_options
-from olmkit.edges.sources import Access
+from olmkit.edges.access import Access
 from olmkit.jobs import image as job
 from olmkit.jobs.image import ImageFacts
 from olmkit.oci.content import Platform

@@ -7,8 +7,7 @@ noun and what a finding may quote, is handed in.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import click
 
@@ -40,8 +39,7 @@ class Checked(Protocol):
     def count(self, severity: Severity) -> int: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(NamedTuple):
     """All that was checked in one call. `unreadable` is the rule of what cannot be read."""
 
     results: Sequence[Checked]
@@ -49,8 +47,8 @@ class Verdict:
     unreadable: tuple[str, str]
     fail_on_warnings: bool
     sources: Sources
-    title: Callable[[Any], str] = field(default=lambda result: f"`{result.reference}`")
-    facts: Callable[[Any], dict[str, Any]] = field(default=lambda _: {})
+    title: Callable[[Any], str] = lambda result: f"`{result.reference}`"
+    facts: Callable[[Any], dict[str, Any]] = lambda _: {}
 
 
 def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:

@@ -26,7 +26,7 @@ from olmkit.rules import engine
 from olmkit.rules.engine import CATALOG, Rule
 
 if TYPE_CHECKING:
-    from olmkit.edges.sources import Access
+    from olmkit.edges.access import Access
 
 # A file may hold the whole catalog of a distribution.
 MAX_CATALOG_FILE: Final = 512 * 1024 * 1024

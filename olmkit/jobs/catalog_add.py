@@ -6,7 +6,7 @@ brings, and must be sound afterwards, or nothing is written.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -113,5 +113,5 @@ def _check(shown: str, tree: Tree) -> None:
         raise InputError(
             f"the catalog `{shown}` would not be valid, so nothing was written",
             hint=error.hint,
-            diagnostics=[replace(found, at=None, related=()) for found in error.diagnostics],
+            diagnostics=[found._replace(at=None, related=()) for found in error.diagnostics],
         ) from None

@@ -332,7 +332,7 @@ def _judged(findings: Findings, *, strict: bool) -> tuple[Diagnostic, ...]:
     if not strict:
         return found
     return tuple(
-        replace(one, severity=Severity.ERROR) if one.rule in _STRICT else one for one in found
+        one._replace(severity=Severity.ERROR) if one.rule in _STRICT else one for one in found
     )
 
 

@@ -25,8 +25,8 @@ from olmkit.edges.catalog_cache import Store
 from olmkit.edges.folder import Folder
 
 if TYPE_CHECKING:
+    from olmkit.edges.access import Access
     from olmkit.edges.catalog_server import CatalogServer
-    from olmkit.edges.sources import Access
 
 T = TypeVar("T")
 

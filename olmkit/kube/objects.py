@@ -9,15 +9,13 @@ needs more asks the rules.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Manifest = dict[str, Any]
 """A Kubernetes object as plain data; unknown fields are part of it."""
 
 
-@dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class GVK:
+class GVK(NamedTuple):
     """Group, version and kind of an API."""
 
     group: str
@@ -35,8 +33,7 @@ class GVK:
         return cls(group=group, version=version, kind=kind)
 
 
-@dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class ObjectKey:
+class ObjectKey(NamedTuple):
     """What identifies an object in a cluster, apart from its API version."""
 
     group: str

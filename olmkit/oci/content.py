@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-import msgspec
-
 from olmkit.base.diagnostics import InputError
 
 # What a registry must accept at least, and what docker-registry accepts at most.
@@ -312,6 +310,8 @@ def _decode(data: bytes, noun: str, limit: int) -> dict[str, Any]:
             f"{noun}: it is {len(data) / 1e6:.1f} MB large, more than the "
             f"{limit / 1e6:.0f} MB that are read"
         )
+    import msgspec  # names of images, for which most need this module, are no JSON
+
     try:
         value = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:

@@ -370,13 +370,13 @@ def unknown_install_mode(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct its name.
     """
-    import difflib
-
     csv = bundle.csv
     modes = csv.install_modes if csv else ()
     usable = any(mode.supported for mode in modes if mode.type in INSTALL_MODES)
     for index, mode in enumerate(modes):
         if csv is not None and mode.type not in INSTALL_MODES:
+            import difflib
+
             near = difflib.get_close_matches(mode.type, INSTALL_MODES, n=1)
             yield Finding(
                 f"install mode `{mode.type}` does not exist",

@@ -12,7 +12,7 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from olmkit.base.diagnostics import (
@@ -126,15 +126,14 @@ class Rule(NamedTuple):
         return f"docs/reference/rules/{self.family.lower()}.md#{self.code.lower()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(NamedTuple):
     """A named demand: suites of rules, rules left out, and weights that differ."""
 
     name: str
     summary: str
     suites: frozenset[str]
     off: frozenset[str] = frozenset()
-    severities: Mapping[str, Severity] = field(default_factory=dict)
+    severities: Mapping[str, Severity] = MappingProxyType({})
 
 
 _HUB_SUITES = frozenset(

@@ -421,10 +421,10 @@ def annotation_unknown(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the key; use a domain of yours for keys of your own.
     """
-    import difflib
-
     for key in bundle.annotations:
         if key.startswith(model.ANNOTATION_PREFIX) and key not in KNOWN_KEYS:
+            import difflib
+
             near = difflib.get_close_matches(key, KNOWN_KEYS, n=1)
             yield Finding(
                 f"annotation `{key}` is not known",

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from olmkit.base.diagnostics import (
@@ -41,7 +39,7 @@ def test_findings_sort_by_place_then_weight() -> None:
         _found(path="a", line=9),
         _found(Severity.WARNING, path="a", line=2),
         _found(path="a", line=2),
-        dataclasses.replace(_found(), at=None),
+        _found()._replace(at=None),
     ]
     order = [(str(f.at), f.severity) for f in sorted(found, key=Diagnostic.sort_key)]
     assert order == [
