@@ -23,12 +23,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory, root: Path) -> Path:
     return made
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path, root: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.split("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"olmkit"}
     assert "olmkit/py.typed" in names
     assert any(name.startswith("olmkit/edges/") and name.endswith(".binpb") for name in names)
+    templates = Path("olmkit/project/templates")
+    assert {str(path.relative_to(root)) for path in (root / templates).rglob("*.tmpl")} == {
+        name for name in names if name.startswith(f"{templates}/")
+    }
 
 
 def test_the_wheel_works_in_an_empty_environment(wheel: Path, root: Path, tmp_path: Path) -> None:
