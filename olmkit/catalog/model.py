@@ -9,7 +9,6 @@ for that first.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -112,6 +111,8 @@ class Catalog:
         if not name:
             return tuple(package for _, package in sorted(self.packages.items()))
         if name not in self.packages:
+            import difflib
+
             near = difflib.get_close_matches(name, list(self.packages), n=1)
             raise InputError(
                 f"package {quoted(name)} not found",

@@ -7,7 +7,6 @@ deprecations and upgrade graphs have modules of their own.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
@@ -287,6 +286,8 @@ def channel_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
 
 
 def _package_hint(name: str, catalog: Catalog) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, list(catalog.packages), n=1) if name else []
     if near:
         return f"did you mean `{near[0]}`?"
