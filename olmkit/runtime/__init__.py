@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from olmkit.runtime.events import NORMAL as NORMAL
     from olmkit.runtime.events import WARNING as WARNING
     from olmkit.runtime.events import EventRecorder as EventRecorder
+    from olmkit.runtime.finalize import Finalized as Finalized
+    from olmkit.runtime.finalize import Finalizers as Finalizers
     from olmkit.runtime.handler import EnqueueMapped as EnqueueMapped
     from olmkit.runtime.handler import EnqueueObject as EnqueueObject
     from olmkit.runtime.handler import EnqueueOwner as EnqueueOwner
@@ -93,6 +95,7 @@ _HOMES = {
     "client": ("Client", "Written", "retry_on_conflict"),
     "controller": ("Controller", "ControllerSettings", "NotSynced"),
     "events": ("EventRecorder", "NORMAL", "WARNING"),
+    "finalize": ("Finalized", "Finalizers"),
     "handler": ("EnqueueMapped", "EnqueueObject", "EnqueueOwner", "Handler"),
     "kinds": ("Condition", "CustomResource", "Model", "ObjectMeta"),
     "leader": ("ElectionSettings", "ThreadedElector"),

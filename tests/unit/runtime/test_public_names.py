@@ -18,7 +18,8 @@ AdmissionRequest
 BlockingClient BlockingReconciler BucketLimiter Cache CacheSettings CannotConvert CappedLimiter
 CertificateFiles ChannelSource Client Condition Controller ControllerBuilder ControllerSettings
 Conversions CreateEvent CustomResource DeleteEvent Denied ElectionSettings EnqueueMapped
-EnqueueObject EnqueueOwner EventRecorder ExponentialLimiter FastSlowLimiter GenericEvent Group
+EnqueueObject EnqueueOwner EventRecorder ExponentialLimiter FastSlowLimiter Finalized Finalizers
+GenericEvent Group
 Handler KindScope KindSource LeadershipLost Manager Model NotSynced ObjectMeta ObjectReconciler
 Predicate RateLimiter Reconciler Registry Request RestClientMetrics Result Scope ShutdownTimeout
 SlowestLimiter Snapshot Source Spoke TerminalError ThreadedElector UpdateEvent Verdict
