@@ -27,6 +27,7 @@ from olmkit.edges import disk
 # Kubernetes' own client does.
 _TOKEN_REFRESH = 60.0
 _EXEC_TIMEOUT = 60.0
+_LAST_MOMENT = 1.0  # for what was killed, to be gone
 _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
 
 
@@ -187,7 +188,7 @@ class ExecCredentials:
             ) from None
         finally:
             if process.returncode is None:  # it took too long, or nobody waits any more
-                _kill(process, group=not interactive)
+                await _end(process, group=not interactive)
         if process.returncode:
             raise RemoteError(
                 f"`{command}`, the exec plug-in of user `{self._user}`, ended with code "
@@ -273,23 +274,20 @@ async def _started(*words: str, **options: Any) -> asyncio.subprocess.Process:
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
-        starting.add_done_callback(
-            lambda one: (
-                None
-                if one.cancelled() or one.exception() is not None
-                else _kill(one.result(), group=options["start_new_session"])
-            )
-        )
+        with contextlib.suppress(OSError, ValueError):
+            await _end(await starting, group=options["start_new_session"])
         raise
 
 
-def _kill(process: asyncio.subprocess.Process, *, group: bool) -> None:
+async def _end(process: asyncio.subprocess.Process, *, group: bool) -> None:
     """End a plug-in, with what it started itself when it has a group of its own.
 
-    It is not waited for: a child of it that lives on would keep its pipe open.
+    It is waited for a moment only: a child of it that lives on may keep its pipe open.
     """
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if group:
             os.killpg(process.pid, signal.SIGKILL)
         else:
             process.kill()
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(process.wait(), _LAST_MOMENT)

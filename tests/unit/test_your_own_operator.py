@@ -35,6 +35,7 @@ def _run(script: str, folder: Path, path: str) -> str:
             **{key: value for key, value in os.environ.items() if not key.startswith("OLMKIT_")},
             "PATH": path,
             "OLDPWD_FILE": str(folder.parent / "where"),
+            "VENV": ".venv",
             "PYTEST_ADDOPTS": "-p no:cacheprovider",
         },
     )

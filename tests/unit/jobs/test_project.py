@@ -122,7 +122,7 @@ def test_a_scaffolded_project_passes_its_own_make_test(tmp_path: Path, name: str
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTEST_ADDOPTS": "-p no:cacheprovider"},
+        env={**os.environ, "VENV": ".venv", "PYTEST_ADDOPTS": "-p no:cacheprovider"},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed" in done.stdout
