@@ -62,6 +62,8 @@ class Connection:
         self._session: aiohttp.ClientSession | None = None
         self._proxy: str | None = None
         self._certificate: tuple[bytes, bytes] | None = None
+        self._authority: bytes | None = None
+        self._is_distrusted = False  # the server's certificate did not fit the authority
         self._retired: aiohttp.ClientSession | None = None  # what runs on it may end
         self._warned: set[str] = set()
 
@@ -216,10 +218,11 @@ class Connection:
     async def _opened(self) -> aiohttp.ClientSession:
         certificate = self._config.credentials.certificate()
         old = self._session
-        if old is not None and certificate == self._certificate:
+        if old is not None and certificate == self._certificate and not self._has_new_authority():
             return old
         context = self._config.ssl_context(certificate)
         self._certificate = certificate
+        self._authority = self._config.authority()
         self._proxy = self._config.proxy or proxies.proxy_for(self._config.server, os.environ)
         if self._proxy is not None and urlsplit(self._proxy).scheme not in ("http", "https"):
             raise ConfigurationError(
@@ -240,6 +243,11 @@ class Connection:
         if ended is not None:
             await ended.close()
         return made
+
+    def _has_new_authority(self) -> bool:
+        """Whether it was renewed, which is asked when a certificate did not fit the old one."""
+        asked, self._is_distrusted = self._is_distrusted, False
+        return asked and self._config.authority() != self._authority
 
     async def _refusal(self, response: aiohttp.ClientResponse) -> ClusterError:
         try:
@@ -280,6 +288,7 @@ class Connection:
             case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
                 reason = f"its certificate cannot be trusted: {error.__cause__ or error}"
                 temporary = False
+                self._is_distrusted = True
             case TimeoutError():
                 reason, temporary = "it did not answer in time", True
             case aiohttp.ClientConnectorError() | OSError():

@@ -42,6 +42,7 @@ class ClusterConfig:
     credentials: Credentials = field(default_factory=NoCredentials)
     namespace: str = "default"
     ca: bytes | None = None
+    ca_file: Path | None = None  # where `ca` is from, when it may be renewed there
     insecure: bool = False
     server_name: str | None = None
     client_certificate: bytes | None = None
@@ -49,6 +50,15 @@ class ClusterConfig:
     proxy: str | None = None
     headers: Mapping[str, str] | Sequence[tuple[str, str]] = ()
     name: str = ""
+
+    def authority(self) -> bytes | None:
+        """The authority as it is now; a file that cannot be read just now counts as unchanged."""
+        if self.ca_file is None:
+            return self.ca
+        try:
+            return disk.read_file(self.ca_file) or self.ca
+        except OlmkitError:
+            return self.ca
 
     def ssl_context(self, certificate: tuple[bytes, bytes] | None = None) -> ssl.SSLContext | None:
         """TLS as configured; None for a plain HTTP server.
@@ -58,7 +68,8 @@ class ClusterConfig:
         if not self.server.startswith("https:"):
             return None
         try:
-            authority = self.ca.decode() if self.ca is not None else None
+            found = self.authority()
+            authority = found.decode() if found is not None else None
             if authority == "":
                 raise ValueError("else the system's authorities would be trusted")
             context = ssl.create_default_context(cadata=authority)
@@ -125,6 +136,7 @@ def in_cluster(
         credentials=TokenFileCredentials(service_account / "token"),
         namespace=namespace,
         ca=disk.read_file(service_account / "ca.crt"),
+        ca_file=service_account / "ca.crt",
         name="in-cluster",
     )
 

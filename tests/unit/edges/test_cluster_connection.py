@@ -115,6 +115,32 @@ def test_unknown_authority_is_said(tmp_path: Path) -> None:
         _ask(tmp_path, _pair(), ca=_pair()[0])
 
 
+def test_authority_that_is_renewed_in_its_file_is_trusted(tmp_path: Path) -> None:
+    """As a pod's is when the cluster's authority is replaced."""
+    old, new = _pair(), _pair()
+    file = tmp_path / "ca.crt"
+    file.write_bytes(old[0])
+
+    async def story() -> None:
+        async with _serving(tmp_path, new) as port:
+            made = ClusterConfig(
+                server=f"https://127.0.0.1:{port}",
+                server_name="localhost",
+                ca=old[0],
+                ca_file=file,
+            )
+            async with HttpCluster(made) as cluster:
+                for content in (None, b"", None):
+                    if content is not None:
+                        file.write_bytes(content)
+                    with pytest.raises(Unreachable, match="cannot be trusted"):
+                        await cluster.version()
+                file.write_bytes(new[0])
+                assert await cluster.version() == {"major": "1"}
+
+    asyncio.run(story())
+
+
 def test_insecure_trusts_anything(tmp_path: Path) -> None:
     _ask(tmp_path, _pair(days=-1), insecure=True)
 
