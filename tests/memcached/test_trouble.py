@@ -370,7 +370,9 @@ def test_pod_of_the_operator_is_given_longer_than_the_operator_takes(root: Path)
     assert pod["terminationGracePeriodSeconds"] > operator().graceful_shutdown_timeout
 
 
-@pytest.mark.parametrize("status", [{"nodes": "none"}, {"conditions": [{"type": 5}]}, {"replicas": "x"}])
+@pytest.mark.parametrize(
+    "status", [{"nodes": "none"}, {"conditions": [{"type": 5}]}, {"replicas": "x"}]
+)
 def test_odd_status_is_written_anew_and_keeps_no_object_from_its_end(
     stage: Stage, status: dict[str, Any]
 ) -> None:
