@@ -38,6 +38,9 @@ MANAGER_OVERLAY = "config/manager/kustomization.yaml"
 _ONLY_ONCE = (PROJECT_FILE, PYPROJECT_FILE, "Makefile", DEFAULT_OVERLAY)
 # Names that a package cannot have beside what it imports.
 _TAKEN = frozenset({"olmkit", "pydantic", "annotated_types", "pytest", "tests", "config"})
+# The longest name of a Service that has the project's name before it.
+_LONGEST = "-controller-manager-metrics-service"
+_MAX_NAME = 63 - len(_LONGEST)
 _FNV_PRIME, _FNV_START = 16777619, 2166136261
 
 
@@ -298,7 +301,14 @@ def _check_names(request: InitRequest) -> None:
     if not names.is_label(request.name):
         raise ConfigurationError(
             f"`{request.name}` is no project name",
-            hint="use lower-case letters, digits and dashes, at most 63: `--project-name …`",
+            hint=f"use lower-case letters, digits and dashes, at most {_MAX_NAME}: "
+            "`--project-name …`",
+        )
+    if len(request.name) > _MAX_NAME:
+        raise ConfigurationError(
+            f"the project name `{request.name}` is {len(request.name)} characters long",
+            hint=f"{_MAX_NAME} at most, since the Service `{request.name}{_LONGEST}` has 63: "
+            "`--project-name …`",
         )
     package = module_name(request.name)
     is_taken = package in sys.stdlib_module_names or package in _TAKEN

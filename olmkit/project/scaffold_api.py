@@ -22,14 +22,20 @@ from olmkit.project.scaffold import Draft
 
 DEPLOY_IMAGE_PLUGIN = "deploy-image.python.olmkit/v1"
 WIRING_FUNCTION = "add_controllers"
+_PROCESS_TEST = "tests/test_process.py"
 _MAX_STATEMENT = 96  # of a line inside the function
 # Names that the scaffolded modules import, and a kind of that name would hide.
-_TAKEN_KINDS = frozenset(
+TAKEN_KINDS = frozenset(
     {"Annotated", "Any", "CacheSettings", "Callable", "ClassVar", "Client", "ClusterError"}
     | {"Condition", "ControllerBuilder", "ControllerSettings", "CustomResource", "EventRecorder"}
     | {"Field", "Ge", "Group", "Int32", "Le", "Manager", "Manifest", "Mapping", "Model"}
     | {"NotFound", "Request", "Result", "None", "True", "False", "GVK"}
+    | {"AdmissionRequest", "Denied", "Sequence", "Spoke", "Conversions", "WebhookServer"}
+    | {"ApiServer", "HttpCluster", "ClusterConfig", "Resource", "NORMAL", "WARNING", "DEPLOYMENT"}
+    | {"FINALIZER", "AVAILABLE", "DEGRADED", "RECONCILING", "FINALIZING", "NAME_TAKEN"}
+    | {"GENERATION_CHANGED"}
 )
+_WORD = re.compile(rb"[a-z_][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +117,21 @@ def _camel(text: str) -> str:
     return "".join(part.capitalize() for part in re.split(r"[-.]", text))
 
 
+def variable_of(kind: str, templates: Tree) -> str:
+    """What an object of a kind is called in functions: not as anything that templates speak of.
+
+    Such as `image_object` for a kind `Image`, since images are handed about in there.
+    """
+    name = scaffold.module_name(kind)
+    words = {
+        word
+        for path, content in templates.items()
+        if path.endswith(".py" + template_files.SUFFIX)
+        for word in _WORD.findall(content.data)
+    }
+    return f"{name.rstrip('_')}_object" if name.encode() in words | {b"self"} else name
+
+
 def create_api(request: ApiRequest, project: Project, present: Tree, templates: Tree) -> Draft:
     """A project with one more kind.
 
@@ -175,13 +196,13 @@ def check_gvk(group: str, domain: str, version: str, kind: str) -> None:
         raise ConfigurationError(
             f"`{qualified}` is no API group", hint="use lower-case letters, digits, dots, dashes"
         )
-    if not names.is_subdomain(version):
+    if not names.is_label_1035(version):
         raise ConfigurationError(f"`{version}` is no API version", hint="such as `v1alpha1`")
     if not kind[:1].isupper() or not names.is_label_1035(kind.lower()) or not kind.isidentifier():
         raise ConfigurationError(
             f"`{kind}` is no kind", hint="use letters and digits in camel case: `Memcached`"
         )
-    if kind in _TAKEN_KINDS:
+    if kind in TAKEN_KINDS:
         raise ConfigurationError(
             f"the kind `{kind}` would hide the `{kind}` that the scaffold's modules import",
             hint="choose another kind",
@@ -233,6 +254,8 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
     for other in project.apis:
         if other.qualified_group != api.qualified_group:
             continue
+        if other.kind != api.kind:
+            _check_clash(api, other)
         same_plural = scaffold.plural_of(other) == scaffold.plural_of(api)
         if same_plural and other.kind != api.kind:
             crd = f"{scaffold.plural_of(api)}.{api.qualified_group}"
@@ -252,6 +275,20 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
                 f"`{api.kind}` has a controller already, for version `{other.version}`",
                 hint="one is enough, since the API server converts: `--no-controller`",
             )
+
+
+def _check_clash(api: Api, other: Api) -> None:
+    """Names that one API group has once: of kinds and their lists, of plurals and singulars."""
+    for one, another in ((api, other), (other, api)):
+        clash = ""
+        if one.kind == f"{another.kind}List":
+            clash = f"a list of `{another.kind}` is of the kind `{one.kind}` too"
+        elif one.kind.lower() == another.kind.lower():
+            clash = f"`{one.kind}` and `{another.kind}` differ in upper case letters only"
+        elif one.kind.lower() == scaffold.plural_of(another):
+            clash = f"`{one.kind.lower()}` is the plural of `{another.kind}` too"
+        if clash:
+            raise ConfigurationError(clash, hint="choose another kind: the API server takes one")
 
 
 def _check_deploy(request: ApiRequest) -> None:
@@ -282,7 +319,7 @@ def _values(request: ApiRequest, project: Project, where: Names, templates: Tree
         "types_module": where.module_of(where.types_file),
         "reconciler_module": where.module_of(where.reconciler_file),
         "reconciler": f"{api.kind}Reconciler",
-        "variable": scaffold.module_name(api.kind),
+        "variable": variable_of(api.kind, templates),
         "controller": (prefix + api.kind.lower()).replace(".", "-"),
         "resource_marker": marker,
         "rbac_group": api.qualified_group,
@@ -302,7 +339,7 @@ def _deploy_values(deploy: DeployImage, api: Api, templates: Tree) -> dict[str, 
         words = ", ".join(f'"{_escaped(word)}"' for word in deploy.command)
         lines += f'        "command": [{words}],\n'
     if deploy.port:
-        port = f"{scaffold.module_name(api.kind)}.spec.container_port"
+        port = f"{variable_of(api.kind, templates)}.spec.container_port"
         lines += f'        "ports": [{{"containerPort": {port}, "name": "{name}"}}],\n'
         field = template_files.file(templates, "deploy_image/port_field.py", {}).decode()
     user = f'            "runAsUser": {deploy.user},\n' if deploy.user is not None else ""
@@ -417,7 +454,9 @@ def _add_reconciler(
     draft.make(where.reconciler_file, text)
     group = where.group_folder.replace("/", "_")
     test = template_files.file(templates, f"{folder}/reconciler_test.py", values)
-    draft.make(f"tests/test_{group}{where.module}.py", test)
+    path = f"tests/test_{group}{where.module}.py"
+    is_process = path == _PROCESS_TEST  # which `init` made, and another kind may not take
+    draft.make("tests/test_process_reconciler.py" if is_process else path, test)
     _wire(draft, request, where, values)
 
 

@@ -70,7 +70,7 @@ def create_webhook(
     values = scaffold.api_values(project, api) | {
         "types_module": where.module_of(where.types_file),
         "rbac_group": api.qualified_group or '""',
-        "variable": scaffold.module_name(api.kind),
+        "variable": scaffold_api.variable_of(api.kind, templates),
         "webhook_path": path,
     }
     if request.defaulting or request.validation:

@@ -50,6 +50,7 @@ def test_the_names_of_the_operators_image_go_where_manifests_take_them(templates
     ("name", "domain", "words"),
     [
         ("Toy", "example.com", "`Toy` is no project name"),
+        ("a" * 29, "example.com", "is 29 characters long"),
         ("json", "example.com", "would be `json`, which another package is called"),
         ("olmkit", "example.com", "which another package is called"),
         ("1a", "example.com", "Python cannot import"),

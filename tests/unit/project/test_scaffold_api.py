@@ -175,6 +175,8 @@ def test_a_plural_and_a_scope_of_its_own_are_said(begun: Tree, templates: Tree) 
     [
         ({"group": "Ca_che"}, "is no API group"),
         ({"version": "V1"}, "`V1` is no API version"),
+        ({"version": "v1.2"}, "is no API version"),
+        ({"version": "1"}, "is no API version"),
         ({"kind": "memcached"}, "`memcached` is no kind"),
         ({"kind": "Mem-cached"}, "`Mem-cached` is no kind"),
         ({"kind": "Manager"}, "would hide the `Manager`"),
@@ -201,6 +203,57 @@ def test_two_kinds_of_one_crd_are_refused(begun: Tree, templates: Tree) -> None:
         added(tree, templates, kind="Cache", plural="memcacheds")
     with pytest.raises(ConfigurationError, match="has the plural `memcacheds` in version"):
         added(tree, templates, version="v2", plural="caches", controller=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("MemcachedList", "a list of `Memcached` is of the kind `MemcachedList` too"),
+        ("MemCached", "differ in upper case letters only"),
+        ("Memcacheds", "`memcacheds` is the plural of `Memcached` too"),
+    ],
+)
+def test_a_kind_whose_names_another_has_is_refused(
+    begun: Tree, templates: Tree, kind: str, words: str
+) -> None:
+    tree = added(begun, templates)
+    with pytest.raises(ConfigurationError, match=words):
+        added(tree, templates, kind=kind, plural="" if kind != "MemCached" else "others")
+
+
+@pytest.mark.parametrize(
+    "kind", ["Image", "Container", "Labels", "Objects", "Self", "New", "Copy", "Wanted", "Status"]
+)
+def test_an_object_is_called_as_nothing_else_in_the_reconciler(
+    begun: Tree, templates: Tree, kind: str
+) -> None:
+    deploy = DeployImage(image="nginx:1", port=80)
+    tree = added(begun, templates, kind=kind, deploy=deploy)
+    code = tree.data(f"toy/reconcilers/{scaffold.module_name(kind)}.py")
+    compile(code, kind, "exec")  # two parameters of one name are no syntax to `ast.parse`
+    assert f"def deployment_for({kind.lower()}_object: {kind}, image: str)".encode() in code
+    assert f"{kind.lower()}_object.spec.container_port".encode() in code
+
+
+def test_no_kind_may_hide_what_templates_import(templates: Tree) -> None:
+    imported = {
+        name
+        for path, content in templates.items()
+        if path.endswith(".py.tmpl") and "__main__" not in path
+        for line in content.data.decode().splitlines()
+        if line.startswith("from ") and "{" not in line
+        for name in line.partition(" import ")[2].split(", ")
+        if name[:1].isupper()
+    }
+    # Imported by the test of the process alone, which speaks of no kind.
+    assert imported - scaffold_api.TAKEN_KINDS <= {"Flags", "Operator"}
+
+
+def test_a_kind_process_leaves_the_test_of_the_process(begun: Tree, templates: Tree) -> None:
+    tree = added(begun, templates, kind="Process")
+    tree = added(tree, templates, kind="Process", force=True)
+    assert tree.data("tests/test_process.py") == begun.data("tests/test_process.py")
+    assert b"ProcessReconciler" in tree.data("tests/test_process_reconciler.py")
 
 
 def test_a_wiring_that_is_gone_is_told(begun: Tree, templates: Tree) -> None:
