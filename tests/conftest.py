@@ -131,15 +131,38 @@ def control_plane_programs() -> Programs:
     etcd = shutil.which("etcd")
     if etcd is None:
         missing("etcd is not here: install etcd-server, or set KUBEBUILDER_ASSETS")
-    built = subprocess.run(
-        ["/bin/sh", str(ROOT / "scripts/build-programs"), "hyperkube"],
+    return Programs((built("hyperkube"), "kube-apiserver"), etcd)
+
+
+def built(program: str) -> str:
+    """The path of a reference program, built once into a cache by a set of its name."""
+    done = subprocess.run(
+        ["/bin/sh", str(ROOT / "scripts/build-programs"), program],
         capture_output=True,
         text=True,
         check=False,
     )
-    if built.returncode:
-        missing(f"kube-apiserver cannot be built: {built.stderr.strip()[-300:]}")
-    return Programs((f"{built.stdout.strip()}/hyperkube", "kube-apiserver"), etcd)
+    if done.returncode:
+        missing(f"{program} cannot be built: {done.stderr.strip()[-300:]}")
+    return f"{done.stdout.strip()}/{program}"
+
+
+@pytest.fixture(scope="session")
+def kustomize() -> str:
+    """`KUSTOMIZE`, else the one that we build."""
+    return os.environ.get("KUSTOMIZE") or built("kustomize")
+
+
+@pytest.fixture(scope="session")
+def kubebuilder() -> str:
+    """`KUBEBUILDER`, else the one that we build."""
+    return os.environ.get("KUBEBUILDER") or built("kubebuilder")
+
+
+@pytest.fixture(scope="session")
+def controller_gen() -> str:
+    """`CONTROLLER_GEN`, else the one that we build."""
+    return os.environ.get("CONTROLLER_GEN") or built("controller-gen")
 
 
 @pytest.fixture(scope="module")

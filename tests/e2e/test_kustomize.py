@@ -1,11 +1,10 @@
 """Overlays that kubebuilder scaffolds, and ours, rendered beside kustomize itself.
 
-`KUSTOMIZE` and `KUBEBUILDER` name the programs; without them there is nothing to compare.
+`KUSTOMIZE` and `KUBEBUILDER` may name the programs; else they are built once.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,18 +44,6 @@ LAYOUTS: dict[str, tuple[str, Sequence[str]]] = {
 }
 
 
-@pytest.fixture
-def kustomize() -> str:
-    return _program("KUSTOMIZE")
-
-
-def _program(name: str) -> str:
-    found = os.environ.get(name, "")
-    if not found:
-        pytest.skip(f"{name} names no program")
-    return found
-
-
 def _compare(place: Path, program: str) -> None:
     folders = sorted(file.parent for file in place.glob("config/*/kustomization.yaml"))
     assert folders
@@ -73,14 +60,13 @@ def _compare(place: Path, program: str) -> None:
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_what_kubebuilder_scaffolds_is_rendered_as_kustomize_does(
-    layout: str, kustomize: str, tmp_path: Path
+    layout: str, kustomize: str, kubebuilder: str, tmp_path: Path
 ) -> None:
     flags, steps = LAYOUTS[layout]
-    program = _program("KUBEBUILDER")
     begin = "init --domain my.org --repo example.org/toy --project-name toy --fetch-deps=false"
     for step in (f"{begin} --skip-go-version-check {flags}", *steps):
         words = [*step.split(), *(["--make=false"] if step.startswith("create") else [])]
-        subprocess.run([program, *words], cwd=tmp_path, check=True, capture_output=True)
+        subprocess.run([kubebuilder, *words], cwd=tmp_path, check=True, capture_output=True)
     _compare(tmp_path, kustomize)
 
 

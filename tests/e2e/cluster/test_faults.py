@@ -61,7 +61,8 @@ def installing(typist: Any, catalog: str, namespace: str) -> Iterator[Watched]:
     process = typist.start(*words)
     yield Watched(process)
     process.kill()
-    process.communicate()
+    with process:  # its end was read already, or nobody wants to
+        pass
     typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
 
 
