@@ -117,6 +117,17 @@ class Changes:
     def __len__(self) -> int:
         return len(self.items)
 
+    def undone(self) -> Changes:
+        """What must happen to have everything as it was before."""
+        kinds = {
+            ChangeKind.CREATE: ChangeKind.REMOVE,
+            ChangeKind.UPDATE: ChangeKind.UPDATE,
+            ChangeKind.REMOVE: ChangeKind.CREATE,
+        }
+        return Changes(
+            tuple(Change(kinds[one.kind], one.path, one.found, one.wanted) for one in self.items)
+        )
+
 
 def diff(wanted: Tree, found: Tree, *, stale: frozenset[str] = frozenset()) -> Changes:
     """What turns `found` into `wanted`.

@@ -17,6 +17,7 @@ from olmkit.base.diagnostics import ConfigurationError, Diagnostic
 from olmkit.base.tree import Change, Changes, File, Tree, diff
 from olmkit.edges import disk
 from olmkit.jobs import scaffold as generating
+from olmkit.jobs.scaffold import GenerateResult
 from olmkit.project import config, scaffold, scaffold_api, scaffold_webhook
 from olmkit.project.config import Project
 from olmkit.project.scaffold import Draft, EditRequest, InitRequest
@@ -118,10 +119,19 @@ def _finish(
         disk.apply(folder, changes)
     generated = Changes()
     if generates:
-        result = generating.generate(folder)
+        result = _generated(folder, changes)
         generated = result.changes
         findings = (*draft.notes, *result.diagnostics)
     return ScaffoldResult(changes=changes, generated=generated, diagnostics=findings)
+
+
+def _generated(folder: Path, changes: Changes) -> GenerateResult:
+    """Generate from what was written; where that has errors, all is as it was before."""
+    try:
+        return generating.generate(folder)
+    except BaseException:
+        disk.apply(folder, changes.undone())
+        raise
 
 
 def _templates() -> Tree:

@@ -16,6 +16,7 @@ from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.project.yaml_edits import MARKER
 
 _MAX_LINE = 100
+_BYTE_ORDER = "\ufeff"  # which editors of Windows write, and Python reads over
 
 
 def local_name(data: bytes, path: str, module: str, name: str, *, alias: str) -> str:
@@ -100,7 +101,12 @@ def with_statement(
     if not is_marked:
         is_return = isinstance(found.body[-1], ast.Return)
         place = found.body[-1].lineno - 1 if is_return else end
-    indent = " " * (found.body[0].col_offset)
+    body = found.body[0]
+    indent = lines[body.lineno - 1][: body.col_offset]
+    if indent.strip():
+        message = f"the function `{function}` stands on one line"
+        hint = f"give it lines of its own, or call this where it fits:\n{statement}"
+        raise _refusal(message, Location(path=path, line=body.lineno), hint)
     lines[place:place] = [indent + line if line else "" for line in statement.splitlines()]
     last = found.body[-1]
     if not is_marked and len(found.body) == 1 and isinstance(last, ast.Pass):
@@ -176,7 +182,7 @@ def _marker(lines: Sequence[str], start: int, marker: str) -> tuple[int, bool]:
 def _parse(data: bytes, path: str) -> tuple[ast.Module, list[str]]:
     try:
         text = data.decode("utf-8")
-        tree = ast.parse(text)
+        tree = ast.parse(text.removeprefix(_BYTE_ORDER))
     except (SyntaxError, ValueError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         column = getattr(error, "offset", None)
@@ -243,9 +249,12 @@ def _end_of_imports(tree: ast.Module) -> int:
 
 
 def _joined(lines: Sequence[str]) -> bytes:
-    """The text, with line ends as its first line has them."""
-    plain = [line.removesuffix("\r") for line in lines]
-    return ("\r\n" if lines and lines[0].endswith("\r") else "\n").join(plain).encode()
+    """The text, with the line ends and the mark that it had; new lines come without."""
+    plain = [line.removesuffix("\r").removeprefix(_BYTE_ORDER) for line in lines]
+    if any(line.startswith(_BYTE_ORDER) for line in lines):
+        plain[0] = _BYTE_ORDER + plain[0]
+    is_dos = any(line.endswith("\r") for line in lines)
+    return ("\r\n" if is_dos else "\n").join(plain).encode()
 
 
 def _refusal(message: str, at: Location, hint: str) -> InputError:

@@ -66,3 +66,17 @@ def test_applying_a_difference_gives_what_was_wanted(wanted: Tree, found: Tree) 
             result[change.path] = change.wanted
     assert Tree(result) == wanted
     assert not tree.diff(wanted, Tree(result), stale=frozenset(result))
+
+
+@pytest.mark.property
+@given(TREES, TREES)
+def test_what_was_changed_can_be_undone(wanted: Tree, found: Tree) -> None:
+    changes = tree.diff(wanted, found, stale=frozenset(found))
+    result = dict(wanted)
+    for change in changes.undone():
+        if change.wanted is None:
+            del result[change.path]
+        else:
+            result[change.path] = change.wanted
+    assert all(result[path].data == found.data(path) for path in result)
+    assert set(result) == set(found)

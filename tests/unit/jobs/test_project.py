@@ -173,6 +173,18 @@ def test_sources_with_errors_stop_it_before_anything_is_written(tmp_path: Path) 
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
 
 
+def test_what_does_not_fit_to_the_sources_is_taken_back(tmp_path: Path) -> None:
+    place = scaffolded(tmp_path, {}, [PLAIN])
+    types = (place / "toy_operator/api/v1alpha1/memcached.py").read_text()
+    hand = place / "toy_operator/api/v1/hand.py"  # the same kind, which PROJECT does not know
+    hand.parent.mkdir()
+    hand.write_text(types.replace("Memcached", "Other"))
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match="nothing is written"):
+        project.create_api(place, ApiRequest(group="cache", version="v1", kind="Other"))
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
 def test_the_image_of_the_operator_is_edited(tmp_path: Path) -> None:
     place = scaffolded(tmp_path, {}, [EditRequest(image="quay.io/x/y:v7")])
     containers = [

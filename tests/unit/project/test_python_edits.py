@@ -194,3 +194,28 @@ def test_line_ends_stay_as_they_are() -> None:
     )
     done = python_edits.with_import(b"import a\r\n", "w.py", "b", "c")
     assert done == b"import a\r\n\r\nfrom b import c\r\n"
+
+
+def test_lines_end_as_they_did_also_where_one_is_put_first() -> None:
+    text = b"def f(x):\r\n    pass\r\n"
+    made = python_edits.with_import(text, "w.py", "olmkit.runtime", "process")
+    assert made.count(b"\n") == made.count(b"\r\n") > 2
+
+
+def test_a_byte_order_mark_stays_first() -> None:
+    made = python_edits.with_import(b"\xef\xbb\xbfx = 1\n", "w.py", "olmkit.runtime", "process")
+    assert made.startswith(b"\xef\xbb\xbf")
+    assert made.count(b"\xef\xbb\xbf") == 1
+    assert python_edits.with_import(made, "w.py", "olmkit.runtime", "process") == made
+
+
+def test_a_statement_is_indented_as_its_function_is() -> None:
+    text = b"def f(x):\n\tx.add(0)\n"
+    made = python_edits.with_statement(text, "w.py", "f", "x.add(\n    1\n)", sign="add(1")
+    assert made == text + b"\tx.add(\n\t    1\n\t)\n"
+    compile(made, "w.py", "exec")
+
+
+def test_a_function_on_one_line_is_not_edited() -> None:
+    with pytest.raises(InputError, match=r"w\.py:2: the function `f` stands on one line"):
+        python_edits.with_statement(b"\ndef f(x): pass\n", "w.py", "f", "x.add(1)", sign="add")
