@@ -163,8 +163,8 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
 
     typist.tell("Uninstalled: nothing is left")
     typist("uninstall", PACKAGE, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
-    eventually(lambda: not left(cluster, namespace),
-               what=f"gone: {left(cluster, namespace)}")  # fmt: skip
+    # The garbage collector and the copies of other tests take their time.
+    eventually(lambda: not left(cluster, namespace), seconds=240, what="all of it is gone")
 
 
 def test_upgrades_wait_for_approval_when_that_was_asked_for(
