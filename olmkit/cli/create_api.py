@@ -31,7 +31,7 @@ from olmkit.project.scaffold_api import ApiRequest, DeployImage
 @click.option(
     "--controller/--no-controller", default=True, help="Make the reconciler.", show_default=True
 )
-@click.option("--image", default="", help="Image of the pods: a reconciler that works is made.")
+@click.option("--image", default=None, help="Image of the pods: a reconciler that works is made.")
 @click.option("--image-container-command", default="", help="Its command, words by commas.")
 @click.option("--image-container-port", type=int, default=0, help="Port that it listens on.")
 @click.option("--run-as-user", type=int, default=None, help="User of the pods, not root.")
@@ -47,7 +47,7 @@ def create(
     namespaced: bool,
     resource: bool,
     controller: bool,
-    image: str,
+    image: str | None,
     image_container_command: str,
     image_container_port: int,
     run_as_user: int | None,
@@ -56,7 +56,7 @@ def create(
 ) -> None:
     """Add a kind: its types, sample, roles and reconciler."""
     deploy = None
-    if image:
+    if image is not None:
         deploy = DeployImage(
             image=image,
             command=tuple(word for word in image_container_command.split(",") if word),

@@ -284,11 +284,16 @@ def _init_values(request: InitRequest) -> dict[str, str]:
     }
 
 
-def _image_parts(image: str) -> tuple[str, str, str]:
+def check_image(image: str) -> Reference:
+    """An image as it is named; raises `ConfigurationError` for what names none."""
     try:
-        found = Reference.parse(image)
+        return Reference.parse(image)
     except InputError as error:
         raise ConfigurationError(error.message, error.hint) from error
+
+
+def _image_parts(image: str) -> tuple[str, str, str]:
+    found = check_image(image)
     digest = str(found.digest) if found.digest else ""
     name = image.partition("@")[0]
     tag = ""

@@ -7,6 +7,7 @@ Python side of `api/`, `internal/controller` and `cmd/main.go`.
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from olmkit.project.scaffold import Draft
 DEPLOY_IMAGE_PLUGIN = "deploy-image.python.olmkit/v1"
 WIRING_FUNCTION = "add_controllers"
 _PROCESS_TEST = "tests/test_process.py"
+_MAX_USER = 2**31 - 1
 _MAX_STATEMENT = 96  # of a line inside the function
 # Names that the scaffolded modules import, and a kind of that name would hide.
 TAKEN_KINDS = frozenset(
@@ -297,11 +299,13 @@ def _check_deploy(request: ApiRequest) -> None:
         raise ConfigurationError("`--image` needs both resource and controller")
     if not request.namespaced:
         raise ConfigurationError("a kind with `--image` has Deployments, so it is namespaced")
+    scaffold.check_image(deploy.image)
     if deploy.port and not 0 < deploy.port < 65536:
         raise ConfigurationError(f"`{deploy.port}` is no port", hint="give one from 1 to 65535")
-    if deploy.user is not None and deploy.user <= 0:
+    if deploy.user is not None and not 0 < deploy.user <= _MAX_USER:
         raise ConfigurationError(
-            f"`{deploy.user}` is no user to run as", hint="the pods must not run as root"
+            f"`{deploy.user}` is no user to run as",
+            hint=f"give a number from 1, since root may not run, to {_MAX_USER}",
         )
 
 
@@ -336,7 +340,7 @@ def _deploy_values(deploy: DeployImage, api: Api, templates: Tree) -> dict[str, 
     lines, field = "", ""
     name = api.kind.lower()[:15].rstrip("-")  # a port's name has 15 characters at most
     if deploy.command:
-        words = ", ".join(f'"{_escaped(word)}"' for word in deploy.command)
+        words = ", ".join(json.dumps(word, ensure_ascii=False) for word in deploy.command)
         lines += f'        "command": [{words}],\n'
     if deploy.port:
         port = f"{variable_of(api.kind, templates)}.spec.container_port"
@@ -353,10 +357,6 @@ def _deploy_values(deploy: DeployImage, api: Api, templates: Tree) -> dict[str, 
         "bounds": "Ge, Le" if deploy.port else "Ge",
         "sample_spec": f"{{{text}}}",
     }
-
-
-def _escaped(word: str) -> str:
-    return word.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _add_types(

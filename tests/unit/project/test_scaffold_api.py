@@ -127,6 +127,20 @@ def test_an_image_makes_a_reconciler_that_works(begun: Tree, templates: Tree) ->
     }
 
 
+def test_a_command_keeps_its_words(begun: Tree, templates: Tree) -> None:
+    words = ("sh", '-c\n"', "\\ü\t{{kind}}\0")
+    tree = added(begun, templates, deploy=DeployImage(image="nginx:1", command=words))
+    code = ast.parse(tree.data("toy/reconcilers/memcached.py"))
+    values = [
+        ast.literal_eval(value)
+        for node in ast.walk(code)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "command"
+    ]
+    assert values == [list(words)]
+
+
 def test_another_version_shares_the_kind_and_one_is_stored(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates)
     with pytest.raises(ConfigurationError, match="has a controller already"):
@@ -188,6 +202,9 @@ def test_a_plural_and_a_scope_of_its_own_are_said(begun: Tree, templates: Tree) 
         ({"deploy": DeployImage(image="a"), "namespaced": False}, "is namespaced"),
         ({"deploy": DeployImage(image="a", port=70000)}, "is no port"),
         ({"deploy": DeployImage(image="a", user=0)}, "is no user to run as"),
+        ({"deploy": DeployImage(image="a", user=2**31)}, "is no user to run as"),
+        ({"deploy": DeployImage(image="")}, "`` is not an image"),
+        ({"deploy": DeployImage(image='a"b')}, "is not an image"),
     ],
 )
 def test_what_cannot_be_is_refused(
