@@ -42,7 +42,7 @@ docs: $(STAMP) ## rewrite the generated pages of docs/reference
 e2e: $(STAMP) ## against real servers: registry, Docker engine, a cluster with OLM (built once, half an hour)
 	@sh scripts/system-packages --e2e
 	@sh scripts/build-programs >/dev/null || [ -z "$(CI)" ]
-	$(PYTEST) -q --e2e tests/e2e tests/conformance/apiserver
+	$(PYTEST) -q -n $(WORKERS) --dist loadfile --e2e tests/e2e tests/conformance/apiserver
 
 cluster: $(STAMP) ## a real cluster with OLM, left running for hand work; says how to reach it
 	@sh scripts/system-packages --e2e
