@@ -52,6 +52,7 @@ RULES: dict[str, Rule] = {
         Rule("API024", "stale-crd", _WARNING, "A CRD file belongs to no kind of the sources."),
         Rule("API025", "other-release", _WARNING, "Types of Kubernetes are of another release."),
         Rule("API026", "kind-without-spec", _WARNING, "A kind has neither spec nor status."),
+        Rule("API027", "mixed-packages", _ERROR, "The files of a folder are of two packages."),
     )
 }
 

@@ -119,6 +119,8 @@ def read_package(
             parsed.append(go_parser.parse(data, shown, findings, _belongs_to_package))
     if not first:
         return None
+    if is_own:
+        _check_one_package(parsed, findings)
     at = next((file.package_at for file in parsed if file.package_at), None)
     name = next((file.package for file in parsed if file.package), posixpath.basename(path))
     methods: dict[str, set[str]] = defaultdict(set)
@@ -137,6 +139,22 @@ def read_package(
         constants={kind: tuple(values) for kind, values in constants.items()},
         comments=tuple(comment for file in parsed for comment in file.package_comments),
     )
+
+
+def _check_one_package(files: list[GoFile], findings: Findings) -> None:
+    """All files of a folder are of one package, as Go wants it."""
+    named = [file for file in files if file.package not in ("", "documentation")]
+    for file in named:
+        if file.package != named[0].package:
+            place = file.package_at or Location(path="")
+            findings.add(
+                "API027",
+                f"the package is `{file.package}` here, and `{named[0].package}` in another file "
+                "of this folder",
+                place,
+                hint="give them one name, or a folder each",
+            )
+            return
 
 
 def _belongs_to_package(marker: Comment) -> bool:

@@ -43,6 +43,14 @@ def test_a_package_is_all_of_its_built_files() -> None:
     assert [comment.text for comment in package.comments] == ["groupName=toys"]
 
 
+def test_two_packages_in_one_folder_are_a_finding() -> None:
+    findings = Findings()
+    files = {"a.go": b"package v1\n", "b.go": b"package v1\n", "c.go": b"\npackage v2\n"}
+    files |= {"c_test.go": b"package v1_test\n", "doc.go": b"package documentation\n"}
+    go_packages.read_package("example.com/toys", files, findings, is_own=True)
+    assert [(one.rule, str(one.at)) for one in findings] == [("API027", "c.go:2:9")]
+
+
 def test_a_folder_without_a_built_file_is_no_package() -> None:
     assert go_packages.read_package("x", {"x_test.go": b""}, Findings(), is_own=True) is None
 
