@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from olmkit.runtime.events import EventRecorder as EventRecorder
     from olmkit.runtime.finalize import Finalized as Finalized
     from olmkit.runtime.finalize import Finalizers as Finalizers
+    from olmkit.runtime.flags import Flags as Flags
     from olmkit.runtime.handler import EnqueueMapped as EnqueueMapped
     from olmkit.runtime.handler import EnqueueObject as EnqueueObject
     from olmkit.runtime.handler import EnqueueOwner as EnqueueOwner
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from olmkit.runtime.predicate import matching_labels as matching_labels
     from olmkit.runtime.predicate import on_update as on_update
     from olmkit.runtime.predicate import updates_without as updates_without
+    from olmkit.runtime.process import Operator as Operator
+    from olmkit.runtime.process import main as main
     from olmkit.runtime.reconcile import BlockingReconciler as BlockingReconciler
     from olmkit.runtime.reconcile import Reconciler as Reconciler
     from olmkit.runtime.reconcile import Request as Request
@@ -96,6 +99,7 @@ _HOMES = {
     "controller": ("Controller", "ControllerSettings", "NotSynced"),
     "events": ("EventRecorder", "NORMAL", "WARNING"),
     "finalize": ("Finalized", "Finalizers"),
+    "flags": ("Flags",),
     "handler": ("EnqueueMapped", "EnqueueObject", "EnqueueOwner", "Handler"),
     "kinds": ("Condition", "CustomResource", "Model", "ObjectMeta"),
     "leader": ("ElectionSettings", "ThreadedElector"),
@@ -116,6 +120,7 @@ _HOMES = {
         "on_update",
         "updates_without",
     ),
+    "process": ("Operator", "main"),
     "reconcile": ("BlockingReconciler", "Reconciler", "Request", "Result", "TerminalError"),
     "scope": ("ALL_NAMESPACES", "CacheSettings", "KindScope", "Scope", "parse_namespaces"),
     "snapshot": ("Snapshot",),

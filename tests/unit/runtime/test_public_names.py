@@ -19,12 +19,14 @@ BlockingClient BlockingReconciler BucketLimiter Cache CacheSettings CannotConver
 CertificateFiles ChannelSource Client Condition Controller ControllerBuilder ControllerSettings
 Conversions CreateEvent CustomResource DeleteEvent Denied ElectionSettings EnqueueMapped
 EnqueueObject EnqueueOwner EventRecorder ExponentialLimiter FastSlowLimiter Finalized Finalizers
+Flags
 GenericEvent Group
 Handler KindScope KindSource LeadershipLost Manager Model NotSynced ObjectMeta ObjectReconciler
+Operator
 Predicate RateLimiter Reconciler Registry Request RestClientMetrics Result Scope ShutdownTimeout
 SlowestLimiter Snapshot Source Spoke TerminalError ThreadedElector UpdateEvent Verdict
 WebhookServer Written
-defaulting defaulting_plain matching_labels on_update parse_namespaces retry_on_conflict
+defaulting defaulting_plain main matching_labels on_update parse_namespaces retry_on_conflict
 stop_on_signals updates_without validating validating_plain
 """
 TESTING = """
