@@ -93,9 +93,13 @@ def generate(
     wish = options or GenerateOptions()
     project = _project(folder, wish)
     findings = Findings()
-    sources = project_sources.read(
-        folder, project, findings, prefix=_prefix(folder), environment=wish.environment
-    )
+    if project_sources.has_no_types(project) and Target.CSV in wish.targets:
+        wish = replace(wish, targets=frozenset({Target.CSV}))
+        sources = Sources(packages=(), declarations={}, package_of={})
+    else:
+        sources = project_sources.read(
+            folder, project, findings, prefix=_prefix(folder), environment=wish.environment
+        )
     if Target.CRD not in wish.targets:
         findings.items = [one for one in findings if one.rule not in _OF_SCHEMAS]
     wanted, stale = _wanted(folder, project, sources, wish, findings)
@@ -268,9 +272,8 @@ def _base_csv(
         )
     path = f"{CSV_FOLDER}/{project.name}.clusterserviceversion.yaml"
     data = _read_if_there(folder / path)
-    wanted = {
-        ApiKey(api.qualified_group, api.version, api.kind): api.at for api in project.own_apis()
-    }
+    own = () if project_sources.has_no_types(project) else project.own_apis()
+    wanted = {ApiKey(api.qualified_group, api.version, api.kind): api.at for api in own}
     generated = csv_markers.owned(sources, wanted, findings)
     if data is None:
         csv: Any = base_csv.default(project.name)

@@ -37,6 +37,13 @@ def read(
 
     Raises `ConfigurationError` when there are no sources, or their reader is not installed.
     """
+    if has_no_types(project):
+        raise ConfigurationError(
+            f"the project is written in {project.language.capitalize()}, which has no types that "
+            "are read",
+            hint="its CRDs and roles are yours to write; `olmkit generate csv` makes the base of "
+            "its bundles",
+        )
     if is_go(folder, project):
         return _read_go(folder, project, findings, prefix=prefix, environment=environment)
     return source.read(_python_tree(folder, project), findings, prefix=prefix)
@@ -47,6 +54,11 @@ def is_go(folder: Path, project: Project) -> bool:
     if project.language:
         return project.language == "go"
     return (folder / go_modules.MOD_FILE).is_file()
+
+
+def has_no_types(project: Project) -> bool:
+    """Whether APIs are made of charts and roles, so that no source says what they look like."""
+    return project.language in ("helm", "ansible") and not project.settings.sources
 
 
 def _named_folders(folder: Path, project: Project) -> tuple[str, ...]:

@@ -229,9 +229,17 @@ def test_bad_project_is_told_of_and_nothing_is_written(
     assert not (toy / CRD).exists()
 
 
-def test_helm_project_is_told_that_its_sources_are_not_read(toy: Path) -> None:
-    shutil.rmtree(toy / "toy")
-    helm = PROJECT.replace("python.olmkit/v1", "helm.sdk.operatorframework.io/v1")
-    (toy / "PROJECT").write_text(helm)
-    with pytest.raises(ConfigurationError, match="written in Helm"):
-        scaffold.generate(toy)
+@pytest.mark.parametrize("language", ["helm", "ansible"])
+def test_a_project_without_types_has_the_base_of_its_bundles(toy: Path, language: str) -> None:
+    (toy / "toy/broken.py").write_text("x = (")  # as plugins of Ansible may be
+    text = PROJECT.replace("python.olmkit/v1", f"{language}.sdk.operatorframework.io/v1")
+    (toy / "PROJECT").write_text(text)
+    result = scaffold.generate(toy)
+    assert not result.diagnostics
+    assert [change.path for change in result.changes] == [
+        "config/manifests/bases/toy.clusterserviceversion.yaml",
+        "config/manifests/kustomization.yaml",
+    ]
+    assert not scaffold.generate(toy).changes
+    with pytest.raises(ConfigurationError, match=f"written in {language.capitalize()}"):
+        scaffold.generate(toy, GenerateOptions(targets=frozenset({Target.CRD})))
