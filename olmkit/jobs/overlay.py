@@ -7,6 +7,7 @@ differs silently.
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 from olmkit.base import documents
@@ -55,8 +56,13 @@ def reader(project: Path) -> kustomize.Reader:
 
     def read(path: str) -> bytes | None:
         file = project / path
-        if not file.is_file():
-            return None
+        try:
+            if not file.is_file():
+                return None
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return None
+            raise disk.disk_error(file, error) from error
         if not file.resolve().is_relative_to(root):
             raise InputError(f"`{file}` is a link that leaves `{project}`")
         return disk.read_file(file, limit=MAX_INPUT_SIZE)

@@ -58,6 +58,14 @@ def test_a_link_that_leaves_the_project_is_refused(project: Path, tmp_path: Path
         overlay.render(project)
 
 
+def test_a_name_that_no_file_can_have_has_its_place(project: Path) -> None:
+    file = project / "config/default/kustomization.yaml"
+    file.write_text(f"resources:\n- {'x' * 300}\n")
+    with pytest.raises(InputError, match="there is no file or overlay") as caught:
+        overlay.render(project)
+    assert [one.at.line for one in caught.value.diagnostics if one.at] == [2]
+
+
 def test_a_feature_that_is_not_supported_has_its_place_and_a_way_out(project: Path) -> None:
     file = project / "config/default/kustomization.yaml"
     file.write_text("resources: [one.yaml]\nhelmCharts:\n- name: a\n")
