@@ -408,7 +408,9 @@ def _apply(built: _Built, patch: _Patch) -> None:
         for resource in built.resources:
             if patch.target.matches(resource):
                 old = resource.now
-                resource.value = patches.json_patch(resource.value, patch.value)
+                resource.value = _still_one(
+                    patches.json_patch(resource.value, patch.value), resource, patch
+                )
                 if resource.now != old:
                     resource.past.append(old)
         return
@@ -423,7 +425,18 @@ def _apply(built: _Built, patch: _Patch) -> None:
         if merged is None:
             built.resources.remove(resource)
         else:
-            resource.value = merged
+            resource.value = _still_one(merged, resource, patch)
+
+
+def _still_one(value: Any, resource: Resource, patch: _Patch) -> dict[str, Any]:
+    """What a patch made of a resource, which must have kind and name as before."""
+    if isinstance(value, dict) and objects.kind(value) and objects.name(value):
+        return value
+    raise refusal(
+        f"the patch leaves {resource} without kind or name",
+        patch.at,
+        hint="both may be replaced, and not taken away",
+    )
 
 
 def _meant(resources: Sequence[Resource], patch: _Patch) -> Resource:

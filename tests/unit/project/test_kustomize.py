@@ -135,6 +135,24 @@ def test_a_folder_without_one_is_no_overlay() -> None:
         build({})
 
 
+@pytest.mark.parametrize(
+    "patch",
+    [
+        "[{op: add, path: '', value: 5}]",
+        "[{op: replace, path: /metadata, value: x}]",
+        "[{op: remove, path: /metadata/name}]",
+        "[{op: remove, path: /kind}]",
+        "{metadata: 5}",
+    ],
+)
+def test_a_patch_leaves_a_resource_its_kind_and_name(patch: str) -> None:
+    text = f'resources: [a.yaml]\nnamePrefix: x-\npatches:\n- {{patch: "{patch}", target: {{}}}}\n'
+    text = text.replace("target: {}", "target: {kind: ConfigMap}")
+    with pytest.raises(InputError, match="without kind or name") as refused:
+        build(overlay(text, a_yaml=CONFIG))
+    assert [one.at.line for one in refused.value.diagnostics if one.at] == [4]
+
+
 def test_patches_can_rename_and_references_follow() -> None:
     text = """
 resources: [a.yaml]
