@@ -331,9 +331,19 @@ def _values(request: ApiRequest, project: Project, where: Names, templates: Tree
         "namespaced_python": str(api.is_namespaced),
         "request_namespace": ', "default"' if api.is_namespaced else "",
         "manifest_namespace": "" if api.is_namespaced else ', "namespace": ""',
-        "image_variable": f"{api.kind.upper()}_IMAGE",
+        "image_variable": _image_variable(api, project),
     }
     return values | (_deploy_values(deploy, api, templates) if deploy is not None else {})
+
+
+def _image_variable(api: Api, project: Project) -> str:
+    """The variable with the image of a kind's pods; the same kind of a later group has another."""
+    found = find(project, api.group, api.version, api.kind)
+    earlier = project.apis if found is None else project.apis[:found]
+    name = f"{api.kind.upper()}_IMAGE"
+    if all(one.kind != api.kind or one.group == api.group for one in earlier):
+        return name
+    return f"{scaffold.module_name(api.group).rstrip('_').upper()}_{name}"
 
 
 def _deploy_values(deploy: DeployImage, api: Api, templates: Tree) -> dict[str, str]:

@@ -127,6 +127,21 @@ def test_an_image_makes_a_reconciler_that_works(begun: Tree, templates: Tree) ->
     }
 
 
+def test_one_kind_of_two_groups_has_two_images(begun: Tree, templates: Tree) -> None:
+    flag = b"multigroup: true\n"
+    tree = begun.merge(Tree({"PROJECT": begun.data("PROJECT") + flag}))
+    tree = added(tree, templates, deploy=DeployImage(image="one:1"))
+    how = {"group": "web-site", "deploy": DeployImage(image="two:2")}
+    tree = added(tree, templates, **how)
+    again = added(tree, templates, force=True, deploy=DeployImage(image="one:1"))
+    again = added(again, templates, force=True, **how)
+    assert again == tree
+    manager = tree.data("config/manager/manager.yaml").decode()
+    assert "name: MEMCACHED_IMAGE\n          value: one:1\n" in manager
+    assert "name: WEB_SITE_MEMCACHED_IMAGE\n          value: two:2\n" in manager
+    assert b'environment.get("WEB_SITE_MEMCACHED_IMAGE", "")' in tree.data(WIRING)
+
+
 def test_a_command_keeps_its_words(begun: Tree, templates: Tree) -> None:
     words = ("sh", '-c\n"', "\\ü\t{{kind}}\0")
     tree = added(begun, templates, deploy=DeployImage(image="nginx:1", command=words))
