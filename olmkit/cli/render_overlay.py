@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from olmkit.base.diagnostics import Diagnostic
 from olmkit.cli.app import App, command
 from olmkit.jobs import overlay as job
 
@@ -23,8 +24,10 @@ def render(app: App, *, overlay: str) -> None:
     OVERLAY is a folder with a kustomization, seen from the project; without it,
     `config/default`. What is not supported of kustomize is an error with its place.
     """
-    rendered = job.render(app.project, overlay)
+    findings: list[Diagnostic] = []
+    rendered = job.render(app.project, overlay, findings=findings)
     if app.is_json:
-        app.emit({"objects": [document.value for document in rendered]})
+        app.emit({"objects": [document.value for document in rendered]}, diagnostics=findings)
     else:
+        app.report(findings)
         app.terminal.result_bytes(job.stream(rendered))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +186,8 @@ def _generated(
     digests: Mapping[str, str] | None,
 ) -> Generated:
     generator.check_version(options.version)
-    return generator.generate(
+    passed_over: list[Diagnostic] = []
+    made = generator.generate(
         Wish(
             package=package,
             builder=options.builder,
@@ -196,10 +197,11 @@ def _generated(
             created_at=options.created_at,
             digests=digests,
         ),
-        _inputs(project, options),
+        _inputs(project, options, passed_over),
         stored_base=_stored_base(project, package),
         previous=_previous(found, package),
     )
+    return replace(made, findings=(*passed_over, *made.findings))
 
 
 def _package(options: GenerateOptions, facts: _Facts) -> str:
@@ -247,7 +249,9 @@ def _check_channels(channels: str, default: str) -> None:
         )
 
 
-def _inputs(project: Path, options: GenerateOptions) -> Iterator[Document]:
+def _inputs(
+    project: Path, options: GenerateOptions, passed_over: list[Diagnostic]
+) -> Iterator[Document]:
     if not options.inputs:
         folder = project / _CONFIG
         if not kustomize.is_overlay(overlay.reader(project), _CONFIG):
@@ -255,13 +259,13 @@ def _inputs(project: Path, options: GenerateOptions) -> Iterator[Document]:
                 f"there is nothing to generate a bundle from: `{folder}` has no kustomization",
                 hint="name manifests with `--input`, or pipe them into `--input -`",
             )
-        yield from _rendered(project, _CONFIG)
+        yield from _rendered(project, _CONFIG, passed_over)
         return
     loaded: list[Document] = []
     errors: list[InputError] = []
     for name in options.inputs:
         try:
-            loaded.extend(_load(project, name, options.stdin))
+            loaded.extend(_load(project, name, options.stdin, passed_over))
         except InputError as error:
             errors.append(error)
     if errors:
@@ -275,7 +279,9 @@ def _inputs(project: Path, options: GenerateOptions) -> Iterator[Document]:
     yield from loaded
 
 
-def _load(project: Path, name: str, stdin: bytes | None) -> Iterator[Document]:
+def _load(
+    project: Path, name: str, stdin: bytes | None, passed_over: list[Diagnostic]
+) -> Iterator[Document]:
     if name == STDIN:
         yield from documents.load_all(stdin or b"", "<stdin>")
         return
@@ -285,7 +291,7 @@ def _load(project: Path, name: str, stdin: bytes | None) -> Iterator[Document]:
         return
     relative = overlay.inside(project, path)
     if relative is not None and kustomize.is_overlay(overlay.reader(project), relative):
-        yield from _rendered(project, relative)
+        yield from _rendered(project, relative, passed_over)
         return
     tree = disk.read_tree(path, file_limit=MAX_INPUT_SIZE, total_limit=4 * MAX_INPUT_SIZE)
     errors: list[InputError] = []
@@ -301,9 +307,14 @@ def _load(project: Path, name: str, stdin: bytes | None) -> Iterator[Document]:
         raise _joined(errors)
 
 
-def _rendered(project: Path, folder: str) -> Iterator[Document]:
+def _rendered(project: Path, folder: str, passed_over: list[Diagnostic]) -> Iterator[Document]:
     return iter(
-        kustomize.render(overlay.reader(project), folder, shown=lambda path: str(project / path))
+        kustomize.render(
+            overlay.reader(project),
+            folder,
+            shown=lambda path: str(project / path),
+            findings=passed_over,
+        )
     )
 
 

@@ -11,7 +11,7 @@ import errno
 from pathlib import Path
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.base.documents import Document
 from olmkit.edges import disk
 from olmkit.project import kustomize
@@ -22,11 +22,14 @@ DEFAULT = "config/default"
 MAX_INPUT_SIZE = 64 * 1024 * 1024
 
 
-def render(project: Path, overlay: str = DEFAULT) -> tuple[Document, ...]:
+def render(
+    project: Path, overlay: str = DEFAULT, *, findings: list[Diagnostic] | None = None
+) -> tuple[Document, ...]:
     """The objects of an overlay of a project, in the order in which they are applied.
 
-    `overlay` is a folder seen from the project. Raises `ConfigurationError` when it is not
-    there or has no kustomization, `InputError` for what cannot be rendered.
+    `overlay` is a folder seen from the project; `findings` takes warnings. Raises
+    `ConfigurationError` when it is not there or has no kustomization, `InputError` for what
+    cannot be rendered.
     """
     folder = project / overlay
     inner = inside(project, folder)
@@ -42,7 +45,9 @@ def render(project: Path, overlay: str = DEFAULT) -> tuple[Document, ...]:
             f"`{folder}` has no kustomization file",
             hint=f"name a folder with one, such as `{DEFAULT}`",
         )
-    return kustomize.render(reader(project), inner, shown=lambda path: str(project / path))
+    return kustomize.render(
+        reader(project), inner, shown=lambda path: str(project / path), findings=findings
+    )
 
 
 def stream(rendered: tuple[Document, ...]) -> bytes:

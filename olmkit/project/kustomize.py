@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import InputError, Location
+from olmkit.base.diagnostics import Diagnostic, InputError, Location
 from olmkit.base.documents import Document, Key
 from olmkit.kube import objects, patches
 from olmkit.kube.patches import PatchError
@@ -35,6 +35,7 @@ from olmkit.project.kustomize_resources import (
     PIPE_HINT,
     Resource,
     Selector,
+    idle_patch,
     refusal,
     require_unique,
 )
@@ -95,14 +96,19 @@ def is_overlay(read: Reader, folder: str) -> bool:
 
 
 def render(
-    read: Reader, folder: str, *, shown: Callable[[str], str] = lambda path: path
+    read: Reader,
+    folder: str,
+    *,
+    shown: Callable[[str], str] = lambda path: path,
+    findings: list[Diagnostic] | None = None,
 ) -> tuple[Document, ...]:
     """The objects of an overlay, in kustomize's order, with the places of their files.
 
-    `shown` gives the path that people see. Raises `InputError` for what kustomize
+    `shown` gives the path that people see. `findings` takes what kustomize passes over in
+    silence. Raises `InputError` for what kustomize
     refuses too, and for its features that are not supported.
     """
-    builder = _Builder(read=read, shown=shown)
+    builder = _Builder(read=read, shown=shown, findings=[] if findings is None else findings)
     built = builder.build(posixpath.normpath(folder))
     for resource in built.resources:
         if resource.needs_hash:
@@ -168,6 +174,7 @@ class _Built:
 class _Builder:
     read: Reader
     shown: Callable[[str], str]
+    findings: list[Diagnostic]
     stack: list[str] = field(default_factory=list)
 
     def build(self, folder: str, asked: Location | None = None) -> _Built:
@@ -348,6 +355,8 @@ class _Builder:
     def _patch(self, overlay: Document, folder: str, built: _Built, section: str) -> None:
         for keys, entry in _entries(overlay, section):
             for patch in self._patches_of(overlay, folder, section, keys, entry):
+                if patch.target is not None and not any(map(patch.target.matches, built.resources)):
+                    self.findings.append(idle_patch(patch.at))
                 try:
                     _apply(built, patch)
                 except PatchError as error:

@@ -28,6 +28,18 @@ def refusal(message: str, at: Location | None, hint: str = "") -> InputError:
     return InputError(message, hint, (found,))
 
 
+def idle_patch(at: Location) -> Diagnostic:
+    """The finding for a patch whose target is nothing, which kustomize passes over."""
+    return Diagnostic(
+        rule="PRJ121",
+        name="idle-patch",
+        severity=Severity.WARNING,
+        message="the `target` of the patch matches no resource, so it changes nothing",
+        at=at,
+        hint="correct the target, or take the patch out",
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Identity:
     """A name and a namespace that a resource has or had, and of which kind it was then."""

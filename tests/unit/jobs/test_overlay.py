@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.jobs import overlay
 
 
@@ -73,3 +73,27 @@ def test_a_feature_that_is_not_supported_has_its_place_and_a_way_out(project: Pa
         overlay.render(project)
     assert str(caught.value.diagnostics[0].at) == f"{file}:2:1"
     assert "--input -" in caught.value.hint
+
+
+def test_a_patch_whose_target_matches_nothing_is_a_warning_with_its_place(project: Path) -> None:
+    file = project / "config/default/kustomization.yaml"
+    file.write_text(
+        "resources: [one.yaml]\n"
+        "patches:\n"
+        "- target: {kind: ConfigMap}\n"
+        "  patch: '[{op: add, path: /data, value: {a: b}}]'\n"
+        "- target: {kind: Deployment}\n"
+        "  patch: '[{op: add, path: /data, value: {a: b}}]'\n"
+        "- target: {kind: Deployment}\n"
+        "  patch: |-\n"
+        "    kind: Deployment\n"
+        "    metadata: {name: any}\n"
+        "    spec: {replicas: 2}\n"
+    )
+    findings: list[Diagnostic] = []
+    rendered = overlay.render(project, findings=findings)
+    assert len(rendered) == 2
+    assert [(one.rule, one.at and one.at.line) for one in findings] == [
+        ("PRJ121", 5),
+        ("PRJ121", 7),
+    ]
