@@ -18,6 +18,9 @@ from olmkit.project.scaffold_api import ApiRequest, DeployImage
     olmkit create api --group cache --version v1alpha1 --kind Memcached
     olmkit create api --group cache --version v1alpha1 --kind Memcached \\
     --image docker.io/library/memcached:1.6 --image-container-port 11211
+    olmkit create api --group apps --version v1 --kind Deployment --no-resource
+    olmkit create api --group cert-manager --version v1 --kind Certificate \\
+    --no-resource --external-api-domain io
     """,
 )
 @click.option("--group", default="", help="Group, without the project's domain.")
@@ -35,6 +38,12 @@ from olmkit.project.scaffold_api import ApiRequest, DeployImage
 @click.option("--image-container-command", default="", help="Its command, words by commas.")
 @click.option("--image-container-port", type=int, default=0, help="Port that it listens on.")
 @click.option("--run-as-user", type=int, default=None, help="User of the pods, not root.")
+@click.option(
+    "--external-api-domain", default=None, help="Domain after the group, for a kind of others."
+)
+@click.option(
+    "--external-api-path", default="", help="Go package of its types, for the PROJECT file."
+)
 @click.option("--force", is_flag=True, help="Write files anew that are there already.")
 @click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
 def create(
@@ -51,10 +60,17 @@ def create(
     image_container_command: str,
     image_container_port: int,
     run_as_user: int | None,
+    external_api_domain: str | None,
+    external_api_path: str,
     force: bool,
     dry_run: bool,
 ) -> None:
-    """Add a kind: its types, sample, roles and reconciler."""
+    """Add a kind: its types, sample, roles and reconciler.
+
+    With `--no-resource` the kind may be one that others define, whose reconciler reads plain
+    manifests: one of Kubernetes by its group (`apps`, `batch`, `core` for pods and the like,
+    `networking`), one of another operator by its group and `--external-api-domain`.
+    """
     deploy = None
     if image is not None:
         deploy = DeployImage(
@@ -75,6 +91,8 @@ def create(
         controller=controller,
         force=force,
         deploy=deploy,
+        external_domain=external_api_domain,
+        external_path=external_api_path,
     )
     result = project.create_api(app.project, request, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run)

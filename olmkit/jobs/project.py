@@ -18,7 +18,7 @@ from olmkit.base.tree import Change, Changes, File, Tree, diff
 from olmkit.edges import disk
 from olmkit.jobs import scaffold as generating
 from olmkit.jobs.scaffold import GenerateResult
-from olmkit.project import config, scaffold, scaffold_api, scaffold_webhook
+from olmkit.project import config, scaffold, scaffold_api, scaffold_foreign, scaffold_webhook
 from olmkit.project.config import Project
 from olmkit.project.scaffold import Draft, EditRequest, InitRequest
 from olmkit.project.scaffold_api import ApiRequest
@@ -62,7 +62,10 @@ def create_api(folder: Path, request: ApiRequest, *, dry_run: bool = False) -> S
     file of the project cannot be edited or its sources have errors; then nothing is written.
     """
     project, present = _open(folder)
-    draft = scaffold_api.create_api(request, project, present, _templates())
+    make = scaffold_api.create_api
+    if scaffold_foreign.is_foreign(request, project):
+        make = scaffold_foreign.create_controller
+    draft = make(request, project, present, _templates())
     return _finish(folder, draft, project, dry_run=dry_run, generate=True)
 
 

@@ -43,10 +43,19 @@ class Api:
     has_types: bool = False
     is_namespaced: bool = True
     has_controller: bool = False
+    is_core: bool = False
+    is_external: bool = False
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether somebody else defines the kind: Kubernetes, or another operator."""
+        return self.is_core or self.is_external
 
     @property
     def qualified_group(self) -> str:
-        """`cache.example.com`: group and domain, or the one that is there."""
+        """`cache.example.com`: group and domain, or the one that is there; of pods none."""
+        if self.is_core and self.group == "core":
+            return ""
         return ".".join(part for part in (self.group, self.domain) if part)
 
 
@@ -237,6 +246,8 @@ class _Reader:
                 has_types=isinstance(api, Mapping),
                 is_namespaced=isinstance(api, Mapping) and api.get("namespaced") is True,
                 has_controller=entry.get("controller") is True or bool(entry.get("controllers")),
+                is_core=entry.get("core") is True,
+                is_external=entry.get("external") is True,
             )
 
     def _text(self, *keys: str | int) -> str:

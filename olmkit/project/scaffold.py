@@ -380,7 +380,7 @@ def _rescope(draft: Draft, project: Project, templates: Tree, *, namespaced: boo
     for name in ("role.yaml", "role_binding.yaml"):
         path = f"{RBAC_FOLDER}/{name}"
         draft.put(path, template_files.file(templates, f"init/{path}", values))
-    for api in project.apis:
+    for api in project.own_apis():
         scope = api_values(project, api) | values
         for template, path in role_files(api, multigroup=project.is_multigroup).items():
             if draft.get(path) is not None:

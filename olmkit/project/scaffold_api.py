@@ -52,7 +52,11 @@ class DeployImage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRequest:
-    """A new kind, or another version of one; `plural` empty is the regular one."""
+    """A new kind, another version of one, or a controller alone.
+
+    `plural` empty is the regular one. What is said of `external` is that somebody else defines
+    the kind: the domain that follows its group, and the Go package of its types.
+    """
 
     group: str
     version: str
@@ -63,6 +67,8 @@ class ApiRequest:
     controller: bool = True
     force: bool = False
     deploy: DeployImage | None = None
+    external_domain: str | None = None
+    external_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +161,9 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
         _add_types(draft, request, project, where, templates, values)
         _add_manifests(draft, project, api, templates, values)
     if request.controller:
-        _add_reconciler(draft, request, where, templates, values)
+        kind = "deploy_image" if request.deploy is not None else "api"
+        add_reconciler(draft, where, templates, values, kind)
+        _wire(draft, request, where, values)
     if request.deploy is not None:
         variable = {"name": values["image_variable"], "value": request.deploy.image}
         scaffold.set_variable(draft, variable)
@@ -181,15 +189,25 @@ def _tell_of_conversion(draft: Draft, project: Project, api: Api) -> None:
 
 
 def find(project: Project, group: str, version: str, kind: str) -> int | None:
-    """The number of an API among those of the project."""
+    """The number of an API of the project's own group among all of the project."""
     for index, api in enumerate(project.apis):
-        if (api.group, api.version, api.kind) == (group, version, kind):
+        if not api.is_foreign and (api.group, api.version, api.kind) == (group, version, kind):
             return index
     return None
 
 
 def check_gvk(group: str, domain: str, version: str, kind: str) -> None:
     """Raises `ConfigurationError` for what the API server would refuse."""
+    check_names(group, domain, version, kind)
+    if kind in TAKEN_KINDS:
+        raise ConfigurationError(
+            f"the kind `{kind}` would hide the `{kind}` that the scaffold's modules import",
+            hint="choose another kind",
+        )
+
+
+def check_names(group: str, domain: str, version: str, kind: str) -> None:
+    """Raises `ConfigurationError` for names that no API server has."""
     qualified = ".".join(part for part in (group, domain) if part)
     for flag, text in (("--group", group), ("--version", version), ("--kind", kind)):
         if text.startswith("-"):
@@ -203,11 +221,6 @@ def check_gvk(group: str, domain: str, version: str, kind: str) -> None:
     if not kind[:1].isupper() or not names.is_label_1035(kind.lower()) or not kind.isidentifier():
         raise ConfigurationError(
             f"`{kind}` is no kind", hint="use letters and digits in camel case: `Memcached`"
-        )
-    if kind in TAKEN_KINDS:
-        raise ConfigurationError(
-            f"the kind `{kind}` would hide the `{kind}` that the scaffold's modules import",
-            hint="choose another kind",
         )
 
 
@@ -236,8 +249,8 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
     if not request.resource and (known is None or not known.has_types):
         raise ConfigurationError(
             f"the project has no types of `{request.kind}` in version `{request.version}`",
-            hint="make them too, without `--no-resource`; a kind of others is watched in "
-            "`wiring.py`, with its `GVK`",
+            hint="make them too, without `--no-resource`; of Kubernetes' own kinds name the group "
+            "(`apps`, `core`), and of others the domain (`--external-api-domain`)",
         )
     if known is not None and not request.force:
         what = "types" if request.resource and known.has_types else ""
@@ -247,7 +260,8 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
                 f"the project has {what} of `{api.kind}` in version `{api.version}` already",
                 hint="`--force` writes them anew, and takes what was changed in them",
             )
-    groups = {one.group for one in project.apis}
+    groups = {one.group for one in project.apis if not one.is_foreign}
+    check_module(project, api)
     if groups and api.group not in groups and not project.is_multigroup:
         raise ConfigurationError(
             f"the project has the group `{sorted(groups)[0]}`, and `{api.group}` is another one",
@@ -276,6 +290,21 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
             raise ConfigurationError(
                 f"`{api.kind}` has a controller already, for version `{other.version}`",
                 hint="one is enough, since the API server converts: `--no-controller`",
+            )
+
+
+def check_module(project: Project, api: Api) -> None:
+    """Two kinds of one name need folders of their own for their reconcilers."""
+    for other in project.apis:
+        same = scaffold.module_name(other.kind) == scaffold.module_name(api.kind)
+        is_stranger = other.is_foreign or api.is_foreign
+        folders = {scaffold.module_name(other.group), scaffold.module_name(api.group)}
+        apart = project.is_multigroup and len(folders) > 1
+        if same and is_stranger and other.qualified_group != api.qualified_group and not apart:
+            raise ConfigurationError(
+                f"the project has `{other.kind}` of the group `{other.group}` already, whose "
+                "reconciler has the same name",
+                hint="" if project.is_multigroup else "`olmkit edit --multigroup` tells them apart",
             )
 
 
@@ -447,14 +476,10 @@ def _sample(text: bytes, values: dict[str, str]) -> bytes:
     return documents.dump({**sample, "spec": spec})
 
 
-def _add_reconciler(
-    draft: Draft,
-    request: ApiRequest,
-    where: Names,
-    templates: Tree,
-    values: dict[str, str],
+def add_reconciler(
+    draft: Draft, where: Names, templates: Tree, values: dict[str, str], folder: str
 ) -> None:
-    folder = "deploy_image" if request.deploy is not None else "api"
+    """The reconciler of a kind and its test, from a folder of templates."""
     package = template_files.file(templates, "api/reconcilers_package.py", values)
     for inner in dict.fromkeys(("", where.group_folder)):
         path = f"{where.folder}/reconcilers/{inner}__init__.py"
@@ -467,7 +492,6 @@ def _add_reconciler(
     path = f"tests/test_{group}{where.module}.py"
     is_process = path == _PROCESS_TEST  # which `init` made, and another kind may not take
     draft.make("tests/test_process_reconciler.py" if is_process else path, test)
-    _wire(draft, request, where, values)
 
 
 def _wire(draft: Draft, request: ApiRequest, where: Names, values: dict[str, str]) -> None:
@@ -475,11 +499,7 @@ def _wire(draft: Draft, request: ApiRequest, where: Names, values: dict[str, str
     path = f"{where.folder}/wiring.py"
     data = draft.get(path)
     if data is None:
-        draft.note(
-            f"`{path}` is not there, so nothing runs `{values['reconciler']}`",
-            path,
-            "build its controller where your manager is built",
-        )
+        note_unwired(draft, path, values)
         return
     group = where.group_prefix
     wanted = {
@@ -492,8 +512,6 @@ def _wire(draft: Draft, request: ApiRequest, where: Names, values: dict[str, str
         for word, (module, name, prefix) in wanted.items()
     }
     imports = [
-        ("olmkit.runtime.builder", "ControllerBuilder", ""),
-        ("olmkit.runtime.controller", "ControllerSettings", ""),
         ("olmkit.runtime.predicate", "GENERATION_CHANGED", ""),
         (*wanted["kind"][:2], called["kind"]),
         (*wanted["reconciler"][:2], called["reconciler"]),
@@ -514,25 +532,50 @@ def _wire(draft: Draft, request: ApiRequest, where: Names, values: dict[str, str
             "recorder": _recorder(values["controller"]),
         }
     )
-    wired = python_edits.with_statement(
-        data,
+    put_wiring(draft, path, _WIRING[name].format(**words), called["reconciler"], imports)
+
+
+def note_unwired(draft: Draft, path: str, values: dict[str, str]) -> None:
+    """Say that there is no module that builds controllers."""
+    draft.note(
+        f"`{path}` is not there, so nothing runs `{values['reconciler']}`",
         path,
-        WIRING_FUNCTION,
-        _WIRING[name].format(**words),
-        marker="builder",
-        sign=f"{called['reconciler']}(",
+        "build its controller where your manager is built",
+    )
+
+
+def put_wiring(
+    draft: Draft,
+    path: str,
+    statement: str,
+    reconciler: str,
+    imports: Sequence[tuple[str, str, str]],
+) -> None:
+    """Add a statement that builds a controller; imports are module, name and local name.
+
+    Raises `InputError` where the module has no function for it.
+    """
+    data = draft.get(path) or b""
+    wired = python_edits.with_statement(
+        data, path, WIRING_FUNCTION, statement, marker="builder", sign=f"{reconciler}("
     )
     if wired == data:
-        if request.force:
+        if draft.force:
             draft.note(
-                f"`{path}` builds `{called['reconciler']}` already and is kept",
+                f"`{path}` builds `{reconciler}` already and is kept",
                 path,
                 "see that it passes what the new one takes",
             )
         return
-    for module, imported, alias in sorted(imports):
+    for module, imported, alias in sorted([*_BUILDER_IMPORTS, *imports]):
         wired = python_edits.with_import(wired, path, module, imported, alias=alias)
     draft.put(path, wired)
+
+
+_BUILDER_IMPORTS = (
+    ("olmkit.runtime.builder", "ControllerBuilder", ""),
+    ("olmkit.runtime.controller", "ControllerSettings", ""),
+)
 
 
 def _recorder(controller: str) -> str:
@@ -540,14 +583,6 @@ def _recorder(controller: str) -> str:
     given = f'manager.cluster, "{controller}-controller", registry=manager.registry'
     line = f"recorder = EventRecorder({given})"
     return line if len(line) <= _MAX_STATEMENT else f"recorder = EventRecorder(\n    {given}\n)"
-
-
-def _prefix_of_clash(project: Project, where: Names) -> str:
-    """What tells a kind from one of the same name in another group."""
-    api = where.api
-    if all(other.kind != api.kind or other.group == api.group for other in project.apis):
-        return ""
-    return "".join(part.capitalize() for part in re.split(r"[-.]", api.group))
 
 
 _WIRING = {

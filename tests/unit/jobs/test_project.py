@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,10 @@ def hooks(*, version: str = "v1alpha1", group: str = "cache", **how: bool) -> We
     return WebhookRequest(group=group, version=version, kind="Memcached", **how)  # type: ignore[arg-type]
 
 
+def foreign(group: str, version: str, kind: str, **how: Any) -> ApiRequest:
+    return ApiRequest(group=group, version=version, kind=kind, resource=False, **how)
+
+
 PROJECTS: dict[str, tuple[dict[str, bool], Sequence[Step]]] = {
     "nothing yet": ({}, []),
     "one kind": ({}, [PLAIN]),
@@ -49,6 +54,24 @@ PROJECTS: dict[str, tuple[dict[str, bool], Sequence[Step]]] = {
     "several groups": (
         {"multigroup": True},
         [PLAIN, ApiRequest(group="web.site", version="v1", kind="Memcached")],
+    ),
+    "kinds of others alone": (
+        {},
+        [foreign("apps", "v1", "Deployment"), foreign("core", "v1", "Node")],
+    ),
+    "kinds of others": (
+        {"multigroup": True},
+        [
+            DEPLOY,
+            foreign("core", "v1", "Pod"),
+            foreign("apps", "v1", "Deployment"),
+            foreign("cert-manager", "v1", "Issuer", external_domain="io"),
+            foreign("cert-manager", "v1", "ClusterIssuer", external_domain="io", namespaced=False),
+        ],
+    ),
+    "kinds of others in a namespace": (
+        {"namespaced": True},
+        [foreign("core", "v1", "ConfigMap"), PLAIN, foreign("networking", "v1", "IngressClass")],
     ),
     "a default": ({}, [PLAIN, hooks(defaulting=True)]),
     "a check": ({}, [DEPLOY, hooks(validation=True)]),
@@ -112,7 +135,7 @@ def venv(place: Path) -> None:
     (folder / ".ready").touch()
 
 
-@pytest.mark.parametrize("name", ["an image", "all webhooks"])
+@pytest.mark.parametrize("name", ["an image", "all webhooks", "kinds of others"])
 def test_a_scaffolded_project_passes_its_own_make_test(tmp_path: Path, name: str) -> None:
     place = scaffolded(tmp_path, *PROJECTS[name])
     venv(place)
