@@ -152,6 +152,13 @@ COMMANDS: Mapping[str, Entry] = {
     ),
 }
 
+# How the help of olmkit itself is divided; what no section names stands in the last.
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Project": ("init", "create", "edit", "generate", "render", "run"),
+    "Bundles, catalogs, images": ("bundle", "catalog", "image"),
+    "Cluster": ("install", "upgrade", "uninstall", "status", "why", "deploy", "undeploy", "olm"),
+}
+
 
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports them when they are asked for."""
@@ -181,10 +188,12 @@ class LazyGroup(click.Group):
         return None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, self._summary(name)) for name in self.list_commands(ctx)]
-        if rows:
-            with formatter.section("Commands"):
-                formatter.write_dl(rows)
+        left = self.list_commands(ctx)
+        width = max(map(len, left), default=0)
+        for title, names in ({} if self.prefix else SECTIONS).items():
+            self._write_section(formatter, title, names, width)
+            left = [name for name in left if name not in names]
+        self._write_section(formatter, "Other" if not self.prefix else "Commands", left, width)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -201,6 +210,13 @@ class LazyGroup(click.Group):
             raise click.UsageError(
                 f"{error.message} Did you mean `{self.prefix}{near[0]}`?", ctx
             ) from None
+
+    def _write_section(
+        self, formatter: click.HelpFormatter, title: str, names: Sequence[str], width: int
+    ) -> None:
+        if names:
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), self._summary(name)) for name in names])
 
     def _paths(self) -> list[str]:
         return [path for path in (*COMMANDS, *GROUPS) if path.startswith(self.prefix)]

@@ -12,7 +12,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.cli import main
 from olmkit.cli.app import App, command
-from olmkit.cli.main import COMMANDS, GROUPS, Entry, LazyGroup
+from olmkit.cli.main import COMMANDS, GROUPS, SECTIONS, Entry, LazyGroup
 
 
 def _loaded(path: str) -> click.Command:
@@ -48,6 +48,18 @@ def test_every_command_shows_an_example_in_its_help(
 def test_a_group_lists_its_commands(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run([*path.split(" "), "--help"]) == 0
     assert "Commands:" in capsys.readouterr().out
+
+
+def test_the_help_of_olmkit_is_divided_and_leaves_no_command_out(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main.run(["--help"])
+    said = capsys.readouterr().out
+    names = {path.split(" ")[0] for path in (*COMMANDS, *GROUPS)}
+    told = [line.split()[0] for line in said.splitlines() if line[:3].strip() and line[:2] == "  "]
+    assert {name for name in told if name in names} == names
+    assert {name for section in SECTIONS.values() for name in section} <= names
+    assert [title for title in (*SECTIONS, "Other") if f"\n{title}:\n" not in said] == []
 
 
 def test_help_imports_neither_http_nor_yaml() -> None:
