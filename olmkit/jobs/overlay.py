@@ -39,7 +39,11 @@ def render(
             hint="name the project with `-C`, and the overlay as it is seen from there",
         )
     if not folder.is_dir():
-        raise ConfigurationError(f"`{folder}` is not a folder")
+        raise ConfigurationError(
+            f"`{folder}` is not a folder",
+            hint="run it in the project's folder or name that with `-C`, and the overlay as it is "
+            "seen from there",
+        )
     if not kustomize.is_overlay(reader(project), inner):
         raise ConfigurationError(
             f"`{folder}` has no kustomization file",

@@ -245,7 +245,7 @@ def _bundle_image(path: Path, shown: str, options: BuildOptions) -> tuple[Image 
     from olmkit.bundle import image as bundle_image
     from olmkit.bundle import layout as bundle_layout
 
-    bundle = bundle_layout.read(disk.read_tree(path), shown)
+    bundle = bundle_layout.read(_tree(path, "olmkit bundle generate"), shown)
     image = bundle_image.image(
         bundle,
         containerfile=_containerfile(path),
@@ -267,8 +267,17 @@ def catalog_files(path: Path) -> tuple[Tree, str]:
     """The files of a catalog, which must be one, and how its image is called by default."""
     from olmkit.catalog import image as catalog_image
 
-    tree = disk.read_tree(path)
+    tree = _tree(path, "olmkit catalog add")
     return tree, catalog_image.default_tag(_packages(tree, str(path)))
+
+
+def _tree(path: Path, maker: str) -> Tree:
+    """The files of a folder; who has none is told which command makes one."""
+    if not path.exists():
+        raise ConfigurationError(
+            f"`{path}` does not exist", hint=f"name another folder; `{maker}` makes one"
+        )
+    return disk.read_tree(path)
 
 
 def _packages(tree: Tree, shown: str) -> list[str]:

@@ -46,8 +46,9 @@ def test_the_shipped_operator_can_be_rendered(root: Path) -> None:
     ],
 )
 def test_what_is_no_overlay_is_misuse(project: Path, name: str, words: str) -> None:
-    with pytest.raises(ConfigurationError, match=words):
+    with pytest.raises(ConfigurationError, match=words) as refused:
         overlay.render(project, name)
+    assert refused.value.hint
 
 
 def test_a_link_that_leaves_the_project_is_refused(project: Path, tmp_path: Path) -> None:
