@@ -55,7 +55,8 @@ class ApiRequest:
     """A new kind, another version of one, or a controller alone.
 
     `plural` empty is the regular one. What is said of `external` is that somebody else defines
-    the kind: the domain that follows its group, and the Go package of its types.
+    the kind: the domain that follows its group (None: the project's), and the Go package of
+    its types.
     """
 
     group: str

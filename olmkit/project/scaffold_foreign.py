@@ -57,7 +57,7 @@ def create_controller(
 
     Raises `ConfigurationError` for names that cannot be and for what is there already.
     """
-    api = _wanted_api(request)
+    api = _wanted_api(request, project)
     _check(request, api)
     found = _find(project, api)
     _check_place(request, project, api, found)
@@ -83,10 +83,12 @@ def _core_group(group: str) -> str:
     return short if short in _DOMAIN_GROUPS else group
 
 
-def _wanted_api(request: ApiRequest) -> Api:
+def _wanted_api(request: ApiRequest, project: Project) -> Api:
     is_external = request.external_domain is not None or bool(request.external_path)
     group = request.group if is_external else _core_group(request.group)
-    domain = (request.external_domain or "") if is_external else CORE_GROUPS[group]
+    domain = request.external_domain if is_external else CORE_GROUPS[group]
+    if domain is None:
+        domain = project.domain
     plural = request.plural
     api = Api(
         group=group,

@@ -149,6 +149,18 @@ def test_a_kind_of_another_operator_needs_no_package(begun: Tree, templates: Tre
     assert api.qualified_group == "cert-manager.io"
 
 
+@pytest.mark.parametrize(
+    ("domain", "group"),
+    [(None, "cert-manager.x.org"), ("", "cert-manager"), ("io", "cert-manager.io")],
+)
+def test_a_package_alone_leaves_the_projects_domain(
+    begun: Tree, templates: Tree, domain: str | None, group: str
+) -> None:
+    how = CERTIFICATE | {"external_domain": domain, "external_path": "example.com/certs/v1"}
+    [api] = project_of(added(begun, templates, **how)).apis
+    assert (api.is_external, api.qualified_group) == (True, group)
+
+
 def test_a_group_may_be_written_with_its_domain(begun: Tree, templates: Tree) -> None:
     short = added(begun, templates, group="networking", version="v1", kind="Ingress")
     long = added(begun, templates, group="networking.k8s.io", version="v1", kind="Ingress")

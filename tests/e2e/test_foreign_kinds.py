@@ -1,0 +1,86 @@
+"""Entries of `PROJECT` for kinds that others define, beside kubebuilder's own.
+
+`KUBEBUILDER` may name the program; else it is built once.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.jobs import project
+from olmkit.project.scaffold import InitRequest
+from olmkit.project.scaffold_api import ApiRequest
+from olmkit.project.scaffold_foreign import CORE_GROUPS
+
+pytestmark = pytest.mark.e2e
+
+INIT = (
+    "init --domain my.org --repo example.org/toy --project-name toy --multigroup "
+    "--fetch-deps=false --skip-go-version-check"
+)
+CERTS = "github.com/cert-manager/cert-manager/pkg/apis/certmanager/v1"
+# What kubebuilder takes for a group of the project's own domain, and Kubernetes has.
+UNKNOWN = frozenset({"discovery", "flowcontrol.apiserver", "resource", "storagemigration"})
+
+
+def entries(place: Path) -> list[Any]:
+    data = (place / "PROJECT").read_bytes()
+    return list(documents.load(data, "PROJECT").get("resources"))
+
+
+def rules(folder: Path) -> list[str]:
+    """The RBAC markers of all reconcilers."""
+    return sorted(
+        line.lstrip("/# ")
+        for file in [*folder.rglob("*.go"), *folder.rglob("*.py")]
+        for line in file.read_text().splitlines()
+        if "+kubebuilder:rbac:" in line
+    )
+
+
+def test_entries_and_roles_of_foreign_kinds_are_kubebuilders(
+    kubebuilder: str, tmp_path: Path
+) -> None:
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    theirs.mkdir()
+    project.init(ours, InitRequest(domain="my.org", name="toy", multigroup=True))
+    subprocess.run([kubebuilder, *INIT.split()], cwd=theirs, check=True, capture_output=True)
+    wanted = [(group, "", "") for group in sorted(CORE_GROUPS)]
+    for group, domain, path in [*wanted, ("cert-manager", "io", CERTS), ("certs", "", CERTS)]:
+        words = f"create api --group {group} --version v1 --kind Thing --make=false"
+        external = [f"--external-api-path={path}"] if path else []
+        external += [f"--external-api-domain={domain}"] if domain else []
+        # It asks Go's tools about the new import at the end, which the entry does not need.
+        subprocess.run(
+            [kubebuilder, *words.split(), "--resource=false", "--controller", *external],
+            cwd=theirs,
+            check=False,
+            capture_output=True,
+        )
+        request = ApiRequest(
+            group=group,
+            version="v1",
+            kind="Thing",
+            resource=False,
+            external_domain=domain or None,
+            external_path=path,
+        )
+        project.create_api(ours, request)
+    found = {one["group"]: one for one in entries(ours)}
+    reference = {one["group"]: one for one in entries(theirs)}
+    assert found.keys() == reference.keys()
+    assert {group for group in found if found[group] != reference[group]} == UNKNOWN
+    for group in UNKNOWN:
+        assert (found[group]["core"], reference[group]["domain"]) == (True, "my.org")
+    unknown = tuple(f"groups={group}." for group in UNKNOWN)
+    same = [
+        [line for line in rules(folder) if not any(group in line for group in unknown)]
+        for folder in (ours / "toy", theirs / "internal")
+    ]
+    assert same[0] == same[1]
+    assert same[0]
