@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
+import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -192,3 +194,99 @@ def missing(reason: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+BLOCK = re.compile(r"^```(\w+)(?: (\w+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+class Reader:
+    """Somebody who follows a page: runs its `sh`, applies its `diff`, looks for its `text`.
+
+    Each block of commands begins in the folder and with the variables in which the one
+    before has ended.
+    """
+
+    def __init__(self, page: Path, place: Path) -> None:
+        self.blocks: list[tuple[str, str, str]] = BLOCK.findall(page.read_text())
+        self.tools = place / "tools"
+        self.folder = place / "work"
+        self._state = place / "state"
+        self._said = ""
+        for folder in (self.tools, self.folder):
+            folder.mkdir()
+        self._state.touch()
+        self.tool("olmkit", f'exec "{sys.executable}" -m olmkit "$@"')
+
+    def tool(self, name: str, script: str) -> None:
+        """A program that is found before all others."""
+        file = self.tools / name
+        file.write_text(f"#!/bin/sh\n{script}\n")
+        file.chmod(0o755)
+
+    def run(
+        self, script: str, *, folder: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> str:
+        """What the commands say; each must succeed. In another `folder`, they stay there."""
+        end = f'\nexport -p | grep -v "PWD=" >"{self._state}"\npwd >"{self._state}.folder"\n'
+        done = subprocess.run(
+            ["/bin/sh", "-e", "-c", f'. "{self._state}"\n{script}{end}'],
+            cwd=folder or self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=900,
+            env={
+                **{key: value for key, value in os.environ.items() if key[:7] != "OLMKIT_"},
+                "PATH": f"{self.tools}:{os.environ['PATH']}",
+                "VENV": ".venv",
+                "PYTEST_ADDOPTS": "-p no:cacheprovider",
+                **(variables or {}),
+            },
+        )
+        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
+        if folder is None:
+            self.folder = Path(Path(f"{self._state}.folder").read_text().strip())
+        return done.stdout + done.stderr
+
+    def follow(self, language: str, text: str) -> str:
+        """Do what one block says; what was said last."""
+        match language:
+            case "sh":
+                self._said = self.run(text)
+                self._have_environment()
+            case "diff":
+                self._apply(text)
+            case "text":
+                assert text.rstrip("\n") in self._said, f"{text}\nis not in\n{self._said}"
+            case _:
+                raise AssertionError(f"a block of {language}")
+        return self._said
+
+    def _apply(self, patch: str) -> None:
+        # What goes beyond the length that a hunk's head names would be passed over.
+        words = ["git", "apply", "--apply", "--numstat", "-"]
+        done = subprocess.run(
+            words, input=patch, capture_output=True, text=True, cwd=self.folder, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        added = sum(int(line.split()[0]) for line in done.stdout.splitlines())
+        assert added == len(re.findall(r"^\+(?!\+\+ )", patch, re.MULTILINE))
+
+    def _have_environment(self) -> None:
+        """The tools of this run as the project's own environment."""
+        place = self.folder / ".venv"
+        if not (self.folder / "Makefile").exists() or place.exists():
+            return
+        place.mkdir()
+        prefix = Path(sys.prefix)
+        for name in ("bin", "lib"):
+            (place / name).symlink_to(prefix / name)
+        if (prefix / "pyvenv.cfg").exists():
+            shutil.copy(prefix / "pyvenv.cfg", place)
+        (place / ".ready").touch()
+
+
+@pytest.fixture
+def reader_of(tmp_path: Path) -> Callable[[Path], Reader]:
+    """Somebody who follows that page in a folder of this test."""
+    return lambda page: Reader(page, tmp_path)

@@ -124,7 +124,7 @@ def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     _run(
         *(uv, "pip", "compile", "-q", "--no-annotate", "--no-header", "--python-version", "3.11"),
         *("--python-platform", "x86_64-manylinux_2_28"),
-        *("--extra", "operator", "--extra", "serve"),
+        *("--extra", "operator", "--extra", "serve", "-c", str(root / "requirements.lock")),
         *(str(root / "pyproject.toml"), "-o", str(requirements)),
     )
     _run(
