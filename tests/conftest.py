@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import zipfile
@@ -20,6 +21,12 @@ from olmkit.testing.registry import RegistryServer
 from olmkit.testing.registry import program as registry_program
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure() -> None:
+    # In the background of a shell SIGINT is ignored, and so it would be by what tests start.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -234,7 +241,7 @@ class Reader:
             capture_output=True,
             text=True,
             check=False,
-            timeout=900,
+            timeout=420,
             env={
                 **{key: value for key, value in os.environ.items() if key[:7] != "OLMKIT_"},
                 "PATH": f"{self.tools}:{os.environ['PATH']}",
