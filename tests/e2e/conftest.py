@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,6 +41,27 @@ class RealCluster:
         )
         assert not check or done.returncode == 0, done.stderr
         return done.stdout
+
+    def apply(self, text: str) -> str:
+        """Apply objects, and what kubectl warns of.
+
+        A pod that is ready is not at once reached through its Service: who calls its
+        webhooks in between is refused, and tries again.
+        """
+        deadline = time.monotonic() + 60
+        while True:
+            done = subprocess.run(
+                [*self.words, "apply", "-f", "-"],
+                input=text,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode == 0:
+                return done.stderr
+            assert "webhook" in done.stderr, done.stderr
+            assert time.monotonic() < deadline, done.stderr
+            time.sleep(0.5)
 
     def get(self, *words: str) -> Any:
         """What `kubectl get -o json` answers; None when there is no such object."""

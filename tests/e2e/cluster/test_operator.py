@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Callable
 from typing import Any
 
@@ -40,19 +39,11 @@ def test_operator_says_that_it_may_be_replaced_and_its_webhooks_answer(
 
     eventually(lambda: told() == "True", what="OLM knows that the operator may be replaced")
 
-    def apply(text: str) -> str:
-        done = subprocess.run(
-            [*cluster.words, "apply", "-f", "-"],
-            input=text,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stderr
-
-    warned = apply(memcached("old", namespace, size=1))
+    warned = cluster.apply(memcached("old", namespace, size=1))
     assert "Warning: spec.size is 1" in warned
-    assert "Warning" not in apply(memcached("new", namespace, "v1beta1", replicas=2, port=11222))
+    assert "Warning" not in cluster.apply(
+        memcached("new", namespace, "v1beta1", replicas=2, port=11222)
+    )
     stored = cluster.get("memcacheds.v1alpha1.cache.example.com", "new", "-n", namespace)
     assert stored["spec"] == {"size": 2, "containerPort": 11222}
     # kubectl asks for the newest version, and so for a conversion.

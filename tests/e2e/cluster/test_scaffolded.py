@@ -103,7 +103,7 @@ def test_it_is_installed_through_a_subscription_with_webhooks_and_both_versions(
         if version == "v1beta1":
             assert "containerPort" in cluster.refused("apply", "-f", "-", text=text)
         else:
-            cluster.kubectl("apply", "-f", "-", text=text)
+            cluster.apply(text)
     eventually(lambda: is_available(cluster, namespace, "old"), what="it is available")
     as_beta = cluster.get("ponds.v1beta1.nature.example.com", "old", "-n", namespace)
     assert as_beta["apiVersion"] == "nature.example.com/v1beta1"

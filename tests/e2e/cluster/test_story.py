@@ -120,7 +120,7 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     assert installed["status"]["phase"] == "Succeeded"
 
     typist.tell("A cache of two pods, which answers a client of memcached")
-    cluster.kubectl("apply", "-f", "-", text=sample(namespace))
+    cluster.apply(sample(namespace))
     eventually(lambda: _ready(cluster, namespace) == 2, what="two pods are ready")
     address = cluster.get("service", "cache", "-n", namespace)["spec"]["clusterIP"]
     eventually(lambda: answers(address), what="the cache answers")

@@ -78,12 +78,17 @@ def test_build_that_is_killed_is_completed_by_the_next(
 ) -> None:
     source = random.Random(5)
     killed = 0
+    (folder / "project/tiny_operator/__init__.py").touch()
+    began = time.monotonic()
+    finished(started(folder, "first", "first-cache"))
+    taken = time.monotonic() - began
     for number in range(100):
         (folder / "project/tiny_operator/__init__.py").write_text(f"x = {number // 10}\n")
         if number % 10 == 0:
             shutil.rmtree(folder / "cache", ignore_errors=True)
         process = started(folder, "oci", "cache")
-        time.sleep(source.uniform(0.05, 0.8))
+        # At any moment of the time that a build takes here and now.
+        time.sleep(source.uniform(0.05, taken))
         killed += process.poll() is None
         process.send_signal(signal.SIGKILL)
         process.communicate()
