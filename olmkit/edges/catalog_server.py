@@ -215,6 +215,7 @@ class CatalogServer:
             if self._status != told:
                 told = self._status
                 await context.write(told)
+                continue  # it may have changed while that was written
             if self._stopping:
                 return
             await changed.wait()
