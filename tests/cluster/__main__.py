@@ -3,6 +3,7 @@
     python tests/cluster run            here, until its input ends; says when it is ready;
                                         with --without-olm, Kubernetes alone
     python tests/cluster up | down      leaves it running for hand work; ends it
+    python tests/cluster env            what a shell evaluates to work with it
     python tests/cluster exec WORDS…    runs a program inside its namespaces
     python tests/cluster stop NAME [SIGNAL] | start NAME    one of its processes
 
@@ -19,6 +20,7 @@ import fcntl
 import json
 import os
 import select
+import shlex
 import shutil
 import signal
 import socket
@@ -394,7 +396,7 @@ def explain(facts: dict[str, Any]) -> str:
     kubectl = " ".join(facts["kubectl"][:2])
     return f"""The cluster is up.
 
-  export KUBECONFIG={facts["kubeconfig"]}
+  eval "$({sys.executable} {HERE} env)"       # KUBECONFIG, R (the registry), OLMKIT_PLAIN_HTTP
   {kubectl} get pods -A
 
   registry, without encryption:   {facts["registry"]}   (olmkit: OLMKIT_PLAIN_HTTP=1)
@@ -402,6 +404,17 @@ def explain(facts: dict[str, Any]) -> str:
   logs of its processes:          {facts["folder"]}/*.log
 
 `make cluster-down` ends it."""
+
+
+def variables() -> str:
+    """What a shell evaluates to work with the cluster: `eval "$(python tests/cluster env)"`."""
+    facts = json.loads((_folder() / "facts.json").read_text())
+    values = {
+        "KUBECONFIG": facts["kubeconfig"],
+        "R": facts["registry"],
+        "OLMKIT_PLAIN_HTTP": "1",
+    }
+    return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in values.items())
 
 
 def main(words: list[str]) -> int:
@@ -417,6 +430,8 @@ def main(words: list[str]) -> int:
             case ["up"]:
                 refuse_when_missing()
                 sys.stdout.write(explain(up()) + "\n")
+            case ["env"]:
+                sys.stdout.write(variables())
             case ["down"]:
                 sys.stdout.write("The cluster is down.\n" if down() else "No cluster was up.\n")
             case ["exec", *command]:

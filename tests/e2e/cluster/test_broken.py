@@ -184,9 +184,9 @@ def catalog(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 @pytest.fixture(scope="module")
 def split(cluster: Any) -> Iterator[str]:
     """A catalog server that offers a channel with two heads, which ours and opm refuse to do."""
-    grpc = pytest.importorskip("grpc")
     from concurrent import futures
 
+    import grpc
     from google.protobuf import message_factory
 
     from olmkit.edges import catalog_client
