@@ -137,10 +137,7 @@ def control_plane_programs() -> Programs:
             return control_plane.programs()
         except ControlPlaneError as error:
             missing(str(error))
-    etcd = shutil.which("etcd")
-    if etcd is None:
-        missing("etcd is not here: install etcd-server, or set KUBEBUILDER_ASSETS")
-    return Programs((built("hyperkube"), "kube-apiserver"), etcd)
+    return Programs((built("hyperkube"), "kube-apiserver"), built("etcd"))
 
 
 def built(program: str) -> str:

@@ -179,12 +179,25 @@ class World:
         return await self.patch(plural, name, body | fields, "apply", sub, **params)
 
     async def events(self, plural: str, *, seconds: int = 1, **params: str) -> list[dict[str, Any]]:
-        """All lines of a watch that lasts `seconds`, without bookmarks unless asked for."""
+        """All lines of a watch that lasts `seconds`, without bookmarks unless asked for.
+
+        A real server says 429 while it fills its cache of a new kind; then it is asked again.
+        """
+        for _ in range(100):
+            found = await self._events(plural, seconds, params)
+            if not found or found[0]["type"] != "HTTP 429":
+                break
+            await asyncio.sleep(0.1)
+        return found
+
+    async def _events(
+        self, plural: str, seconds: int, params: Mapping[str, str]
+    ) -> list[dict[str, Any]]:
         context = self.server.config.ssl_context()
-        params = {"watch": "true", "timeoutSeconds": str(seconds)} | params
+        asked = {"watch": "true", "timeoutSeconds": str(seconds)} | dict(params)
         async with self.session.get(
             self.server.config.server + self.path(plural),
-            params=params,
+            params=asked,
             headers={"Authorization": f"Bearer {self.server.token}"},
             ssl=True if context is None else context,
         ) as answer:
