@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import cluster_read
@@ -19,6 +20,8 @@ from olmkit.olm import kinds
 from olmkit.olm.explain import explain
 from olmkit.olm.explanation import Blame, Explanation, Standing
 from olmkit.olm.snapshot import Snapshot
+
+T = TypeVar("T")
 
 Report = Callable[[str], None]
 """Told in one line what has changed."""
@@ -126,12 +129,25 @@ async def _look(
     reader: ClusterObjects, package: str, namespace: str, target: str, report: Report, end: float
 ) -> Snapshot:
     """One picture; while the server is away, tries again."""
+
+    async def look() -> Snapshot:
+        seen = await cluster_read.snapshot(reader, namespace, logs=False)
+        if explain(seen, package, target=target).standing is not Standing.READY:
+            seen = await cluster_read.with_logs(reader, seen)
+        return seen
+
+    return await patiently(look, report, end)
+
+
+async def patiently(work: Callable[[], Awaitable[T]], report: Report, end: float) -> T:
+    """What `work` gives; while the API server is away, until `end`, it is tried again.
+
+    `end` is a time of the loop. Raises the `ClusterError` that does not pass.
+    """
     told = False
     while True:
         try:
-            seen = await cluster_read.snapshot(reader, namespace, logs=False)
-            if explain(seen, package, target=target).standing is not Standing.READY:
-                seen = await cluster_read.with_logs(reader, seen)
+            found = await work()
         except ClusterError as error:
             if not error.temporary or asyncio.get_running_loop().time() >= end:
                 raise
@@ -142,7 +158,7 @@ async def _look(
             continue
         if told:
             report("the API server answers again")
-        return seen
+        return found
 
 
 def _late(explanation: Explanation, seconds: float) -> Explanation:

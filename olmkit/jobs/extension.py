@@ -8,7 +8,6 @@ server, so that what will be installed can be said beforehand from anywhere.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
@@ -152,7 +151,7 @@ async def until_ready(
     clock = asyncio.get_running_loop().time
     end, since, last = clock() + patience.seconds, clock(), ""
     while True:
-        found = await _patiently(lambda: why(reader, package), report, end)
+        found = await cluster_wait.patiently(lambda: why(reader, package), report, end)
         if found.message != last:
             report(found.message)
             last, since = found.message, clock()
@@ -240,19 +239,3 @@ async def _preview(
             raise
         return None, (f"the catalog cannot be read from here: {error.message}",)
     return chosen.preview, (chosen.note,) if chosen.note else ()
-
-
-async def _patiently(
-    work: Callable[[], Awaitable[Explanation]], report: Report, end: float
-) -> Explanation:
-    told = False
-    while True:
-        try:
-            return await work()
-        except ClusterError as error:
-            if not error.temporary or asyncio.get_running_loop().time() >= end:
-                raise
-            if not told:
-                report(f"{error.message}; trying again")
-                told = True
-            await asyncio.sleep(1)

@@ -45,7 +45,7 @@ def _check(value: Any, schema: Any, keys: tuple[Key, ...]) -> Iterator[tuple[tup
         return
     kind = schema.get("type")
     if isinstance(kind, str) and not _is(value, kind):
-        yield keys, f"must be of type {kind}, not {_noun(value)}"
+        yield keys, f"must be of type {kind}, not {noun(value)}"
         return
     enum = schema.get("enum")
     if isinstance(enum, list) and value not in enum:
@@ -151,7 +151,8 @@ def _is_plain(pattern: str) -> bool:
     return len(pattern) < 500 and nested is None and "\\p" not in pattern and "\\z" not in pattern
 
 
-def _noun(value: Any) -> str:
+def noun(value: Any) -> str:
+    """The type of a JSON value, as schemas call it."""
     match value:
         case bool():
             return "boolean"

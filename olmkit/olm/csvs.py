@@ -40,15 +40,7 @@ def of_csv(snapshot: Snapshot, csv: Manifest) -> Finding | None:
             else f"`{objects.name(csv)}` is {phase or 'new'}",
             standing=Standing.STUCK if phase == "Failed" else Standing.WAITING,
         )
-    return Finding(
-        cause=finding.cause,
-        message=finding.message,
-        hint=finding.hint,
-        links=(top, *finding.links),
-        log=finding.log,
-        standing=finding.standing,
-        blame=finding.blame,
-    )
+    return finding.under(top)
 
 
 def _by_reason(snapshot: Snapshot, csv: Manifest, reason: str) -> Finding | None:

@@ -6,7 +6,7 @@ InstallPlan, Job or CSV, Deployment, Pod. The message is the cause in one line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from olmkit.kube import objects
@@ -81,6 +81,10 @@ class Finding:
             log=self.log,
             blame=self.blame,
         )
+
+    def under(self, top: Link) -> Finding:
+        """The same, seen from an object above it."""
+        return replace(self, links=(top, *self.links))
 
 
 def link(manifest: Manifest, state: str) -> Link:

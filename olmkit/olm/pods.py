@@ -12,7 +12,7 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import explanation, kinds
-from olmkit.olm.explanation import Blame, Finding, Link, Standing
+from olmkit.olm.explanation import Blame, Finding, Standing
 from olmkit.olm.snapshot import Snapshot
 
 _PULL = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
@@ -46,7 +46,7 @@ def of_deployment(snapshot: Snapshot, name: str) -> Finding | None:
     labels = mapping(mapping(kinds.spec(found).get("selector")).get("matchLabels"))
     below = worst(snapshot, snapshot.pods_of(snapshot.namespace, labels))
     if below is not None:
-        return _under(below, top)
+        return below.under(top)
     return Finding(
         cause="deployment-not-available",
         message=f"the Deployment `{name}` has {ready} of {wanted} pods available",
@@ -242,15 +242,3 @@ def _is_rolled_out(deployment: Manifest) -> bool:
     wanted = kinds.number(objects.metadata(deployment).get("generation"))
     replicas, updated = found.get("replicas"), found.get("updatedReplicas")
     return seen >= wanted and kinds.number(replicas) <= kinds.number(updated)
-
-
-def _under(finding: Finding, top: Link) -> Finding:
-    return Finding(
-        cause=finding.cause,
-        message=finding.message,
-        hint=finding.hint,
-        links=(top, *finding.links),
-        log=finding.log,
-        standing=finding.standing,
-        blame=finding.blame,
-    )

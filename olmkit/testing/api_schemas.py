@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmkit.kube import instances
 from olmkit.testing.api_refusals import FieldCause
 
 Schema = Mapping[str, Any]
@@ -98,7 +99,9 @@ def faults(value: Any, schema: Schema, path: str = "") -> Iterator[FieldCause]:
         if not schema.get("nullable") and (kind or schema.get(_EITHER)):
             yield _type_fault(path, "null", kind or "integer,string")
         return
-    noun = _noun(value)
+    # To an API server a float without fraction is an integer.
+    whole = isinstance(value, float) and value.is_integer()
+    noun = "integer" if whole else instances.noun(value)
     if schema.get(_EITHER):
         if noun not in ("integer", "string"):
             yield _type_fault(path, noun, "integer,string")
@@ -204,21 +207,3 @@ def _type_fault(path: str, found: str, wanted: str) -> FieldCause:
 
 def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
-
-
-def _noun(value: Any) -> str:
-    match value:
-        case bool():
-            return "boolean"
-        case Mapping():
-            return "object"
-        case list():
-            return "array"
-        case str():
-            return "string"
-        case int():
-            return "integer"
-        case float() if value.is_integer():
-            return "integer"
-        case _:
-            return "number"

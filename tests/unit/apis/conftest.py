@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import textwrap
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,3 +165,35 @@ class GoProjects:
 @pytest.fixture(scope="session")
 def go_projects() -> GoProjects:
     return GoProjects()
+
+
+def _mutant(
+    text: str, chance: random.Random, *, words: Sequence[str], marks: str = "", instead: str = ""
+) -> str:
+    lines = text.split("\n")
+    for _ in range(chance.randint(1, 4)):
+        at = chance.randrange(len(lines))
+        match chance.randrange(6):
+            case 0:
+                lines.insert(at, chance.choice(words))
+            case 1:
+                del lines[at]
+                lines = lines or [""]
+            case 2:
+                lines.insert(chance.randrange(len(lines)), lines[at])
+            case 3:
+                lines[at] = lines[at][: chance.randrange(len(lines[at]) + 1)]
+            case 4:
+                cut = chance.randrange(len(lines[at]) + 1)
+                lines[at] = lines[at][:cut] + chance.choice(words) + lines[at][cut:]
+            case _:
+                lines[at] = lines[at].replace(
+                    chance.choice("[](){}:=,\"'#" + marks), chance.choice(":=,[{(" + instead)
+                )
+    return "\n".join(lines)
+
+
+@pytest.fixture(scope="session")
+def mutant() -> Callable[..., str]:
+    """Gives a text with a few of its lines doubled, dropped, moved, cut or replaced."""
+    return _mutant

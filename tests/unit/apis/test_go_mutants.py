@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,33 +48,10 @@ WORDS = [
 ]
 
 
-def mutated(text: str, chance: random.Random) -> str:
-    """The text with a few of its lines doubled, dropped, moved, cut or replaced."""
-    lines = text.split("\n")
-    for _ in range(chance.randint(1, 4)):
-        at = chance.randrange(len(lines))
-        match chance.randrange(6):
-            case 0:
-                lines.insert(at, chance.choice(WORDS))
-            case 1:
-                del lines[at]
-                lines = lines or [""]
-            case 2:
-                lines.insert(chance.randrange(len(lines)), lines[at])
-            case 3:
-                lines[at] = lines[at][: chance.randrange(len(lines[at]) + 1)]
-            case 4:
-                cut = chance.randrange(len(lines[at]) + 1)
-                lines[at] = lines[at][:cut] + chance.choice(WORDS) + lines[at][cut:]
-            case _:
-                lines[at] = lines[at].replace(
-                    chance.choice("[](){}:=,\"'`*./"), chance.choice(":=,[{(*`")
-                )
-    return "\n".join(lines)
-
-
 @pytest.mark.parametrize("seed", range(6))
-def test_damaged_go_sources_give_findings_and_never_a_fault(root: Path, seed: int) -> None:
+def test_damaged_go_sources_give_findings_and_never_a_fault(
+    root: Path, seed: int, mutant: Callable[..., str]
+) -> None:
     chance = random.Random(seed)
     golden = root / "tests/golden/generate"
     originals = [
@@ -86,7 +64,9 @@ def test_damaged_go_sources_give_findings_and_never_a_fault(root: Path, seed: in
         )
     ]
     for number in range(40):
-        text = mutated(originals[number % len(originals)], chance)
+        text = mutant(
+            originals[number % len(originals)], chance, words=WORDS, marks="`*./", instead="*`"
+        )
         findings = Findings()
         files = {"api/v1/doc.go": b"// +groupName=x.example.com\npackage v1\n"}
         tree = Tree(files | {"api/v1/types.go": text.encode()})

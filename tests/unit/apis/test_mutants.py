@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -41,33 +42,10 @@ WORDS = [
 ]
 
 
-def mutated(text: str, chance: random.Random) -> str:
-    """The text with a few of its lines doubled, dropped, moved, cut or replaced."""
-    lines = text.split("\n")
-    for _ in range(chance.randint(1, 4)):
-        at = chance.randrange(len(lines))
-        match chance.randrange(6):
-            case 0:
-                lines.insert(at, chance.choice(WORDS))
-            case 1:
-                del lines[at]
-                lines = lines or [""]
-            case 2:
-                lines.insert(chance.randrange(len(lines)), lines[at])
-            case 3:
-                lines[at] = lines[at][: chance.randrange(len(lines[at]) + 1)]
-            case 4:
-                cut = chance.randrange(len(lines[at]) + 1)
-                lines[at] = lines[at][:cut] + chance.choice(WORDS) + lines[at][cut:]
-            case _:
-                lines[at] = lines[at].replace(
-                    chance.choice("[](){}:=,\"'#"), chance.choice(":=,[{(")
-                )
-    return "\n".join(lines)
-
-
 @pytest.mark.parametrize("seed", range(8))
-def test_damaged_sources_give_findings_and_never_a_fault(root: Path, seed: int) -> None:
+def test_damaged_sources_give_findings_and_never_a_fault(
+    root: Path, seed: int, mutant: Callable[..., str]
+) -> None:
     chance = random.Random(seed)
     originals = [
         (root / "tests/conformance/types/shapes/shapes.py").read_text(),
@@ -76,7 +54,7 @@ def test_damaged_sources_give_findings_and_never_a_fault(root: Path, seed: int) 
         (root / "tests/golden/generate/errors/input/toy/api/v1.py").read_text(),
     ]
     for number in range(40):
-        text = mutated(originals[number % len(originals)], chance)
+        text = mutant(originals[number % len(originals)], chance, words=WORDS)
         findings = Findings()
         sources = source.read(Tree({"api/v1.py": text.encode("utf-8", "replace")}), findings)
         for crd in manifests.crds(sources, findings).values():
