@@ -110,6 +110,40 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.snapshotter.v1.b
         yield lambda *words: call(*start, *words)
 
 
+@pytest.fixture
+def podman(
+    tmp_path: Path,
+    base_layout: str,
+    skopeo: Callable[..., bytes],
+    missing: Callable[[str], NoReturn],
+) -> Iterator[dict[str, str]]:
+    """The environment of a Podman with a store of its own, which has the base image."""
+    program = shutil.which("podman")
+    if program is None or os.geteuid() != 0:
+        missing("no Podman here: install podman and be root")
+    store = tmp_path / "podman"
+    store.mkdir()
+    settings = store / "storage.conf"
+    settings.write_text(
+        f'[storage]\ndriver = "vfs"\ngraphroot = "{store}/root"\nrunroot = "{store}/run"\n'
+    )
+    (store / "containers.conf").write_text(
+        # Limits that a container may always set to itself.
+        '[containers]\ndefault_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]\n'
+        '[engine]\ncgroup_manager = "cgroupfs"\nevents_logger = "file"\n'
+    )
+    environment = {
+        "CONTAINERS_STORAGE_CONF": str(settings),
+        "CONTAINERS_CONF": str(store / "containers.conf"),
+    }
+    archive = f"{store}/base.tar"
+    skopeo("copy", "-q", base_layout, f"docker-archive:{archive}:localhost/olmkit-test-base:v1")
+    words = [program, "load", "-q", "-i", archive]
+    subprocess.run(words, env=os.environ | environment, check=True, capture_output=True)
+    yield environment
+    _unmount(store)
+
+
 class _running:  # noqa: N801 - read as a statement
     """A server from when it answers until it has ended and nothing is mounted in its folder."""
 
@@ -137,11 +171,15 @@ class _running:  # noqa: N801 - read as a statement
     def __exit__(self, *_: object) -> None:
         self._process.terminate()
         self._process.wait()
-        # What it mounted stays; pytest could not remove the folder, now or later.
-        mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
-        for mount in reversed(mounts):
-            if mount.startswith(f"{self._folder}/"):
-                subprocess.run(["umount", mount], check=False)
+        _unmount(self._folder)
+
+
+def _unmount(folder: Path) -> None:
+    """What an engine mounted stays; pytest could not remove the folder, now or later."""
+    mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    for mount in reversed(mounts):
+        if mount.startswith(f"{folder}/"):
+            subprocess.run(["umount", mount], check=False)
 
 
 def _answers() -> bool:

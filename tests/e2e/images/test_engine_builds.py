@@ -1,4 +1,4 @@
-"""One Containerfile, two ways: what Docker builds of it and what we build without it run alike."""
+"""One Containerfile, two ways: what engines build of it and what we build alone run alike."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ def project(tmp_path: Path, root: Path, make_wheel: Callable[..., Path]) -> Path
     return folder
 
 
+@pytest.mark.parametrize("program", ["docker", "podman"])
 def test_both_images_behave_alike(
+    program: str,
+    request: pytest.FixtureRequest,
     project: Path,
     base_layout: str,
     docker: Callable[..., str],
@@ -50,10 +53,14 @@ def test_both_images_behave_alike(
 ) -> None:
     wheels = ("--wheels", project / "wheels")
     olmkit("image", "copy", base_layout, "docker-daemon:olmkit-test-base:v1")
+    environment, base = {}, "olmkit-test-base:v1"
+    if program == "podman":
+        environment, base = request.getfixturevalue("podman"), f"localhost/{base}"
     engine = olmkit(
-        *("image", "build", "-C", project, "--engine", "docker", *wheels),
-        *("--base", "olmkit-test-base:v1", "-t", f"oci:{tmp_path}/engine:v1"),
+        *("image", "build", "-C", project, "--engine", program, *wheels),
+        *("--base", base, "-t", f"oci:{tmp_path}/engine:v1"),
         OLMKIT_BUILD_NETWORK="none",
+        **environment,
     )
     ours = olmkit(
         "image", "build", "-C", project, "--base", "docker-daemon:olmkit-test-base:v1", *wheels
