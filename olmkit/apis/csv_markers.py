@@ -12,26 +12,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from olmkit.apis import manifests
+from olmkit.apis import manifests, model
 from olmkit.apis.findings import Findings
 from olmkit.apis.manifests import KindKey
 from olmkit.apis.marker_table import CSV
 from olmkit.apis.markers import Marker
 from olmkit.apis.model import (
-    Choice,
     Constrained,
     Field,
     ListType,
-    MapType,
     Named,
     NamedType,
-    Reference,
-    Scalar,
     Sources,
     Struct,
     TypeExpression,
-    Untyped,
-    WellKnown,
 )
 from olmkit.base import names
 from olmkit.base.diagnostics import Location
@@ -81,24 +75,9 @@ def owned(
                 hint="declare it, or take it out of the project file",
             )
             continue
-        if not _has_parts(sources, version.kind):
-            findings.add(
-                "API026",
-                f"`{key.kind}` has neither `spec` nor `status`, so catalogs cannot show its fields",
-                version.kind.at,
-                hint="put what users want into `spec`, and what the operator sees into `status`",
-            )
         plural = manifests.plural(versions)
         found.append(_Describer(sources, findings, key, version.kind, plural).describe())
     return tuple(found)
-
-
-def _has_parts(sources: Sources, kind: Struct) -> bool:
-    """Whether a kind has a spec or a status, of its own or of a base."""
-    if any(one.json_name in ("spec", "status") for one in kind.fields):
-        return True
-    bases = (sources.get(base) for base in kind.bases)
-    return any(_has_parts(sources, base) for base in bases if isinstance(base, Struct))
 
 
 def merged(base: Sequence[Any], generated: Sequence[Owned]) -> list[Any]:
@@ -143,6 +122,15 @@ class _Describer:
     plural: str
 
     def describe(self) -> Owned:
+        fields = self._fields(self.kind, frozenset())
+        if not any(one.json_name in ("spec", "status") for one in fields):
+            self.findings.add(
+                "API026",
+                f"`{self.key.kind}` has neither `spec` nor `status`, so catalogs cannot show its "
+                "fields",
+                self.kind.at,
+                hint="put what users want into `spec`, and what the operator sees into `status`",
+            )
         markers = [marker for marker in self.kind.markers if marker.name == CSV]
         display = names.display_name(self.key.kind)
         order = LAST
@@ -216,7 +204,7 @@ class _Describer:
         count = 0
         while waiting:
             prefix, kind, above = waiting.pop(0)
-            for name in _named(kind):
+            for name in model.named(kind):
                 declaration = self.sources.get(name)
                 if name in above or declaration is None:
                     continue  # a type inside itself: the schema has a finding for it
@@ -238,7 +226,7 @@ class _Describer:
             if not one.is_inline:
                 yield one
                 continue
-            for name in _named(one.type):
+            for name in model.named(one.type):
                 inline = self.sources.get(name)
                 if isinstance(inline, Struct) and name not in seen:
                     yield from self._fields(inline, seen | {struct.name, name})
@@ -255,16 +243,3 @@ def _unlimited(kind: TypeExpression) -> TypeExpression:
     while isinstance(kind, Constrained):
         kind = kind.base
     return kind
-
-
-def _named(kind: TypeExpression) -> Iterator[Named]:
-    """The declared types anywhere inside a type expression."""
-    match kind:
-        case Named():
-            yield kind
-        case ListType(item=inner) | MapType(value=inner) | Constrained(base=inner):
-            yield from _named(inner)
-        case Reference(to=Named() as name):
-            yield name
-        case Scalar() | WellKnown() | Reference() | Choice() | Untyped():
-            return

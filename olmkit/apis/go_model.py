@@ -1,6 +1,6 @@
 """Go declarations as values: what the syntax says, before any name is looked up.
 
-`go_parser` makes them from source text, `kubernetes_table` from the facts that are
+`go_parser` makes them from source text, `go_table` from the facts that are
 shipped; `go_types` gives them their meaning. Import names are full paths already.
 """
 
@@ -68,6 +68,12 @@ class GoField:
     tag: str | None = None
     doc: str = ""
     comments: tuple[Comment, ...] = ()
+
+    @property
+    def embedded(self) -> Name | None:
+        """The type that is embedded, also by a pointer; None for a field with names."""
+        kind = self.type.to if isinstance(self.type, Pointer) else self.type
+        return kind if not self.names and isinstance(kind, Name) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

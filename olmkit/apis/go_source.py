@@ -12,9 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from olmkit.apis import go_file, go_packages, go_parser, schema_markers
+from olmkit.apis import go_file, go_packages, go_parser, model, schema_markers
 from olmkit.apis.findings import Findings
-from olmkit.apis.go_model import GoDeclaration, GoField, GoPackage, GoType, Pointer, StructBody
+from olmkit.apis.go_model import GoDeclaration, GoField, GoPackage, GoType, StructBody
 from olmkit.apis.go_model import Name as GoName
 from olmkit.apis.go_packages import Library, Modules
 from olmkit.apis.go_types import META, Scope, TypeResolver, field_words
@@ -23,15 +23,11 @@ from olmkit.apis.marker_table import VALIDATION
 from olmkit.apis.markers import Comment, Level, Marker
 from olmkit.apis.model import (
     Choice,
-    Constrained,
     Declaration,
     Field,
-    ListType,
-    MapType,
     Named,
     NamedType,
     Package,
-    Reference,
     Scalar,
     Sources,
     Struct,
@@ -301,8 +297,9 @@ class _Reader:
             kind: TypeExpression = Untyped()
         else:
             kind = self._resolve(one.type, scope, one.at)
+        embedded = one.embedded.name if one.embedded else ""
         return Field(
-            name=one.names[0] if one.names else _embedded_name(one),
+            name=one.names[0] if one.names else embedded,
             json_name=name,
             type=kind,
             at=one.at,
@@ -314,7 +311,7 @@ class _Reader:
 
     def _resolve(self, kind: GoType, scope: Scope, at: Location) -> TypeExpression:
         found = self.types.resolve(kind, scope, at)
-        self._waiting.extend(_declared(found))
+        self._waiting.extend(model.named(found))
         return found
 
 
@@ -322,21 +319,6 @@ def _named_type(
     named: Named, declaration: GoDeclaration, kind: TypeExpression, markers: tuple[Marker, ...]
 ) -> NamedType:
     return NamedType(name=named, at=declaration.at, type=kind, markers=markers)
-
-
-def _declared(kind: TypeExpression) -> Iterable[Named]:
-    match kind:
-        case Reference(to=Named() as named):
-            yield named
-        case ListType(item=inner) | MapType(value=inner) | Constrained(base=inner):
-            yield from _declared(inner)
-        case _:
-            return
-
-
-def _embedded_name(one: GoField) -> str:
-    kind = one.type.to if isinstance(one.type, Pointer) else one.type
-    return kind.name if isinstance(kind, GoName) else ""
 
 
 def json_tag(tag: str | None) -> str | None:

@@ -163,9 +163,8 @@ class TypeResolver:
             return own
         lent: list[frozenset[str]] = []
         for one in under.fields:
-            kind = one.type.to if isinstance(one.type, Pointer) else one.type
-            if not one.names and isinstance(kind, Name):
-                embedded = self.find(kind, inner)
+            if one.embedded:
+                embedded = self.find(one.embedded, inner)
                 if embedded and embedded != named:
                     lent.append(self.methods(embedded, depth + 1))
         # A method that two embedded types lend at one depth is lent by none.
@@ -324,5 +323,4 @@ def field_words(one: GoField) -> str:
     """How a field is called in a finding."""
     if one.names:
         return f"`{', '.join(one.names)}`"
-    kind = one.type.to if isinstance(one.type, Pointer) else one.type
-    return f"`{kind.name}`" if isinstance(kind, Name) else "of an embedded type"
+    return f"`{one.embedded.name}`" if one.embedded else "of an embedded type"

@@ -220,15 +220,15 @@ class Sources:
                     left += declaration.bases
                     left += [declaration.like] if declaration.like else []
                     for one in declaration.fields:
-                        left += _named(one.type)
+                        left += named(one.type)
                 case NamedType():
-                    left += _named(declaration.type)
+                    left += named(declaration.type)
                 case _:
                     assert_never(declaration)
         return frozenset(found)
 
 
-def _named(expression: TypeExpression) -> Iterator[Named]:
+def named(expression: TypeExpression) -> Iterator[Named]:
     """The declared types inside a type."""
     match expression:
         case Named() as name:
@@ -236,7 +236,7 @@ def _named(expression: TypeExpression) -> Iterator[Named]:
         case Reference(to=Named() as name):
             yield name
         case ListType(item=inner) | MapType(value=inner) | Constrained(base=inner):
-            yield from _named(inner)
+            yield from named(inner)
         case Scalar() | WellKnown() | Reference() | Choice() | Untyped():
             return
         case _:
