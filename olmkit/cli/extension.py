@@ -116,16 +116,16 @@ def uninstall(
             app.terminal.note("with it go its CRDs, and all objects of their kinds")
             confirm(app, names, yes=yes)
             with standing.watching(app, "working") as report:
-                left = await job.remove(reader, found, report=report, patience=patience)
-            gone = [subject(one) for one in found if one not in left]
-            still = [subject(one) for one in left]
+                done = await job.remove(reader, found, report=report, patience=patience)
+            gone = [subject(one) for one in done.gone]
+            still = [subject(one) for one in done.left]
             app.emit(
                 {"removed": gone, "left": still},
                 text="\n".join(
                     [*(f"removed {one}" for one in gone), *(f"still there: {one}" for one in still)]
                 ),
             )
-            if left:
+            if done.left:
                 app.exit(Exit.WORLD)
 
     app.run(run())

@@ -15,8 +15,9 @@ from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import install as job
 from olmkit.jobs.cluster_wait import Patience
-from olmkit.jobs.install import Created, InstallOptions, Plan
+from olmkit.jobs.install import InstallOptions, Plan
 from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
 from olmkit.olm import preview
 
 
@@ -146,7 +147,7 @@ def install(
             if dry_run:
                 app.emit(_value(made), text=lambda: _yaml(made))
                 return
-            created = Created()
+            created: list[Manifest] = []
             try:
                 with standing.watching(app, "installing") as report:
                     found = await job.carry_out(
@@ -162,9 +163,9 @@ def install(
     app.run(run())
 
 
-async def _left(app: App, reader: Any, created: Created, made: Plan, *, keep: bool) -> None:
+async def _left(app: App, reader: Any, created: list[Manifest], made: Plan, *, keep: bool) -> None:
     """Say what stays, or take it back."""
-    if not created.objects:
+    if not created:
         return
     if keep:
         request = made.request

@@ -13,7 +13,8 @@ from olmkit.cli.confirm import confirm
 from olmkit.cli.exits import Exit
 from olmkit.jobs import uninstall as job
 from olmkit.jobs.cluster_wait import Patience
-from olmkit.jobs.uninstall import Removal, Removed, UninstallOptions
+from olmkit.jobs.cluster_write import Removed
+from olmkit.jobs.uninstall import Removal, UninstallOptions
 from olmkit.olm.explanation import subject
 
 
@@ -80,7 +81,7 @@ def uninstall(
 
 
 def _text(made: Removal, done: Removed) -> str:
-    lines = [f"removed {subject(one)}" for one in done.objects]
+    lines = [f"removed {subject(one)}" for one in done.gone]
     lines += [f"still there: {subject(one)}" for one in done.left]
     lines += [f"stays: {words}" for words in made.stays]
     return "\n".join(lines)
@@ -89,7 +90,7 @@ def _text(made: Removal, done: Removed) -> str:
 def _value(made: Removal, done: Removed | None) -> dict[str, Any]:
     return {
         "package": made.package,
-        "removed": [subject(one) for one in (made.all if done is None else done.objects)],
+        "removed": [subject(one) for one in (made.all if done is None else done.gone)],
         "left": [] if done is None else [subject(one) for one in done.left],
         "stays": list(made.stays),
     }

@@ -7,6 +7,7 @@ be read counts as not there.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +17,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.edges import disk
 from olmkit.kube import objects
 from olmkit.kube.api import Forbidden
-from olmkit.kube.objects import Manifest
+from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds, pods
 from olmkit.olm import snapshot as snapshots
 from olmkit.olm.explain import explain
@@ -32,7 +33,6 @@ Objects = tuple[Manifest, ...]
 _JOB = ("batch/v1", "Job")
 _POD = ("v1", "Pod")
 _EVENT = ("v1", "Event")
-_DEPLOYMENT = ("apps/v1", "Deployment")
 
 
 async def require_olm(reader: ClusterObjects) -> None:
@@ -52,7 +52,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         _list(reader, kinds.OPERATOR_GROUP, namespace),
         _list(reader, kinds.INSTALL_PLAN, namespace),
         _list(reader, kinds.CSV, namespace),
-        _list(reader, _DEPLOYMENT, namespace),
+        _list(reader, kinds.DEPLOYMENT, namespace),
     )
     here = tuple(one for one in subscriptions if objects.namespace(one) == namespace)
     places = sorted({namespace, *(kinds.wish(one).catalog_namespace for one in here)} - {""})
@@ -90,10 +90,26 @@ async def with_logs(reader: ClusterObjects, made: Snapshot) -> Snapshot:
         )
     )
     logs = {
-        f"{namespace}/{pod}/{container}": text
-        for (namespace, pod, container, _), text in zip(wanted, texts, strict=True)
+        f"{namespace}/{pod}/{container}": lines
+        for (namespace, pod, container, _), lines in zip(wanted, texts, strict=True)
     }
     return replace(made, logs=logs)
+
+
+async def operands(reader: ClusterObjects, crds: Iterable[Manifest]) -> list[Manifest]:
+    """The objects of the kinds that the CRDs define; any version that is served lists them all."""
+    found: list[Manifest] = []
+    for crd in crds:
+        spec = kinds.spec(crd)
+        served = [
+            text(version.get("name"))
+            for version in sequence(spec.get("versions"))
+            if isinstance(version, dict) and version.get("served")
+        ]
+        if served:
+            api = f"{text(spec.get('group'))}/{served[-1]}"
+            found += await reader.list((api, text(mapping(spec.get("names")).get("kind"))))
+    return found
 
 
 async def why(
@@ -121,12 +137,7 @@ def why_saved(file: Path, package: str, namespace: str) -> Explanation:
     for document in documents.load_all(disk.read_file(file), str(file)):
         value = document.value
         if isinstance(value, dict):
-            items = value.get("items") if objects.kind(value).endswith("List") else None
-            found += [
-                one
-                for one in (items if isinstance(items, list) else [value])
-                if isinstance(one, dict)
-            ]
+            found += objects.items_of(value)
     if not namespace:
         namespace = next(
             (

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_read, cluster_wait, overlay
+from olmkit.jobs import cluster_read, cluster_write, overlay
 from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.jobs.cluster_write import Removed
 from olmkit.kube import objects, rollout
-from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import explanation, kinds, pods
 from olmkit.olm.explanation import Explanation, Finding, Standing
 
@@ -39,12 +40,6 @@ class Undeploying:
     objects: tuple[Manifest, ...]
     operands: tuple[Manifest, ...] = ()
     kept: tuple[Manifest, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undeployed:
-    gone: tuple[Manifest, ...]
-    left: tuple[Manifest, ...] = field(default=())
 
 
 def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
@@ -100,7 +95,7 @@ async def removal(
 ) -> Undeploying:
     """What would be deleted. Raises `InputError` when objects of its kinds would go unasked."""
     crds = [one for one in found if objects.kind(one) == "CustomResourceDefinition"]
-    operands = [one for crd in crds for one in await _operands(reader, crd)]
+    operands = await cluster_read.operands(reader, crds)
     if operands and not keep_crds and not delete_operands:
         raise InputError(
             f"{len(operands)} objects of its kinds are there and would go with the CRDs",
@@ -116,20 +111,10 @@ async def removal(
 
 async def delete(
     reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
-) -> Undeployed:
+) -> Removed:
     """Delete the operands while the operator can still look after them, then all of it."""
-    gone: list[Manifest] = []
-    for step in (made.operands, made.objects):
-        there = []
-        for manifest in step:
-            if await reader.delete(manifest):
-                there.append(manifest)
-                report(f"deleting {explanation.subject(manifest)}")
-        left = await cluster_wait.until_gone(reader, tuple(there), report=report, patience=patience)
-        gone += [one for one in there if one not in left]
-        if left:
-            return Undeployed(gone=tuple(gone), left=left)
-    return Undeployed(gone=tuple(gone))
+    steps = (made.operands, made.objects)
+    return await cluster_write.delete(reader, steps, report=report, patience=patience)
 
 
 async def _until_known(
@@ -187,13 +172,3 @@ async def _finding(reader: ClusterObjects, deployments: tuple[Manifest, ...]) ->
         if finding is not None:
             return finding
     return None
-
-
-async def _operands(reader: ClusterObjects, crd: Manifest) -> list[Manifest]:
-    spec = kinds.spec(crd)
-    kind = text(mapping(spec.get("names")).get("kind"))
-    for version in sequence(spec.get("versions")):
-        if isinstance(version, dict) and version.get("served"):
-            api = f"{text(spec.get('group'))}/{text(version.get('name'))}"
-            return list(await reader.list((api, kind)))
-    return []

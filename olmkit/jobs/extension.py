@@ -17,17 +17,16 @@ from olmkit.catalog.model import Catalog
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import catalog as catalog_job
-from olmkit.jobs import cluster_bundle, cluster_wait
+from olmkit.jobs import cluster_bundle, cluster_wait, cluster_write
 from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.jobs.cluster_write import Removed
 from olmkit.kube import objects
-from olmkit.kube.api import AlreadyExists, ClusterError
+from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest, mapping, text
-from olmkit.olm import explanation, kinds, v1, wanted
+from olmkit.olm import kinds, v1, wanted
 from olmkit.olm.explanation import Explanation, Standing
 from olmkit.olm.preview import Preview
 from olmkit.olm.v1 import ExtensionRequest
-
-_NAMESPACE = ("v1", "Namespace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +91,7 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
     if preview is not None:
         v1.check(preview)
     made = []
-    if await reader.find(_NAMESPACE, options.namespace) is None:
+    if await reader.find(kinds.NAMESPACE, options.namespace) is None:
         made.append(wanted.namespace(options.namespace))
     if image:
         made.append(v1.cluster_catalog(request))
@@ -110,15 +109,7 @@ async def carry_out(
 ) -> Explanation:
     """Create the objects and wait; `created` says at any time what is there because of us."""
     for manifest in made.objects:
-        try:
-            created.append(await reader.create(manifest))
-        except AlreadyExists as error:
-            kind = (text(manifest["apiVersion"]), objects.kind(manifest))
-            found = await reader.find(kind, objects.name(manifest))
-            if found is None or not wanted.is_ours(found):
-                raise error
-            await reader.apply(manifest)
-        report(f"created {explanation.subject(manifest)}")
+        await cluster_write.create(reader, manifest, created=created, report=report)
     return await until_ready(reader, made.request.package, report=report, patience=patience)
 
 
@@ -185,15 +176,10 @@ async def removal(reader: ClusterObjects, package: str) -> tuple[Manifest, ...]:
 
 async def remove(
     reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, patience: Patience
-) -> tuple[Manifest, ...]:
-    """Delete them, one gone before the next; what is left when the time is over."""
-    for index, manifest in enumerate(found):
-        await reader.delete(manifest)
-        report(f"deleting {explanation.subject(manifest)}")
-        left = await cluster_wait.until_gone(reader, (manifest,), report=report, patience=patience)
-        if left:
-            return found[index:]
-    return ()
+) -> Removed:
+    """Delete them, one gone before the next."""
+    steps = [(manifest,) for manifest in found]
+    return await cluster_write.delete(reader, steps, report=report, patience=patience)
 
 
 async def read_catalog(reader: ClusterObjects, name: str) -> Catalog:

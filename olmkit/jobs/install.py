@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait
+from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait, cluster_write
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.kube import objects
-from olmkit.kube.api import AlreadyExists, ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.olm import bundle_catalog, explanation, kinds, pods, wanted
 from olmkit.olm.explanation import Explanation
@@ -30,7 +29,6 @@ CATALOG_SERVER = "quay.io/operator-framework/opm:v1.73.0"
 # Longer than a pull of that image over a slow line, much shorter than what one waits in all.
 _SERVED = 120.0
 
-_NAMESPACE = ("v1", "Namespace")
 _MANIFESTS = ("packages.operators.coreos.com/v1", "PackageManifest")
 
 
@@ -66,13 +64,6 @@ class Plan:
     served: Served | None = field(default=None, repr=False)
 
 
-@dataclass(slots=True)
-class Created:
-    """What this run has created, so that it can be taken back."""
-
-    objects: list[Manifest] = field(default_factory=list)
-
-
 async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) -> Plan:
     """Decide what to create; nothing is written.
 
@@ -105,7 +96,7 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     made = [
         wanted.namespace(name)
         for name in dict.fromkeys(names)
-        if await reader.find(_NAMESPACE, name) is None
+        if await reader.find(kinds.NAMESPACE, name) is None
     ]
     if options.version and not options.manual:
         notes.append(
@@ -132,13 +123,13 @@ async def carry_out(
     *,
     report: Report,
     patience: Patience,
-    created: Created,
+    created: list[Manifest],
 ) -> Explanation:
     """Create the objects and wait; `created` says at any time what is there because of us."""
     for manifest in made.objects:
         if objects.kind(manifest) == "CatalogSource" and made.served is not None:
             await until_served(reader, made.served, report, patience)
-        await _create(reader, manifest, created, report)
+        await cluster_write.create(reader, manifest, created=created, report=report)
     if made.served is not None:
         await adopt(reader, made.served)
     request = made.request
@@ -164,9 +155,9 @@ async def carry_out(
     )
 
 
-async def take_back(reader: ClusterObjects, created: Created, *, report: Report) -> None:
+async def take_back(reader: ClusterObjects, created: list[Manifest], *, report: Report) -> None:
     """Delete what this run has created, the newest first, and the CSV that came of it."""
-    for manifest in reversed(created.objects):
+    for manifest in reversed(created):
         if objects.kind(manifest) == "Subscription":
             found = await reader.find(
                 kinds.SUBSCRIPTION, objects.name(manifest), objects.namespace(manifest)
@@ -181,7 +172,7 @@ async def take_back(reader: ClusterObjects, created: Created, *, report: Report)
         else:
             await reader.delete(manifest)
         report(f"took back {explanation.subject(manifest)}")
-    created.objects.clear()
+    created.clear()
 
 
 async def until_served(
@@ -463,30 +454,3 @@ def _mode(
 def _is_name(text: str) -> bool:
     """Whether a catalog is named as an object, not as an image."""
     return "/" not in text and ":" not in text
-
-
-# Writing
-
-
-async def _create(
-    reader: ClusterObjects, manifest: Manifest, created: Created, report: Report
-) -> None:
-    try:
-        made = await reader.create(manifest)
-    except AlreadyExists:
-        if not await _is_alike(reader, manifest):
-            raise ClusterError(
-                f"{explanation.subject(manifest)} is there already, and olmkit did not make it",
-                hint="delete it, or use another namespace",
-            ) from None
-        await reader.apply(manifest)
-        report(f"found {explanation.subject(manifest)}")
-        return
-    created.objects.append({**manifest, "metadata": dict(objects.metadata(made))})
-    report(f"created {explanation.subject(manifest)}")
-
-
-async def _is_alike(reader: ClusterObjects, manifest: Manifest) -> bool:
-    kind = (objects.text(manifest.get("apiVersion")), objects.kind(manifest))
-    found = await reader.find(kind, objects.name(manifest), objects.namespace(manifest))
-    return found is not None and (wanted.is_ours(found) or objects.kind(manifest) == "Namespace")

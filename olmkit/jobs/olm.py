@@ -18,7 +18,8 @@ from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import cluster_read, deploy
 from olmkit.jobs.cluster_wait import Patience, Report
-from olmkit.jobs.deploy import Undeployed, Undeploying
+from olmkit.jobs.cluster_write import Removed
+from olmkit.jobs.deploy import Undeploying
 from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import csvs, explanation, kinds, pods, v1
@@ -30,7 +31,6 @@ _ADDRESS = (
 )
 _FILES = ("crds.yaml", "olm.yaml")
 _MAX_MANIFESTS = 64 * 1024 * 1024
-_DEPLOYMENT = ("apps/v1", "Deployment")
 # What the programs of OLM are called, by the generation that they belong to.
 _PROGRAMS = {
     "olm-operator": "v0",
@@ -75,7 +75,7 @@ async def status(reader: ClusterObjects) -> Status:
         for name, kind in (("v0", kinds.SUBSCRIPTION), ("v1", v1.CLUSTER_EXTENSION))
         if await reader.knows(kind)
     ]
-    found = [one for one in await reader.list(_DEPLOYMENT) if objects.name(one) in _PROGRAMS]
+    found = [one for one in await reader.list(kinds.DEPLOYMENT) if objects.name(one) in _PROGRAMS]
     parts = []
     for deployment in found:
         seen = await cluster_read.snapshot(reader, objects.namespace(deployment))
@@ -106,8 +106,7 @@ async def manifests(names: Sequence[str], release: str, access: Access) -> tuple
         for document in documents.load_all(data, name):
             value = document.value
             if isinstance(value, dict) and objects.kind(value):
-                items = value.get("items") if objects.kind(value).endswith("List") else [value]
-                found += [one for one in sequence(items) if isinstance(one, dict)]
+                found += objects.items_of(value)
     if not found:
         raise InputError(f"there are no objects in {', '.join(f'`{name}`' for name in wanted)}")
     return rollout.ordered(found)
@@ -145,7 +144,7 @@ async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undepl
 
 async def uninstall(
     reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
-) -> Undeployed:
+) -> Removed:
     """Delete it, and wait until it is gone."""
     return await deploy.delete(reader, made, report=report, patience=patience)
 

@@ -7,15 +7,16 @@ it; last the CRDs, when that is wanted. What is gone is asked back from the API.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.objects import ClusterObjects, Kind
-from olmkit.jobs import cluster_read, cluster_wait
+from olmkit.jobs import cluster_read, cluster_write
 from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.jobs.cluster_write import Removed
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm import explanation, kinds, wanted
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import kinds, wanted
 from olmkit.olm.explain import explain
 from olmkit.olm.snapshot import Snapshot
 
@@ -64,14 +65,6 @@ class Removal:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
-    """What was deleted, and what did not go in time."""
-
-    objects: tuple[Manifest, ...]
-    left: tuple[Manifest, ...] = field(default=())
-
-
 async def plan(reader: ClusterObjects, options: UninstallOptions) -> Removal:
     """What would be deleted; nothing is written.
 
@@ -88,7 +81,7 @@ async def plan(reader: ClusterObjects, options: UninstallOptions) -> Removal:
     package = kinds.wish(subscription).package if subscription else options.package
     names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
     crds = [crd for name in names if (crd := await reader.find(kinds.CRD, name)) is not None]
-    operands = [one for crd in crds for one in await _operands(reader, crd)]
+    operands = await cluster_read.operands(reader, crds)
     stays = []
     if options.delete_crds and operands and not options.delete_operands:
         raise InputError(
@@ -118,16 +111,7 @@ async def carry_out(
     reader: ClusterObjects, made: Removal, *, report: Report, patience: Patience
 ) -> Removed:
     """Delete it step by step, each step gone before the next."""
-    gone: list[Manifest] = []
-    for step in made.steps:
-        for manifest in step:
-            if await reader.delete(manifest):
-                report(f"deleting {explanation.subject(manifest)}")
-        left = await cluster_wait.until_gone(reader, step, report=report, patience=patience)
-        gone += [one for one in step if one not in left]
-        if left:
-            return Removed(objects=tuple(gone), left=left)
-    return Removed(objects=tuple(gone))
+    return await cluster_write.delete(reader, made.steps, report=report, patience=patience)
 
 
 def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[Manifest]:
@@ -194,19 +178,3 @@ async def _leavings(reader: ClusterObjects, namespace: str, csvs: list[Manifest]
         for one in await reader.list(kind, labels=f"{_OWNER}={name}")
         if f"{_OWNER}.namespace" not in objects.labels_of(one)
     ]
-
-
-async def _operands(reader: ClusterObjects, crd: Manifest) -> list[Manifest]:
-    spec = kinds.spec(crd)
-    served = [
-        text(version.get("name"))
-        for version in sequence(spec.get("versions"))
-        if isinstance(version, dict) and version.get("served")
-    ]
-    if not served:
-        return []
-    kind: Kind = (
-        f"{text(spec.get('group'))}/{served[-1]}",
-        text(mapping(spec.get("names")).get("kind")),
-    )
-    return list(await reader.list(kind))

@@ -91,6 +91,13 @@ def sequence(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
+def items_of(manifest: Manifest) -> list[Manifest]:
+    """The objects of a `List` of whatever kind; any other object alone."""
+    if not kind(manifest).endswith("List") or not isinstance(manifest.get("items"), list):
+        return [manifest]
+    return [one for one in manifest["items"] if isinstance(one, dict)]
+
+
 def gvk(manifest: Any) -> GVK:
     return GVK.parse(text(mapping(manifest).get("apiVersion")), kind(manifest))
 

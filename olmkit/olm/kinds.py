@@ -27,6 +27,8 @@ CATALOG_SOURCE = (V1ALPHA1, "CatalogSource")
 OPERATOR_GROUP = (V1, "OperatorGroup")
 OPERATOR = (V1, "Operator")
 CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+NAMESPACE = ("v1", "Namespace")
+DEPLOYMENT = ("apps/v1", "Deployment")
 
 MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
 

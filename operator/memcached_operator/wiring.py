@@ -6,11 +6,10 @@ already is kept.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable, Mapping
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.runtime import webhook_admission
+from olmkit.runtime import process, webhook_admission
 from olmkit.runtime.builder import ControllerBuilder
 from olmkit.runtime.cache import CacheSettings, KindScope, Scope
 from olmkit.runtime.controller import Controller, ControllerSettings
@@ -38,11 +37,6 @@ _OURS = KindScope(scope=Scope(label_selector="app.kubernetes.io/managed-by=memca
 CACHE = CacheSettings(kinds=dict.fromkeys((DEPLOYMENT, SERVICE, POD), _OURS))
 
 
-def now() -> str:
-    """The time as conditions write it."""
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def memcached_of(pod: Snapshot) -> list[Request]:
     """The Memcached whose pod this is: by annotation, since a label may be shortened."""
     metadata = pod.metadata
@@ -55,7 +49,7 @@ def add_controller(
     manager: Manager,
     *,
     settings: Settings,
-    now: Callable[[], str] = now,
+    now: Callable[[], str] = process.now,
     workers: int = 2,
 ) -> Controller:
     """Build the controller and its recorder of events, and put both into the manager."""

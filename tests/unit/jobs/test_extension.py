@@ -103,7 +103,8 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
         assert there["spec"]["source"]["catalog"]["version"] == "2.x"
 
         gone = await extension.removal(reader, "cache")
-        assert await extension.remove(reader, gone, report=[].append, patience=QUICK) == ()
+        done = await extension.remove(reader, gone, report=[].append, patience=QUICK)
+        assert (done.gone, done.left) == (gone, ())
         assert server.all("clusterextensions") == []
 
     run(story)

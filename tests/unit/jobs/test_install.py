@@ -17,7 +17,7 @@ from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import install, status, uninstall, upgrade
 from olmkit.jobs.cluster_wait import Patience
-from olmkit.jobs.install import Created, InstallOptions
+from olmkit.jobs.install import InstallOptions
 from olmkit.jobs.uninstall import UninstallOptions
 from olmkit.jobs.upgrade import UpgradeOptions
 from olmkit.kube.api import Resource
@@ -159,7 +159,7 @@ async def installed(reader: ClusterObjects, said: list[str] | None = None, **fie
     plan = await install.plan(reader, options, Access())
     return await install.carry_out(
         reader, plan, report=(said if said is not None else []).append, patience=QUICK,
-        created=Created(),
+        created=[],
     )  # fmt: skip
 
 
@@ -323,7 +323,7 @@ def test_what_was_created_is_taken_back() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             options = InstallOptions(namespace="new", package="cache", catalog="shelf")
             plan = await install.plan(reader, options, Access())
-            created = Created()
+            created: list[dict[str, Any]] = []
             await install.carry_out(reader, plan, report=[].append, patience=QUICK, created=created)
             await install.take_back(reader, created, report=[].append)
 
