@@ -334,6 +334,7 @@ def up() -> dict[str, Any]:
     record = _record()
     if record is not None:
         return json.loads(record["facts"])  # type: ignore[no-any-return]
+    built()  # before the log takes over: it can take long, and says so
     home = cache()
     home.mkdir(parents=True, exist_ok=True)
     with (home / "cluster.log").open("wb") as log:
