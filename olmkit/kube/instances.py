@@ -27,16 +27,23 @@ _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _MAX_DEPTH = 100
 
 
-def differences(value: Any, schema: Mapping[str, Any]) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """Every place where `value`, a whole object, does not fit `schema`, and why."""
-    yield from _check(value, schema, ())
+def differences(
+    value: Any, schema: Mapping[str, Any], *, is_object: bool = True
+) -> Iterator[tuple[tuple[Key, ...], str]]:
+    """Every place where `value` does not fit `schema`, and why.
+
+    `is_object`: it is a whole object, whose metadata are not looked at, and no part of one.
+    """
+    yield from _check(value, schema, (), is_object=is_object)
 
 
-def _check(value: Any, schema: Any, keys: tuple[Key, ...]) -> Iterator[tuple[tuple[Key, ...], str]]:
+def _check(
+    value: Any, schema: Any, keys: tuple[Key, ...], *, is_object: bool = False
+) -> Iterator[tuple[tuple[Key, ...], str]]:
     if not isinstance(schema, Mapping) or len(keys) > _MAX_DEPTH:
         return
     if value is None:
-        if not schema.get("nullable") and schema.get("type") and keys:
+        if not schema.get("nullable") and schema.get("type") and not is_object:
             yield keys, "must not be null"
         return
     if schema.get("x-kubernetes-int-or-string"):
@@ -50,9 +57,15 @@ def _check(value: Any, schema: Any, keys: tuple[Key, ...]) -> Iterator[tuple[tup
     enum = schema.get("enum")
     if isinstance(enum, list) and value not in enum:
         yield keys, f"must be one of {', '.join(f'`{item}`' for item in enum[:12])}"
+    yield from _check_narrowed(value, schema, keys)
     match value:
         case Mapping():
-            yield from _check_object(value, schema, keys)
+            yield from _check_object(
+                value,
+                schema,
+                keys,
+                is_object=is_object or bool(schema.get("x-kubernetes-embedded-resource")),
+            )
         case list():
             yield from _check_list(value, schema, keys)
         case str():
@@ -65,14 +78,29 @@ def _check(value: Any, schema: Any, keys: tuple[Key, ...]) -> Iterator[tuple[tup
             pass
 
 
+def _check_narrowed(
+    value: Any, schema: Mapping[str, Any], keys: tuple[Key, ...]
+) -> Iterator[tuple[tuple[Key, ...], str]]:
+    """What `allOf` adds to a scalar; of other values it knows a part only."""
+    narrower = schema.get("allOf")
+    if not isinstance(narrower, list) or isinstance(value, Mapping | list):
+        return
+    for entry in narrower:
+        yield from _check(value, entry, keys)
+
+
 def _check_object(
-    value: Mapping[str, Any], schema: Mapping[str, Any], keys: tuple[Key, ...]
+    value: Mapping[str, Any],
+    schema: Mapping[str, Any],
+    keys: tuple[Key, ...],
+    *,
+    is_object: bool,
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     properties = schema.get("properties")
     properties = properties if isinstance(properties, Mapping) else {}
     additional = schema.get("additionalProperties")
     required = schema.get("required")
-    is_object = not keys or schema.get("x-kubernetes-embedded-resource")
+    yield from _check_size(len(value), schema, keys, "Properties", "fields")
     for name in required if isinstance(required, list) else ():
         if name not in value and not _has_default(properties.get(name)):
             yield keys, f"lacks the required field `{name}`"
@@ -117,10 +145,19 @@ def _check_number(
     value: float, schema: Mapping[str, Any], keys: tuple[Key, ...]
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     least, most = schema.get("minimum"), schema.get("maximum")
-    if isinstance(least, int | float) and value < least:
-        yield keys, f"must be at least {least}"
-    if isinstance(most, int | float) and value > most:
-        yield keys, f"must be at most {most}"
+    if isinstance(least, int | float) and value <= least:
+        if schema.get("exclusiveMinimum"):
+            yield keys, f"must be greater than {least}"
+        elif value < least:
+            yield keys, f"must be at least {least}"
+    if isinstance(most, int | float) and value >= most:
+        if schema.get("exclusiveMaximum"):
+            yield keys, f"must be less than {most}"
+        elif value > most:
+            yield keys, f"must be at most {most}"
+    factor = schema.get("multipleOf")
+    if isinstance(value, int) and isinstance(factor, int) and factor > 0 and value % factor:
+        yield keys, f"must be a multiple of {factor}"
 
 
 def _check_size(

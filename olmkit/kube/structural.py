@@ -9,12 +9,12 @@ Schemas are most of the bytes of most bundles, hence the plain loop with a stack
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from olmkit.kube import field_errors
+from olmkit.base import go_patterns
+from olmkit.kube import field_errors, instances
 
 Key = str | int
 Keys = tuple[Key, ...]
@@ -30,6 +30,7 @@ class Fault(Enum):
     UNKNOWN = "a keyword does not exist: the API server drops it"
     STRUCTURE = "the API server refuses the schema"
     REQUIRED = "a required field is not among the properties"
+    EMPTY = "no value fits the schema"
 
 
 class Problem(NamedTuple):
@@ -89,16 +90,12 @@ _OUTSIDE_ONLY: Mapping[str, str] = {
     "x-kubernetes-map-type": "undefined",
     "x-kubernetes-preserve-unknown-fields": "false",
 }
-_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
-    "array": (list,),
-    "boolean": (bool,),
-    "integer": (int,),
-    "number": (int, float),
-    "object": (dict,),
-    "string": (str,),
-}
-# What Go's regular expressions lack.
-_NOT_IN_GO = re.compile(r"\(\?(?:[=!]|<[=!])|(?<!\\)(?:\\\\)*\\[1-9]")
+_REASONS = (
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+)
 # No schema of an API is nested deeper; recursion is bounded here, not by memory.
 _MAX_DEPTH = 150
 
@@ -128,6 +125,7 @@ def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[
         yield from _keywords(node, at)
         if "required" in node:
             yield from _required_fields(node, at, is_root=chain is None)
+        yield from _limits(node, at)
         if structural:
             yield from _structure(node, at, chain is None)
         _push(node, chain, depth, stack)
@@ -187,6 +185,43 @@ def _required_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Ite
 _OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
 
 
+_BOUNDS = (
+    ("minimum", "maximum"),
+    ("minItems", "maxItems"),
+    ("minLength", "maxLength"),
+    ("minProperties", "maxProperties"),
+)
+
+
+def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    """Limits that leave nothing between them, in a schema and in what its `allOf` adds."""
+    places: list[tuple[Keys, Mapping[str, Any]]] = [(at, node)]
+    for index, entry in enumerate(_list(node.get("allOf"))):
+        if isinstance(entry, dict):
+            places.append(((*at, "allOf", index), entry))
+    for low, high in _BOUNDS:
+        least = [(node[low], node) for _, node in places if _is_number(node.get(low))]
+        most = [(node[high], keys, node) for keys, node in places if _is_number(node.get(high))]
+        if not most:
+            continue
+        top, keys, above = min(most, key=lambda one: one[0])
+        bottom, below = max(least, key=lambda one: one[0]) if least else (None, {})
+        if bottom is None:
+            if high != "maximum" and top < 0:
+                words = f"`{high}` is {top}, and nothing is that small"
+                yield Problem(Fault.EMPTY, (*keys, high), words)
+        elif bottom > top:
+            words = f"`{low}` {bottom} is greater than `{high}` {top}"
+            yield Problem(Fault.EMPTY, (*keys, high), words)
+        elif bottom == top and (below.get("exclusiveMinimum") or above.get("exclusiveMaximum")):
+            words = f"`{low}` and `{high}` are both {top}, which is excluded"
+            yield Problem(Fault.EMPTY, (*keys, high), words)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _path(keys: Keys, chain: _Chain | None) -> Keys:
     below: list[Key] = []
     while chain is not None:
@@ -224,8 +259,7 @@ def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Pro
             detail = "must not be empty at the root" if is_root else _untyped(at)
             yield _required((*at, "type"), detail)
     elif kind not in TYPES:
-        error = field_errors.unsupported((*at, "type"), str(kind), TYPES)
-        yield Problem(Fault.STRUCTURE, (*at, "type"), error.message)
+        yield _unsupported((*at, "type"), kind, TYPES)
     elif is_root and kind != "object":
         yield _invalid((*at, "type"), kind, "must be object at the root")
     if kind == "array":
@@ -233,9 +267,9 @@ def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Pro
     elif node.get("x-kubernetes-list-type"):
         detail = "must be array if x-kubernetes-list-type is specified"
         yield _invalid((*at, "type"), kind or "", detail)
-    if node.get("x-kubernetes-map-type") and kind != "object":
-        detail = "must be object if x-kubernetes-map-type is specified"
-        yield _invalid((*at, "type"), kind or "", detail)
+    yield from _map_type(node, at)
+    if node.get("x-kubernetes-embedded-resource") is True:
+        yield from _embedded(node, at)
     for key in _FORBIDDEN:
         if node.get(key):
             yield _forbidden((*at, key), f"{key} is not supported")
@@ -247,10 +281,13 @@ def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Pro
         yield _invalid((*at, "x-kubernetes-preserve-unknown-fields"), keeps, detail)
     yield from _open_fields(node, at, is_root=is_root)
     pattern = node.get("pattern")
-    if isinstance(pattern, str):
-        yield from _pattern(pattern, (*at, "pattern"))
+    if isinstance(pattern, str) and (words := go_patterns.fault(pattern)):
+        detail = f"must be a valid regular expression, but isn't: {words}"
+        yield _invalid((*at, "pattern"), pattern, detail)
     if node.get("default") is not None:
-        yield from _default(node, at, either=either)
+        for keys, words in instances.differences(node["default"], node, is_object=False):
+            value = _inner(node["default"], keys)
+            yield _invalid((*at, "default", *keys), value, words)
     if "x-kubernetes-validations" in node:
         yield from _validations(node["x-kubernetes-validations"], (*at, "x-kubernetes-validations"))
     yield from _junctors(node, at)
@@ -287,6 +324,29 @@ def _is_int_or_string(node: Any) -> bool:
     ]
 
 
+def _map_type(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    kind = node.get("x-kubernetes-map-type")
+    if not kind:
+        return
+    if node.get("type") != "object":
+        detail = "must be object if x-kubernetes-map-type is specified"
+        yield _invalid((*at, "type"), node.get("type") or "", detail)
+    if kind not in ("atomic", "granular"):
+        yield _unsupported((*at, "x-kubernetes-map-type"), kind, ("atomic", "granular"))
+
+
+def _embedded(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    if node.get("type") != "object":
+        detail = "must be object if x-kubernetes-embedded-resource is true"
+        yield _required((*at, "type"), detail)
+    if not node.get("properties") and not node.get("x-kubernetes-preserve-unknown-fields"):
+        detail = (
+            "must not be empty if x-kubernetes-embedded-resource is true without "
+            "x-kubernetes-preserve-unknown-fields"
+        )
+        yield _required((*at, "properties"), detail)
+
+
 def _array(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
     items = node.get("items")
     if isinstance(items, list):
@@ -297,50 +357,50 @@ def _array(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
         return
     kind, listed = node.get("x-kubernetes-list-type"), node.get("x-kubernetes-list-map-keys")
     if kind not in (None, "atomic", "set", "map"):
-        keys = (*at, "x-kubernetes-list-type")
-        error = field_errors.unsupported(keys, str(kind), ("atomic", "map", "set"))
-        yield Problem(Fault.STRUCTURE, keys, error.message)
-    if kind == "map" and not listed:
-        detail = "must not be empty if x-kubernetes-list-type is map"
-        yield _required((*at, "x-kubernetes-list-map-keys"), detail)
-    fields = items.get("properties") if isinstance(items, dict) else None
-    for index, key in enumerate(_list(listed)):
-        if kind == "map" and key not in (fields or {}):
-            detail = "entries must all be names of item properties"
-            yield _invalid((*at, "x-kubernetes-list-map-keys", index), key, detail)
+        yield _unsupported((*at, "x-kubernetes-list-type"), kind, ("atomic", "map", "set"))
+    elif listed and kind != "map":
+        detail = "must be map if x-kubernetes-list-map-keys is non-empty"
+        yield _invalid((*at, "x-kubernetes-list-type"), kind or "", detail)
+    if kind not in ("set", "map") or not isinstance(items, dict):
+        return
+    if items.get("nullable") is True:
+        detail = f"cannot be nullable when x-kubernetes-list-type is {kind}"
+        yield _forbidden((*at, "items", "nullable"), detail)
+    if kind == "map":
+        yield from _map_keys(items, _list(listed), at)
+    elif items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
+        yield _invalid(
+            (*at, "items", "x-kubernetes-map-type"),
+            items.get("x-kubernetes-map-type"),
+            "must be atomic as item of a list with x-kubernetes-list-type=set",
+        )
 
 
-def _pattern(pattern: str, at: Keys) -> Iterator[Problem]:
-    if _NOT_IN_GO.search(pattern):
-        yield _invalid(at, pattern, "must be a valid regular expression: Go has no such operator")
-        return
-    if pattern.isalnum():
-        return
-    try:
-        re.compile(pattern)
-    except RecursionError:
-        return
-    except re.error as error:
-        # Go and Python differ in rare forms; what both refuse is an opening or a range.
-        if any(word in str(error) for word in ("unterminated", "missing", "bad character range")):
-            yield _invalid(at, pattern, f"must be a valid regular expression: {error.msg}")
-
-
-def _default(node: Mapping[str, Any], at: Keys, *, either: bool) -> Iterator[Problem]:
-    value, kind = node["default"], node.get("type")
-    if either:
-        fits = isinstance(value, int | str) and not isinstance(value, bool)
-        kind = "integer or string"
-    elif kind not in _PYTHON_TYPES:
-        return
-    elif isinstance(value, bool):
-        fits = kind == "boolean"
-    elif kind == "integer" and isinstance(value, float):
-        fits = value.is_integer()
-    else:
-        fits = isinstance(value, _PYTHON_TYPES[str(kind)])
-    if not fits:
-        yield _invalid((*at, "default"), value, f"must be of type {kind}")
+def _map_keys(items: Mapping[str, Any], listed: list[Any], at: Keys) -> Iterator[Problem]:
+    place = (*at, "x-kubernetes-list-map-keys")
+    if not listed:
+        yield _required(place, "must not be empty if x-kubernetes-list-type is map")
+    if len(set(map(str, listed))) < len(listed):
+        yield _invalid(place, listed, "must not contain duplicate entries")
+    fields = items.get("properties")
+    for index, key in enumerate(listed):
+        field = fields.get(key) if isinstance(fields, dict) and isinstance(key, str) else None
+        keys = (*at, "items", "properties", key)
+        if not isinstance(field, dict):
+            yield _invalid((*place, index), key, "entries must all be names of item properties")
+            continue
+        if field.get("type") in ("array", "object"):
+            detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
+            yield _invalid((*keys, "type"), field["type"], detail)
+        if field.get("nullable") is True:
+            detail = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
+            yield _forbidden((*keys, "nullable"), detail)
+        if "default" not in field and key not in _list(items.get("required")):
+            detail = (
+                "this property is in x-kubernetes-list-map-keys, so it must have a default or be "
+                "a required property"
+            )
+            yield _required((*keys, "default"), detail)
 
 
 def _validations(listed: Any, at: Keys) -> Iterator[Problem]:
@@ -356,6 +416,27 @@ def _validations(listed: Any, at: Keys) -> Iterator[Problem]:
             cel.parse(text)
         except cel.CelError as error:
             yield _invalid(keys, text, f"compilation failed: {error.message}")
+        yield from _words_of_rule(entry, text.strip(), (*at, index))
+
+
+def _words_of_rule(entry: Mapping[str, Any], rule: str, at: Keys) -> Iterator[Problem]:
+    message, reason = entry.get("message"), entry.get("reason")
+    if isinstance(message, str) and message and not message.strip():
+        yield _invalid((*at, "message"), message, "must be non-empty if specified")
+    elif isinstance(message, str) and _is_broken(message.strip()):
+        yield _invalid((*at, "message"), message, "must not contain line breaks")
+    elif not message and not entry.get("messageExpression") and _is_broken(rule):
+        detail = "message must be specified if rule contains line breaks"
+        yield _required((*at, "message"), detail)
+    if isinstance(reason, str) and reason not in _REASONS:
+        yield _unsupported((*at, "reason"), reason, _REASONS)
+    if entry.get("optionalOldSelf") is not None and "oldSelf" not in rule:
+        detail = "may not be set if oldSelf is not used in rule"
+        yield _invalid((*at, "optionalOldSelf"), entry["optionalOldSelf"], detail)
+
+
+def _is_broken(text: str) -> bool:
+    return "\n" in text or "\r" in text
 
 
 def _inside(node: Any, at: Keys) -> Iterator[Problem]:
@@ -388,6 +469,12 @@ def _is_tolerable(value: Any, wanted: tuple[type, ...]) -> bool:
     return type(value) is float and value.is_integer() and int in wanted
 
 
+def _inner(value: Any, keys: Keys) -> Any:
+    for key in keys:
+        value = value[key]
+    return value
+
+
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
@@ -407,3 +494,7 @@ def _invalid(at: Keys, value: Any, detail: str) -> Problem:
 
 def _forbidden(at: Keys, detail: str) -> Problem:
     return Problem(Fault.STRUCTURE, at, field_errors.forbidden(at, detail).message)
+
+
+def _unsupported(at: Keys, value: Any, known: tuple[str, ...]) -> Problem:
+    return Problem(Fault.STRUCTURE, at, field_errors.unsupported(at, str(value), known).message)

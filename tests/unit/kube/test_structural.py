@@ -16,6 +16,26 @@ def _check(field: Any, **others: Any) -> list[tuple[Fault, str]]:
 INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 
 
+ANY = {"x-kubernetes-preserve-unknown-fields": True}
+
+
+def _item(key: Any) -> Any:
+    return {"type": "object", "properties": {"k": key}, "required": ["k"]}
+
+
+ITEM = _item({"type": "string"})
+KEYED = {
+    "type": "array",
+    "items": ITEM,
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["k"],
+}
+
+
+def _ruled(rule: str, **more: Any) -> Any:
+    return {"type": "object", "x-kubernetes-validations": [{"rule": rule, **more}]}
+
+
 @pytest.mark.parametrize(
     "field",
     [
@@ -23,9 +43,13 @@ INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
         {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
         {
             "type": "array",
-            "items": {"type": "object", "properties": {"k": {"type": "string"}}},
+            "items": {
+                "type": "object",
+                "properties": {"k": {"type": "string"}, "n": {"type": "integer", "default": 1}},
+                "required": ["k"],
+            },
             "x-kubernetes-list-type": "map",
-            "x-kubernetes-list-map-keys": ["k"],
+            "x-kubernetes-list-map-keys": ["k", "n"],
         },
         {"x-kubernetes-int-or-string": True, "anyOf": INT_OR_STRING, "default": 1},
         {"type": "string", "x-kubernetes-int-or-string": True, "anyOf": INT_OR_STRING},
@@ -77,9 +101,13 @@ def test_what_the_api_server_takes(field: Any) -> None:
         ({"type": "string", "pattern": "(?=a)"}, "must be a valid regular expression"),
         ({"type": "integer", "default": "a"}, "must be of type integer"),
         ({"type": "boolean", "default": 1}, "must be of type boolean"),
+        ({"type": "integer", "minimum": 3, "default": 1}, "default: Invalid value: 1"),
+        ({"type": "integer", "allOf": [{"maximum": 3}], "default": 4}, "must be at most 3"),
+        ({"type": "string", "enum": ["a"], "default": "b"}, "must be one of `a`"),
+        ({**KEYED, "default": [{"k": "a"}, {}]}, "default[1]: Invalid value: {}: lacks"),
         (
             {"x-kubernetes-int-or-string": True, "default": True},
-            "must be of type integer or string",
+            "must be a whole number or a text",
         ),
         ({"type": "string", "$ref": "#/a"}, "$ref is not supported"),
         ({"type": "string", "anyOf": [{"type": "string"}]}, "anyOf[0].type: Forbidden"),
@@ -105,6 +133,27 @@ def test_what_the_api_server_takes(field: Any) -> None:
             "compilation failed",
         ),
         ({"type": "object", "x-kubernetes-validations": [{}]}, "rule is not specified"),
+        (_ruled("true", message="a\nb"), "message: Invalid value"),
+        (_ruled("true", message=" "), "must be non-empty if specified"),
+        (_ruled("true\n&& true"), "message must be specified if rule contains line breaks"),
+        (_ruled("true", reason="Bad"), 'reason: Unsupported value: "Bad"'),
+        (_ruled("true", optionalOldSelf=True), "if oldSelf is not used in rule"),
+        ({"type": "object", "x-kubernetes-map-type": "bag"}, 'Unsupported value: "bag"'),
+        ({"type": "object", "x-kubernetes-embedded-resource": True}, "properties: Required value"),
+        (
+            {**ANY, "x-kubernetes-embedded-resource": True},
+            "type: Required value: must be object if x-kubernetes-embedded-resource is true",
+        ),
+        ({**KEYED, "x-kubernetes-list-type": "atomic"}, "must be map if"),
+        ({**KEYED, "x-kubernetes-list-map-keys": ["k", "k"]}, "must not contain duplicate entries"),
+        ({**KEYED, "items": {**ITEM, "required": []}}, "must have a default or be a required"),
+        ({**KEYED, "items": {**ITEM, "nullable": True}}, "items.nullable: Forbidden"),
+        ({**KEYED, "items": _item({"type": "string", "nullable": True})}, "k.nullable: Forbidden"),
+        ({**KEYED, "items": _item({"type": "object"})}, "must be a scalar type"),
+        (
+            {"type": "array", "items": ITEM, "x-kubernetes-list-type": "set"},
+            "must be atomic as item of a list with x-kubernetes-list-type=set",
+        ),
     ],
 )
 def test_what_the_api_server_refuses(field: Any, words: str) -> None:
@@ -165,3 +214,26 @@ def test_depth_is_bounded() -> None:
     (problem,) = structural.check(schema)
 
     assert problem.message.endswith("nested too deeply")
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        ({"type": "integer", "minimum": 5, "maximum": 3}, "`minimum` 5 is greater than"),
+        ({"type": "string", "minLength": 2, "allOf": [{"maxLength": 1}]}, "`minLength` 2"),
+        ({"type": "array", "items": {"type": "string"}, "maxItems": -1}, "`maxItems` is -1"),
+        (
+            {"type": "integer", "minimum": 3, "maximum": 3, "exclusiveMaximum": True},
+            "both 3, which is excluded",
+        ),
+    ],
+)
+def test_limits_with_nothing_between_them_are_told(field: Any, words: str) -> None:
+    ((fault, message),) = _check(field)
+
+    assert fault is Fault.EMPTY
+    assert words in message
+
+
+def test_limits_may_meet() -> None:
+    assert _check({"type": "integer", "minimum": 3, "maximum": 3}) == []
