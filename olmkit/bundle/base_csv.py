@@ -15,7 +15,7 @@ from olmkit.base import names
 from olmkit.base.diagnostics import Diagnostic, InputError, Related
 from olmkit.base.documents import Document
 from olmkit.bundle import findings
-from olmkit.bundle.model import ClusterServiceVersion, Resource
+from olmkit.bundle.model import INSTALL_MODES, ClusterServiceVersion, Resource
 from olmkit.kube.objects import Manifest
 
 
@@ -83,10 +83,7 @@ def default(package: str) -> Manifest:
 
 
 _INSTALL_MODES: list[dict[str, Any]] = [
-    {"type": "OwnNamespace", "supported": False},
-    {"type": "SingleNamespace", "supported": False},
-    {"type": "MultiNamespace", "supported": False},
-    {"type": "AllNamespaces", "supported": True},
+    {"type": mode, "supported": mode == "AllNamespaces"} for mode in INSTALL_MODES
 ]
 
 

@@ -31,6 +31,7 @@ TEST_CONFIG = ANNOTATION_PREFIX + "test.config.v1"
 
 CSV_KIND = "ClusterServiceVersion"
 CRD_KIND = "CustomResourceDefinition"
+INSTALL_MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from olmkit.bundle.model import INSTALL_MODES
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 
@@ -29,8 +30,6 @@ OPERATOR = (V1, "Operator")
 CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 NAMESPACE = ("v1", "Namespace")
 DEPLOYMENT = ("apps/v1", "Deployment")
-
-MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ def supported_modes(csv: Any) -> tuple[str, ...]:
         for mode in sequence(spec(csv).get("installModes"))
         if isinstance(mode, Mapping) and mode.get("supported") is True
     }
-    return tuple(mode for mode in MODES if mode in found)
+    return tuple(mode for mode in INSTALL_MODES if mode in found)
 
 
 def deployment_names(csv: Any) -> tuple[str, ...]:

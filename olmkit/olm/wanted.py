@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.bundle.model import INSTALL_MODES
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds
@@ -60,8 +61,8 @@ class Mode:
         """`AllNamespaces`, `OwnNamespace`, `SingleNamespace=a` or `MultiNamespace=a,b`."""
         type_, _, listed = words.partition("=")
         names = tuple(name for name in listed.split(",") if name)
-        if type_ not in kinds.MODES:
-            known = ", ".join(f"`{mode}`" for mode in kinds.MODES)
+        if type_ not in INSTALL_MODES:
+            known = ", ".join(f"`{mode}`" for mode in INSTALL_MODES)
             raise ConfigurationError(f"`{type_}` is no install mode", hint=f"there are {known}")
         needs = {"SingleNamespace": 1, "MultiNamespace": 2}.get(type_, 0)
         if (needs == 2 and len(names) < 2) or (needs < 2 and len(names) != needs):

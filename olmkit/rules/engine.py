@@ -38,12 +38,15 @@ MODULES: Mapping[str, tuple[str, ...]] = {
         for module in (
             "apis",
             "crds",
+            "csv_versions",
             "csvs",
             "dependencies",
             "examples",
+            "install_modes",
             "installs",
             "metadata",
             "objects",
+            "related_images",
             "schemas",
             "sizes",
         )

@@ -1,0 +1,332 @@
+"""Rules about who a CSV is: its name and version, what it follows, and on which Kubernetes.
+
+Versions here are what catalogs order bundles by and what upgrade edges are made of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from olmkit.base import names
+from olmkit.base.diagnostics import Related, Severity
+from olmkit.bundle import model
+from olmkit.bundle.model import Bundle
+from olmkit.kube import field_errors
+from olmkit.rules.engine import SOUND_SUITE, Finding, rule
+
+# The commonest strict version, so that the version module is imported for odd ones only.
+_PLAIN_VERSION = re.compile(r"(0|[1-9]\d{0,8})(\.(0|[1-9]\d{0,8})){2}", re.ASCII)
+# The commonest ranges, for the same reason.
+_PLAIN_RANGE = re.compile(
+    r"(?:[<>]=?|=)?(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2}"
+    r"(?: (?:[<>]=?|=)?(?:0|[1-9]\d{0,8})(?:\.(?:0|[1-9]\d{0,8})){2})*",
+    re.ASCII,
+)
+# Quotes of any kind, and the `v` before a number.
+_ORNAMENT = re.compile(r"[\"'‘’“”]|\bv(?=\d)")  # noqa: RUF001 - found in published bundles
+
+
+@rule("CSV004", "csv-version-unreadable")
+def csv_version_unreadable(bundle: Bundle) -> Iterator[Finding]:
+    """The version of the CSV is no version.
+
+    Why: nothing can read the CSV then. A version such as `1.0` without quotes is
+    a number, not a text.
+
+    Fix: write three numbers, such as `1.0.0`.
+    """
+    csv = bundle.csv
+    value = model.mapping(csv.value.get("spec")).get("version") if csv else None
+    if csv is None or value is None or isinstance(value, list | Mapping):
+        return
+    if not isinstance(value, str) or not _is_tolerable(value):
+        yield Finding(
+            f"unable to parse CSV: `{model.text(value)}` is no version",
+            at=csv.at("spec", "version"),
+            hint="write three numbers, such as `1.0.0`",
+        )
+
+
+@rule("CSV005", "csv-name")
+def csv_name(bundle: Bundle) -> Iterator[Finding]:
+    """The name of the CSV is not one that OLM can use.
+
+    Why: the name becomes the name of an object and the value of a label, so it is
+    a DNS subdomain of at most 63 characters.
+
+    Fix: use the package, `.v` and the version, such as `memcached-operator.v1.0.0`.
+    """
+    csv = bundle.csv
+    if csv is not None:
+        for problem in _name_problems(csv.name):
+            yield Finding(
+                f'metadata.name "{csv.name}" is invalid: {problem}',
+                at=csv.at("metadata", "name"),
+                hint="name it `<package>.v<version>`",
+            )
+
+
+@rule("CSV006", "replaces-name")
+def replaces_name(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV that this one replaces has an impossible name.
+
+    Why: no CSV can have that name, so the upgrade edge leads nowhere.
+
+    Fix: write the name of the CSV that this one follows.
+    """
+    csv = bundle.csv
+    if csv is not None and csv.replaces:
+        for problem in _name_problems(csv.replaces):
+            yield Finding(
+                f'spec.replaces "{csv.replaces}" is invalid: {problem}',
+                at=csv.at("spec", "replaces"),
+                hint="write the `metadata.name` of the CSV before this one",
+            )
+
+
+@rule("CSV019", "no-min-kube-version", severity=Severity.WARNING)
+def no_min_kube_version(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV does not say which version of Kubernetes it needs.
+
+    Why: without `minKubeVersion` OLM installs the operator into any cluster,
+    however old.
+
+    Fix: write the oldest version that the operator is tested with.
+    """
+    csv = bundle.csv
+    if csv is not None and csv.spec and not csv.min_kube_version.strip():
+        yield Finding(
+            "csv.Spec.minKubeVersion is not informed",
+            at=csv.at("spec", "minKubeVersion"),
+            hint="write the oldest Kubernetes version that it works with: `minKubeVersion: 1.28.0`",
+        )
+
+
+@rule("CSV020", "min-kube-version")
+def min_kube_version(bundle: Bundle) -> Iterator[Finding]:
+    """The oldest version of Kubernetes is no version.
+
+    Why: OLM compares it with the cluster's version and needs all three numbers,
+    without `v`.
+
+    Fix: write it like `1.28.0`.
+    """
+    csv = bundle.csv
+    value = csv.min_kube_version if csv else ""
+    if csv is not None and value.strip() and not is_strict_version(value):
+        yield Finding(
+            f"csv.Spec.MinKubeVersion has an invalid value: {value}",
+            at=csv.at("spec", "minKubeVersion"),
+            hint="write three numbers without `v`, such as `1.28.0`",
+        )
+
+
+@rule("CSV033", "csv-name-version", severity=Severity.WARNING, suite=SOUND_SUITE)
+def csv_name_version(bundle: Bundle) -> Iterator[Finding]:
+    """The name of the CSV and its version differ.
+
+    Why: people and scripts read the version from the name.
+
+    Fix: end the name in `.v` and the version.
+    """
+    csv = bundle.csv
+    if csv is None or not csv.version or csv.version == "0.0.0":
+        return
+    wanted = csv.version + (f"-{csv.release}" if csv.release else "")
+    name = csv.name
+    if name and not name.endswith((wanted, wanted.replace("+", "-"), wanted.replace("+", "."))):
+        yield Finding(
+            f"name `{name}` does not end in version `{wanted}`",
+            at=csv.at("metadata", "name"),
+            hint=f"name it `<package>.v{wanted}`",
+            related=(Related(csv.at("spec", "version"), "the version is here"),),
+        )
+
+
+@rule("CSV034", "replaces-itself", suite=SOUND_SUITE)
+def replaces_itself(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV replaces or skips itself.
+
+    Why: the upgrade graph gets a circle, and catalogs refuse it.
+
+    Fix: name the CSV before this one.
+    """
+    csv = bundle.csv
+    if csv is None or not csv.name:
+        return
+    if csv.replaces == csv.name:
+        yield Finding(
+            f"`{csv.name}` replaces itself",
+            at=csv.at("spec", "replaces"),
+            hint="name the CSV before this one, or remove `replaces`",
+        )
+    for index, name in enumerate(csv.skips):
+        if name == csv.name:
+            yield Finding(f"`{csv.name}` skips itself", at=csv.at("spec", "skips", index))
+
+
+@rule("CSV035", "skips-name", suite=SOUND_SUITE)
+def skips_name(bundle: Bundle) -> Iterator[Finding]:
+    """A CSV that is skipped has an impossible name.
+
+    Why: no CSV can have that name, so nothing is skipped.
+
+    Fix: write names of CSVs, not versions.
+    """
+    csv = bundle.csv
+    for index, name in enumerate(csv.skips if csv else ()):
+        if csv is not None and any(_name_problems(name)):
+            yield Finding(
+                f"`{name}` in `spec.skips` is no name of a CSV",
+                at=csv.at("spec", "skips", index),
+                hint="write the `metadata.name` of the CSV that is skipped",
+            )
+
+
+@rule("CSV036", "skip-range", suite=SOUND_SUITE)
+def skip_range(bundle: Bundle) -> Iterator[Finding]:
+    """The skip range is no range of versions.
+
+    Why: OLM passes over a range that it cannot read, and no version is skipped. It
+    is a warning where only a `v` or quotes stand in the way.
+
+    Fix: write it like `>=1.0.0 <1.2.0`.
+    """
+    csv = bundle.csv
+    if csv is None or not csv.skip_range.strip() or _PLAIN_RANGE.fullmatch(csv.skip_range):
+        return
+    from olmkit.base.versions import InvalidRangeError, VersionRange
+
+    try:
+        VersionRange.parse(csv.skip_range)
+    except InvalidRangeError:
+        plain = _without_ornaments(csv.skip_range)
+        yield Finding(
+            f"`{csv.skip_range}` is no range of versions",
+            at=csv.at("metadata", "annotations", "olm.skipRange"),
+            hint=f"write `{plain}`" if plain else "write it like `>=1.0.0 <1.2.0`",
+            severity=Severity.WARNING if plain else None,
+        )
+
+
+@rule("CSV037", "csv-version-missing", suite=SOUND_SUITE)
+def csv_version_missing(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV has no version, or 0.0.0.
+
+    Why: catalogs order bundles by their version. 0.0.0 is what a missing version
+    counts as.
+
+    Fix: write `spec.version`.
+    """
+    csv = bundle.csv
+    if csv is not None and csv.spec and csv.version in ("", "0.0.0"):
+        value = model.mapping(csv.value.get("spec")).get("version")
+        if value is None or value == "0.0.0":
+            yield Finding(
+                "the CSV has no version" if value is None else "the version of the CSV is 0.0.0",
+                at=csv.at("spec", "version"),
+                hint="write `version: 0.1.0` below `spec`",
+            )
+
+
+@rule("CSV038", "csv-version", suite=SOUND_SUITE)
+def csv_version(bundle: Bundle) -> Iterator[Finding]:
+    """The version of the CSV is not a strict semantic version.
+
+    Why: the CSV can be read, but catalogs refuse the bundle: they want exactly
+    three numbers without leading zeros and without `v`.
+
+    Fix: write it like `1.0.0`.
+    """
+    csv = bundle.csv
+    value = model.mapping(csv.value.get("spec")).get("version") if csv else None
+    if csv is None or not isinstance(value, str):
+        return
+    if _is_tolerable(value) and not is_strict_version(value):
+        yield Finding(
+            f"version `{value}` is not a semantic version",
+            at=csv.at("spec", "version"),
+            hint="write three numbers, without `v` and leading zeros, such as `1.0.0`",
+        )
+
+
+@rule("CSV046", "release", suite=SOUND_SUITE)
+def release(bundle: Bundle) -> Iterator[Finding]:
+    """The release of the CSV is malformed, or not in its name.
+
+    Why: catalogs tell builds of one version apart by their release, and want the
+    bundle to be called package, `-v`, version, `-` and release.
+
+    Fix: rename the CSV, or remove `spec.release`.
+    """
+    csv = bundle.csv
+    if csv is None or not csv.release:
+        return
+    from olmkit.base.versions import InvalidVersionError, Release
+
+    try:
+        Release.parse(csv.release)
+    except InvalidVersionError as error:
+        yield Finding(
+            f"release `{csv.release}` is not valid: {error.reason or error.message}",
+            at=csv.at("spec", "release"),
+        )
+        return
+    wanted = f"{bundle.package}-v{csv.version}-{csv.release}"
+    if bundle.package and csv.name != wanted:
+        yield Finding(
+            f"a CSV with a release must be named `{wanted}`, not `{csv.name}`",
+            at=csv.at("metadata", "name"),
+            related=(Related(csv.at("spec", "release"), "the release is here"),),
+        )
+    if csv.annotations.get("olm.substitutesFor"):
+        yield Finding(
+            "a CSV has either a release or `olm.substitutesFor`, not both",
+            at=csv.at("metadata", "annotations", "olm.substitutesFor"),
+        )
+
+
+def is_strict_version(text: str) -> bool:
+    """Whether `text` is a semantic version in the strict sense."""
+    if _PLAIN_VERSION.fullmatch(text):
+        return True
+    from olmkit.base.versions import InvalidVersionError, Version
+
+    try:
+        Version.parse(text)
+    except InvalidVersionError:
+        return False
+    return True
+
+
+def _is_tolerable(text: str) -> bool:
+    """Whether a tolerant reader takes `text` for a version."""
+    if _PLAIN_VERSION.fullmatch(text):
+        return True
+    from olmkit.base.versions import InvalidVersionError, Version
+
+    try:
+        Version.parse_tolerantly(text)
+    except InvalidVersionError:
+        return False
+    return True
+
+
+def _without_ornaments(text: str) -> str:
+    """`text` without quotes and `v`s, when that makes it a range; else an empty text."""
+    from olmkit.base.versions import InvalidRangeError, VersionRange
+
+    plain = _ORNAMENT.sub("", text).strip()
+    try:
+        VersionRange.parse(plain)
+    except InvalidRangeError:
+        return ""
+    return plain
+
+
+def _name_problems(name: str) -> Iterator[str]:
+    if not names.is_subdomain(name):
+        yield field_errors.SUBDOMAIN
+    elif len(name) > names.MAX_LABEL:
+        yield f"must be no more than {names.MAX_LABEL} characters"

@@ -1,0 +1,92 @@
+"""Rules about install modes: which namespaces an operator can watch, as its CSV says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from olmkit.base.diagnostics import Related, Severity
+from olmkit.bundle.model import INSTALL_MODES, Bundle
+from olmkit.rules.engine import SOUND_SUITE, Finding, rule
+
+
+@rule("CSV012", "repeated-install-mode", suite=SOUND_SUITE)
+def repeated_install_mode(bundle: Bundle) -> Iterator[Finding]:
+    """An install mode is listed more than once.
+
+    Why: OLM cannot tell which entry is meant and refuses the whole CSV, which
+    shows only after the bundle is installed.
+
+    Fix: keep one entry for each install mode.
+    """
+    csv = bundle.csv
+    seen: dict[str, int] = {}
+    for index, mode in enumerate(csv.install_modes if csv else ()):
+        first = seen.setdefault(mode.type, index)
+        if csv is not None and first != index:
+            yield Finding(
+                f"install mode `{mode.type}` is listed more than once",
+                at=csv.at("spec", "installModes", index),
+                hint="keep one entry for each install mode",
+                related=(Related(csv.at("spec", "installModes", first), "first listed here"),),
+            )
+
+
+@rule("CSV016", "no-install-modes")
+def no_install_modes(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV lists no install modes.
+
+    Why: OLM then supports none of them, and the operator cannot be installed.
+
+    Fix: list the four modes with `supported: true` or `false` each.
+    """
+    csv = bundle.csv
+    if csv is not None and not csv.install_modes and csv.spec:
+        yield Finding(
+            "install modes not found",
+            at=csv.at("spec", "installModes"),
+            hint=f"list {', '.join(f'`{mode}`' for mode in INSTALL_MODES)} in `spec.installModes`",
+        )
+
+
+@rule("CSV018", "no-supported-install-mode")
+def no_supported_install_mode(bundle: Bundle) -> Iterator[Finding]:
+    """No install mode is supported.
+
+    Why: the operator cannot be installed in any way.
+
+    Fix: set `supported: true` for at least one mode, mostly `AllNamespaces`.
+    """
+    csv = bundle.csv
+    if csv is not None and csv.install_modes and not any(m.supported for m in csv.install_modes):
+        yield Finding(
+            "none of InstallModeTypes are supported",
+            at=csv.at("spec", "installModes"),
+            hint="set `supported: true` for at least one, mostly `AllNamespaces`",
+        )
+
+
+@rule("CSV030", "unknown-install-mode", suite=SOUND_SUITE)
+def unknown_install_mode(bundle: Bundle) -> Iterator[Finding]:
+    """An install mode is not one of the four that exist.
+
+    Why: OLM passes over it, and the mode that was meant counts as unsupported. It
+    is a warning as long as another mode is supported.
+
+    Fix: correct its name.
+    """
+    csv = bundle.csv
+    modes = csv.install_modes if csv else ()
+    usable = any(mode.supported for mode in modes if mode.type in INSTALL_MODES)
+    for index, mode in enumerate(modes):
+        if csv is not None and mode.type not in INSTALL_MODES:
+            import difflib
+
+            near = difflib.get_close_matches(mode.type, INSTALL_MODES, n=1)
+            yield Finding(
+                f"install mode `{mode.type}` does not exist",
+                at=csv.at("spec", "installModes", index, "type"),
+                hint=f"did you mean `{near[0]}`"
+                if near
+                else f"modes are {', '.join(INSTALL_MODES)}",
+                severity=Severity.WARNING if usable else None,
+            )
