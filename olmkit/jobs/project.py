@@ -63,7 +63,8 @@ def create_api(folder: Path, request: ApiRequest, *, dry_run: bool = False) -> S
     """
     project, present = _open(folder)
     make = scaffold_api.create_api
-    if scaffold_foreign.is_foreign(request, project):
+    is_plain = request.resource and not request.is_external
+    if not is_plain and scaffold_foreign.is_foreign(request, project):
         make = scaffold_foreign.create_controller
     draft = make(request, project, present, _templates())
     return _finish(folder, draft, project, dry_run=dry_run, generate=True)

@@ -30,6 +30,7 @@ LAYOUT = "python.olmkit/v1"
 CRD_FOLDER = "config/crd"
 RBAC_FOLDER = "config/rbac"
 DEFAULT_OVERLAY = "config/default/kustomization.yaml"
+WEBHOOKS_OVERLAY = "config/with-webhooks/kustomization.yaml"  # from the first webhook on
 MANIFESTS_OVERLAY = "config/manifests/kustomization.yaml"
 MANAGER_FILE = "config/manager/manager.yaml"
 MANAGER_OVERLAY = "config/manager/kustomization.yaml"

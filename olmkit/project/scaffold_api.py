@@ -51,25 +51,34 @@ class DeployImage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiRequest:
-    """A new kind, another version of one, or a controller alone.
+class KindRequest:
+    """What every request says of its kind. `plural` empty is the regular one.
 
-    `plural` empty is the regular one. What is said of `external` is that somebody else defines
-    the kind: the domain that follows its group (None: the project's), and the Go package of
-    its types.
+    What is said of `external` is that somebody else defines the kind: the domain that follows
+    its group (None: the project's), and the Go package of its types.
     """
 
     group: str
     version: str
     kind: str
     plural: str = ""
+    external_domain: str | None = None
+    external_path: str = ""
+    force: bool = False
+
+    @property
+    def is_external(self) -> bool:
+        return self.external_domain is not None or bool(self.external_path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRequest(KindRequest):
+    """A new kind, another version of one, or a controller alone."""
+
     namespaced: bool = True
     resource: bool = True
     controller: bool = True
-    force: bool = False
     deploy: DeployImage | None = None
-    external_domain: str | None = None
-    external_path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,12 +289,8 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
                 f"the kind `{other.kind}` has the plural of `{api.kind}`: both would be `{crd}`",
                 hint="choose another kind, or another `--plural`",
             )
-        if other.kind == api.kind and not same_plural:
-            raise ConfigurationError(
-                f"`{api.kind}` has the plural `{scaffold.plural_of(other)}` in version "
-                f"`{other.version}`",
-                hint=f"all versions share it: `--plural {scaffold.plural_of(other)}`",
-            )
+        if other.kind == api.kind:
+            check_plural(other, scaffold.plural_of(api))
         is_other_version = other.kind == api.kind and other.version != api.version
         if is_other_version and other.has_controller and request.controller and not request.force:
             raise ConfigurationError(
@@ -294,8 +299,18 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
             )
 
 
+def check_plural(known: Api, plural: str) -> None:
+    """A kind that the project has keeps its plural; an empty one is not asked for."""
+    if plural and plural != scaffold.plural_of(known):
+        raise ConfigurationError(
+            f"`{known.kind}` has the plural `{scaffold.plural_of(known)}` in version "
+            f"`{known.version}`",
+            hint=f"all versions share it: `--plural {scaffold.plural_of(known)}`",
+        )
+
+
 def check_module(project: Project, api: Api) -> None:
-    """Two kinds of one name need folders of their own for their reconcilers."""
+    """Two kinds of one name need folders of their own for reconcilers and webhooks."""
     for other in project.apis:
         same = scaffold.module_name(other.kind) == scaffold.module_name(api.kind)
         is_stranger = other.is_foreign or api.is_foreign
@@ -304,7 +319,7 @@ def check_module(project: Project, api: Api) -> None:
         if same and is_stranger and other.qualified_group != api.qualified_group and not apart:
             raise ConfigurationError(
                 f"the project has `{other.kind}` of the group `{other.group}` already, whose "
-                "reconciler has the same name",
+                "modules have the same names",
                 hint="" if project.is_multigroup else "`olmkit edit --multigroup` tells them apart",
             )
 
@@ -454,6 +469,8 @@ def _add_manifests(
     base = f"bases/{api.qualified_group}_{scaffold.plural_of(api)}.yaml"
     draft.add_item(crds, ("resources",), base, marker="crdkustomizeresource")
     draft.add_item(scaffold.DEFAULT_OVERLAY, ("resources",), "../crd")
+    if draft.get(scaffold.WEBHOOKS_OVERLAY) is not None:
+        draft.add_item(scaffold.WEBHOOKS_OVERLAY, ("resources",), "../crd")
     samples = "config/samples/kustomization.yaml"
     if draft.get(samples) is None:
         draft.put(samples, template("samples_kustomization.yaml"))

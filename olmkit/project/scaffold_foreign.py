@@ -1,9 +1,10 @@
-"""Which files `create api` makes for a kind that somebody else defines: a reconciler alone.
+"""Kinds that somebody else defines: what they are, and which files `create api` makes for them.
 
 Kubernetes' own kinds are told by their group, those of other operators by the
 domain or the Go package that is said of them. Neither has types, a CRD, roles for
-people or a sample here. Source of the entries of the project file: version 3 of
-kubebuilder's, with `core` and `external`.
+people or a sample here: there is a reconciler alone, and webhooks (`scaffold_webhook`).
+Source of the entries of the project file: version 3 of kubebuilder's, with `core` and
+`external`.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from olmkit.kube.objects import GVK
 from olmkit.project import python_edits, scaffold, scaffold_api, yaml_edits
 from olmkit.project.config import PROJECT_FILE, Api, Project
 from olmkit.project.scaffold import Draft
-from olmkit.project.scaffold_api import ApiRequest, Names
+from olmkit.project.scaffold_api import ApiRequest, KindRequest, Names
 
 _DOMAIN = "k8s.io"
 # Kubernetes' API groups as the project file names them, with the domain of each. `core` stands
@@ -42,12 +43,65 @@ manager.add_controller(
 """
 
 
-def is_foreign(request: ApiRequest, project: Project) -> bool:
-    """Whether a request speaks of a kind that the project does not define."""
-    if request.external_domain is not None or request.external_path:
+def is_foreign(request: KindRequest, project: Project) -> bool:
+    """Whether a request, which wants no types, speaks of a kind that the project does not define.
+
+    A group that Kubernetes has too is the project's where it has the kind.
+    """
+    if request.is_external or _recorded(request, project) is not None:
         return True
     is_own = scaffold_api.find(project, request.group, request.version, request.kind) is not None
-    return not request.resource and not is_own and _core_group(request.group) in CORE_GROUPS
+    return not is_own and _core_group(request.group) in CORE_GROUPS
+
+
+def wanted_api(request: KindRequest, project: Project) -> Api:
+    """The kind of others that a request speaks of: as the project file has it, or as it will.
+
+    Raises `ConfigurationError` for names that cannot be, and for one that is the project's own.
+    """
+    recorded = _recorded(request, project)
+    if recorded is not None and not request.is_external:
+        api = recorded
+    else:
+        api = _named_api(request, project)
+    # The group without a name is checked as `core`.
+    scaffold_api.check_names(api.group, api.domain, api.version, api.kind)
+    plural = request.plural
+    if plural and not names.is_label_1035(plural):
+        raise ConfigurationError(f"`{plural}` is no plural of a kind")
+    scaffold_api.check_module(project, api)
+    found = find(project, api)
+    known = project.apis[found] if found is not None else None
+    if known is not None and not known.is_foreign:
+        raise ConfigurationError(
+            f"`{api.kind}` of `{api.qualified_group}` is the project's own kind",
+            hint="leave `--external-api-domain` and `--external-api-path` out",
+        )
+    if known is not None:
+        scaffold_api.check_plural(known, plural)
+    return api
+
+
+def find(project: Project, api: Api) -> int | None:
+    """The number of a kind among those of the project, whosoever defines it."""
+    for index, other in enumerate(project.apis):
+        same_group = other.qualified_group == api.qualified_group
+        if same_group and (other.version, other.kind) == (api.version, api.kind):
+            return index
+    return None
+
+
+def entry(api: Api) -> dict[str, Any]:
+    """What the project file says of a kind of others, without what is done about it."""
+    found: dict[str, Any] = {}
+    found |= {"core": True} if api.is_core else {}
+    found |= {"domain": api.domain} if api.domain else {}
+    found |= {"external": True} if api.is_external else {}
+    found |= {"group": api.group} if api.group else {}
+    found |= {"kind": api.kind}
+    found |= {"path": api.path} if api.path else {}
+    found |= {"plural": api.plural} if api.plural else {}
+    return found | {"version": api.version}
 
 
 def create_controller(
@@ -57,10 +111,12 @@ def create_controller(
 
     Raises `ConfigurationError` for names that cannot be and for what is there already.
     """
-    api = _wanted_api(request, project)
-    _check(request, api)
-    found = _find(project, api)
-    _check_place(request, project, api, found)
+    _check(request)
+    api = wanted_api(request, project)
+    known = objects.is_cluster_scoped(GVK(api.qualified_group, api.version, api.kind))
+    api = replace(api, is_namespaced=request.namespaced and not known)
+    found = find(project, api)
+    _check_controller(request, project, api, found)
     draft = Draft(present, force=request.force)
     folder = scaffold.package_folder(project, present)
     where = Names(folder, scaffold.package_of(project), api, project.is_multigroup)
@@ -69,8 +125,8 @@ def create_controller(
     _wire(draft, where, values)
     data = draft.get(PROJECT_FILE) or b""
     if found is None:
-        keys = ("resources",)
-        draft.put(PROJECT_FILE, yaml_edits.with_item(data, PROJECT_FILE, keys, _resource(api)))
+        resource = {"controller": True} | entry(api)
+        draft.put(PROJECT_FILE, yaml_edits.with_item(data, PROJECT_FILE, ("resources",), resource))
     else:
         place = ("resources", found, "controller")
         draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, place, value=True))
@@ -83,29 +139,35 @@ def _core_group(group: str) -> str:
     return short if short in _DOMAIN_GROUPS else group
 
 
-def _wanted_api(request: ApiRequest, project: Project) -> Api:
-    is_external = request.external_domain is not None or bool(request.external_path)
-    group = request.group if is_external else _core_group(request.group)
-    domain = request.external_domain if is_external else CORE_GROUPS[group]
-    if domain is None:
-        domain = project.domain
+def _recorded(request: KindRequest, project: Project) -> Api | None:
+    """The kind of others that the project file names so."""
+    wanted = (_core_group(request.group), request.version, request.kind)
+    for api in project.apis:
+        if api.is_foreign and (api.group, api.version, api.kind) == wanted:
+            return api
+    return None
+
+
+def _named_api(request: KindRequest, project: Project) -> Api:
+    group = request.group if request.is_external else _core_group(request.group)
+    domain = request.external_domain if request.is_external else CORE_GROUPS[group]
     plural = request.plural
-    api = Api(
+    return Api(
         group=group,
-        domain=domain,
+        domain=project.domain if domain is None else domain,
         version=request.version,
         kind=request.kind,
         at=Location(path=PROJECT_FILE),
         plural="" if plural == names.plural_of_kind(request.kind) else plural,
-        path=request.external_path if is_external else f"k8s.io/api/{group}/{request.version}",
-        is_core=not is_external,
-        is_external=is_external,
+        path=request.external_path
+        if request.is_external
+        else f"k8s.io/api/{group}/{request.version}",
+        is_core=not request.is_external,
+        is_external=request.is_external,
     )
-    known = objects.is_cluster_scoped(GVK(api.qualified_group, api.version, api.kind))
-    return replace(api, is_namespaced=request.namespaced and not known)
 
 
-def _check(request: ApiRequest, api: Api) -> None:
+def _check(request: ApiRequest) -> None:
     if request.resource:
         raise ConfigurationError(
             "types of a kind that somebody else defines are not made here",
@@ -115,20 +177,10 @@ def _check(request: ApiRequest, api: Api) -> None:
         raise ConfigurationError("there is nothing to make without resource and controller")
     if request.deploy is not None:
         raise ConfigurationError("`--image` needs both resource and controller")
-    # The group without a name is checked as `core`.
-    scaffold_api.check_names(api.group, api.domain, api.version, api.kind)
-    if api.plural and not names.is_label_1035(api.plural):
-        raise ConfigurationError(f"`{api.plural}` is no plural of a kind")
 
 
-def _check_place(request: ApiRequest, project: Project, api: Api, found: int | None) -> None:
-    scaffold_api.check_module(project, api)
+def _check_controller(request: ApiRequest, project: Project, api: Api, found: int | None) -> None:
     known = project.apis[found] if found is not None else None
-    if known is not None and not known.is_foreign:
-        raise ConfigurationError(
-            f"`{api.kind}` of `{api.qualified_group}` is the project's own kind",
-            hint="leave `--external-api-domain` and `--external-api-path` out",
-        )
     for other in project.apis:
         same = (other.qualified_group, other.kind) == (api.qualified_group, api.kind)
         if same and other.has_controller and not (request.force and other == known):
@@ -138,15 +190,6 @@ def _check_place(request: ApiRequest, project: Project, api: Api, found: int | N
                 if other == known
                 else "one is enough, since the API server converts",
             )
-
-
-def _find(project: Project, api: Api) -> int | None:
-    """The number of a kind among those of the project, whosoever defines it."""
-    for index, other in enumerate(project.apis):
-        same_group = other.qualified_group == api.qualified_group
-        if same_group and (other.version, other.kind) == (api.version, api.kind):
-            return index
-    return None
 
 
 def _values(project: Project, where: Names) -> dict[str, str]:
@@ -177,15 +220,3 @@ def _wire(draft: Draft, where: Names, values: dict[str, str]) -> None:
     scope = "" if where.api.is_namespaced else ", namespaced=False"
     statement = _WIRING.format(controller=values["controller"], called=called, scope=scope)
     scaffold_api.put_wiring(draft, path, statement, called, [(module, name, called)])
-
-
-def _resource(api: Api) -> dict[str, Any]:
-    entry: dict[str, Any] = {"controller": True}
-    entry |= {"core": True} if api.is_core else {}
-    entry |= {"domain": api.domain} if api.domain else {}
-    entry |= {"external": True} if api.is_external else {}
-    entry |= {"group": api.group} if api.group else {}
-    entry |= {"kind": api.kind}
-    entry |= {"path": api.path} if api.path else {}
-    entry |= {"plural": api.plural} if api.plural else {}
-    return entry | {"version": api.version}

@@ -10,14 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
-from olmkit.project import python_edits, scaffold, scaffold_api, template_files, yaml_edits
+from olmkit.project import (
+    python_edits,
+    scaffold,
+    scaffold_api,
+    scaffold_foreign,
+    template_files,
+    yaml_edits,
+)
 from olmkit.project.config import PROJECT_FILE, Api, Project
 from olmkit.project.scaffold import Draft
-from olmkit.project.scaffold_api import Names
+from olmkit.project.scaffold_api import KindRequest, Names
 
 WITH_WEBHOOKS = "config/with-webhooks"
 WITH_CERT_MANAGER = "config/with-cert-manager"
@@ -26,26 +34,23 @@ _STORAGE = "+kubebuilder:storageversion"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookRequest:
+class WebhookRequest(KindRequest):
     """Webhooks for one version of a kind; with `conversion` it is the hub of `spokes`.
 
-    Without `spokes`, all other versions of the kind are.
+    Without `spokes`, all other versions of the kind are. `plural` is for a kind of others;
+    of its own kinds the project knows it.
     """
 
-    group: str
-    version: str
-    kind: str
     defaulting: bool = False
     validation: bool = False
     conversion: bool = False
     spokes: Sequence[str] = ()
-    force: bool = False
 
 
 def create_webhook(
     request: WebhookRequest, project: Project, present: Tree, templates: Tree
 ) -> Draft:
-    """A project with webhooks for one of its kinds.
+    """A project with webhooks for one of its kinds, or for one that others define.
 
     Raises `ConfigurationError` for a kind that is not there, and for webhooks that are.
     """
@@ -54,21 +59,16 @@ def create_webhook(
             "there is no webhook to make",
             hint="say which: `--defaulting`, `--validation`, `--conversion`",
         )
-    found = scaffold_api.find(project, request.group, request.version, request.kind)
-    if found is None or not project.apis[found].has_types:
-        raise ConfigurationError(
-            f"the project has no types of `{request.kind}` in version `{request.version}`",
-            hint="make them first, with `olmkit create api`",
-        )
+    api, found = _target(request, project)
     request = replace(request, spokes=_spokes(request, project))
     _check_present(request, project, found)
-    api = project.apis[found]
     draft = Draft(present, force=request.force)
     folder = scaffold.package_folder(project, present)
     where = Names(folder, scaffold.package_of(project), api, project.is_multigroup)
     path = f"{api.qualified_group.replace('.', '-')}-{api.version}-{api.kind.lower()}"
     values = scaffold.api_values(project, api) | {
         "types_module": where.module_of(where.types_file),
+        "object": "Manifest" if api.is_foreign else api.kind,
         "rbac_group": api.qualified_group or '""',
         "variable": scaffold_api.variable_of(api.kind, templates),
         "webhook_path": path,
@@ -78,8 +78,29 @@ def create_webhook(
     if request.conversion:
         _add_conversion(draft, request, project, where, templates, values)
     _add_manifests(draft, request, project, api, templates, values)
-    _write_project(draft, request, project, found)
+    _write_project(draft, request, project, api, found)
     return draft
+
+
+def _target(request: WebhookRequest, project: Project) -> tuple[Api, int | None]:
+    """The kind that is asked about, and its number in the project file if it is there."""
+    if not scaffold_foreign.is_foreign(request, project):
+        found = scaffold_api.find(project, request.group, request.version, request.kind)
+        if found is None or not project.apis[found].has_types:
+            raise ConfigurationError(
+                f"the project has no types of `{request.kind}` in version `{request.version}`",
+                hint="make them first, with `olmkit create api`; of Kubernetes' own kinds name "
+                "the group (`apps`, `core`), of others the domain (`--external-api-domain`)",
+            )
+        scaffold_api.check_plural(project.apis[found], request.plural)
+        return project.apis[found], found
+    api = scaffold_foreign.wanted_api(request, project)
+    if request.conversion:
+        raise ConfigurationError(
+            f"`{api.kind}` is converted by those who define it",
+            hint="leave `--conversion` out",
+        )
+    return api, scaffold_foreign.find(project, api)
 
 
 def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
@@ -106,8 +127,16 @@ def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
     return tuple(sorted(request.spokes or others, key=names.kube_version_key))
 
 
-def _check_present(request: WebhookRequest, project: Project, found: int) -> None:
-    known = project.document.get("resources", found, "webhooks", default={}) or {}
+def _known_webhooks(project: Project, found: int | None) -> dict[str, Any]:
+    """What the project file says of the webhooks of a kind."""
+    if found is None:
+        return {}
+    known = project.document.get("resources", found, "webhooks")
+    return known if isinstance(known, dict) else {}
+
+
+def _check_present(request: WebhookRequest, project: Project, found: int | None) -> None:
+    known = _known_webhooks(project, found)
     asked = {
         "defaulting": request.defaulting,
         "validation": request.validation,
@@ -138,6 +167,11 @@ def _add_handlers(
     if data is None:
         data = template_files.file(templates, "webhook/head.py", values)
     own = where.module_of(path)
+    if where.api.is_foreign:
+        typed = ("olmkit.kube.objects", "Manifest")
+    else:
+        typed = (values["types_module"], values["kind"])
+    data = python_edits.with_import(data, path, *typed)
     for wanted, name, word, function in (
         (request.defaulting, "Defaulter", "mutate", "defaulting"),
         (request.validation, "Validator", "validate", "validating"),
@@ -149,21 +183,28 @@ def _add_handlers(
         data = python_edits.with_class(data, path, handler, text)
         if "Sequence[" in text:
             data = python_edits.with_import(data, path, "collections.abc", "Sequence")
+        imports = {"handler": (own, handler), "": ("olmkit.runtime", "webhook_admission")}
+        if where.api.is_foreign:
+            place = f'"/{word}-{values["webhook_path"]}"'
+            handled = f"{function}_plain({{handler}}())"
+        else:
+            place = f'webhook_admission.path_for("{word}", {{kind}}.gvk)'
+            handled = f"{function}({{handler}}(), {{kind}})"
+            imports["kind"] = typed
         _wire(
             draft,
             where,
             "add_webhooks",
-            f"server.add(\n"
-            f'    webhook_admission.path_for("{word}", {{kind}}.gvk),\n'
-            f"    webhook_admission.{function}({{handler}}(), {{kind}}),\n"
-            f")",
+            f"server.add(\n    {place},\n    webhook_admission.{handled},\n)",
             marker="webhook",
             sign="{handler}()",
-            imports={
-                "kind": (values["types_module"], values["kind"]),
-                "handler": (own, handler),
-                "": ("olmkit.runtime", "webhook_admission"),
-            },
+            imports=imports,
+        )
+    if where.api.is_foreign:
+        draft.note(
+            f"while the operator is down, no `{where.api.kind}` of the cluster can be stored",
+            path,
+            "`failurePolicy=ignore` in the marker lets objects pass then",
         )
     draft.put(path, data)
 
@@ -335,7 +376,9 @@ def _add_manifests(
             overlay,
             yaml_edits.with_item(data, overlay, ("resources",), "manifests.yaml", first=True),
         )
-    make(f"{WITH_WEBHOOKS}/kustomization.yaml", "with_webhooks.yaml")
+    make(scaffold.WEBHOOKS_OVERLAY, "with_webhooks.yaml")
+    if draft.get(_CRDS) is not None:
+        draft.add_item(scaffold.WEBHOOKS_OVERLAY, ("resources",), "../crd")
     make(f"{WITH_WEBHOOKS}/manager_webhook_patch.yaml", "manager_webhook_patch.yaml")
     for name in ("certificate", "inject_patch", "kustomization", "mount_patch"):
         make(f"{WITH_CERT_MANAGER}/{name}.yaml", f"cert_manager/{name}.yaml")
@@ -404,15 +447,22 @@ def _only(versions: set[str], hub: str) -> bytes:
     return (text + "- op: remove\n  path: /spec/conversion\n").encode()
 
 
-def _write_project(draft: Draft, request: WebhookRequest, project: Project, found: int) -> None:
-    known = project.document.get("resources", found, "webhooks", default={}) or {}
-    entry = dict(known)
-    entry |= {"defaulting": True} if request.defaulting else {}
-    entry |= {"validation": True} if request.validation else {}
+def _write_project(
+    draft: Draft, request: WebhookRequest, project: Project, api: Api, found: int | None
+) -> None:
+    known = _known_webhooks(project, found)
+    webhooks = dict(known)
+    webhooks |= {"defaulting": True} if request.defaulting else {}
+    webhooks |= {"validation": True} if request.validation else {}
     if request.conversion:
         spokes = dict.fromkeys([*(known.get("spoke") or ()), *request.spokes])
-        entry |= {"conversion": True, "spoke": list(spokes)}
-    entry["webhookVersion"] = "v1"
+        webhooks |= {"conversion": True, "spoke": list(spokes)}
+    webhooks["webhookVersion"] = "v1"
     data = draft.get(PROJECT_FILE) or b""
-    keys = ("resources", found, "webhooks")
-    draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, keys, entry))
+    if found is None:
+        resource = scaffold_foreign.entry(api) | {"webhooks": webhooks}
+        data = yaml_edits.with_item(data, PROJECT_FILE, ("resources",), resource)
+    else:
+        keys = ("resources", found, "webhooks")
+        data = yaml_edits.with_value(data, PROJECT_FILE, keys, webhooks)
+    draft.put(PROJECT_FILE, data)

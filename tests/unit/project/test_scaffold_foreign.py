@@ -40,7 +40,8 @@ def project_of(tree: Tree) -> Project:
 
 def draft_of(tree: Tree, templates: Tree, **how: Any) -> Draft:
     request, project = ApiRequest(**({"resource": False} | how)), project_of(tree)
-    if scaffold_foreign.is_foreign(request, project):
+    is_plain = request.resource and not request.is_external
+    if not is_plain and scaffold_foreign.is_foreign(request, project):
         return scaffold_foreign.create_controller(request, project, tree, templates)
     return scaffold_api.create_api(request, project, tree, templates)
 
@@ -204,7 +205,7 @@ def test_kinds_of_one_name_need_several_groups(begun: Tree, templates: Tree) -> 
     own = TOY | {"kind": "Pod"}
     for first, second in ((POD, own | {"resource": True}), (own | {"resource": True}, POD)):
         tree = added(begun, templates, **first)
-        with pytest.raises(ConfigurationError, match="reconciler has the same name") as caught:
+        with pytest.raises(ConfigurationError, match="modules have the same names") as caught:
             added(tree, templates, **second)
         assert "--multigroup" in caught.value.hint
         tree = added(several_groups(tree, templates), templates, **second)

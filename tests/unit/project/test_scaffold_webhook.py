@@ -191,3 +191,85 @@ def test_a_wiring_in_another_form_is_told_what_it_lacks(begun: Tree, templates: 
     [note] = draft.notes
     assert note.message == "`toy/wiring.py` does not convert version `v2` yet"
     assert "to_hub=memcached_v2.to_hub" in note.hint
+
+
+POD: dict[str, Any] = {"group": "core", "version": "v1", "kind": "Pod"}
+CERTIFICATE: dict[str, Any] = {"group": "cert-manager", "version": "v1", "kind": "Certificate"}
+
+
+def test_kinds_of_others_are_handed_to_webhooks_as_plain_manifests(
+    begun: Tree, templates: Tree
+) -> None:
+    tree = added(begun, templates, **POD, defaulting=True)
+    tree = added(tree, templates, **POD, validation=True)
+    tree = added(tree, templates, **CERTIFICATE, defaulting=True, external_domain="io")
+    handlers = tree.data("toy/webhooks/pod_v1.py").decode()
+    assert "async def default(self, pod_object: Manifest, request: AdmissionRequest)" in handlers
+    assert "def validate_create(self, new: Manifest, " in handlers
+    assert "path=/mutate--v1-pod,mutating=true," in handlers
+    assert 'groups="",resources=pods,' in handlers
+    assert "groups=cert-manager.io,resources=certificates," in (
+        tree.data("toy/webhooks/certificate_v1.py").decode()
+    )
+    wiring = tree.data(WIRING).decode()
+    for path, call in (
+        ("/mutate--v1-pod", "defaulting_plain(PodDefaulter())"),
+        ("/validate--v1-pod", "validating_plain(PodValidator())"),
+        ("/mutate-cert-manager-io-v1-certificate", "defaulting_plain(CertificateDefaulter())"),
+    ):
+        assert f'        "{path}",\n        webhook_admission.{call},\n' in wiring
+    resources = documents.load(tree.data("PROJECT"), "PROJECT").get("resources")
+    assert isinstance(resources, list)
+    assert resources[-2:] == [
+        POD
+        | {
+            "core": True,
+            "path": "k8s.io/api/core/v1",
+            "webhooks": {"defaulting": True, "validation": True, "webhookVersion": "v1"},
+        },
+        CERTIFICATE
+        | {
+            "domain": "io",
+            "external": True,
+            "webhooks": {"defaulting": True, "webhookVersion": "v1"},
+        },
+    ]
+
+
+def test_a_kind_of_others_that_the_project_knows_needs_no_domain_again(
+    begun: Tree, templates: Tree
+) -> None:
+    tree = added(begun, templates, **CERTIFICATE, defaulting=True, external_domain="io")
+    tree = added(tree, templates, **CERTIFICATE, validation=True)
+    assert webhooks(tree, 2) == {"defaulting": True, "validation": True, "webhookVersion": "v1"}
+    with pytest.raises(ConfigurationError, match="has the plural `certificates`"):
+        added(tree, templates, **CERTIFICATE, plural="certs", validation=True)
+    with pytest.raises(ConfigurationError, match="webhook for validation already"):
+        added(tree, templates, **CERTIFICATE, validation=True)
+
+
+def test_an_irregular_plural_of_others_is_said(begun: Tree, templates: Tree) -> None:
+    tree = added(
+        begun, templates, **CERTIFICATE, plural="certs", defaulting=True, external_domain="io"
+    )
+    assert b"resources=certs," in tree.data("toy/webhooks/certificate_v1.py")
+    assert b"plural: certs\n" in tree.data("PROJECT")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        (POD | {"conversion": True}, "converted by those who define it"),
+        (POD | {"kind": "pod", "defaulting": True}, "is no kind"),
+        (POD | {"plural": "Pods", "defaulting": True}, "is no plural"),
+        (CERTIFICATE | {"defaulting": True}, "has no types of `Certificate`"),
+        ({"defaulting": True, "external_domain": "x.org"}, "the project's own kind"),
+        ({"defaulting": True, "plural": "others"}, "has the plural `memcacheds`"),
+        (POD | {"kind": "Memcached", "defaulting": True}, "modules have the same names"),
+    ],
+)
+def test_webhooks_of_others_that_cannot_be_are_refused(
+    begun: Tree, templates: Tree, how: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        draft_of(begun, templates, **how)
