@@ -1,4 +1,4 @@
-"""Entries of `PROJECT` for kinds that others define, beside kubebuilder's own.
+"""Entries of `PROJECT`, roles and webhooks for kinds that others define, beside kubebuilder's own.
 
 `KUBEBUILDER` may name the program; else it is built once.
 """
@@ -16,6 +16,7 @@ from olmkit.jobs import project
 from olmkit.project.scaffold import InitRequest
 from olmkit.project.scaffold_api import ApiRequest
 from olmkit.project.scaffold_foreign import CORE_GROUPS
+from olmkit.project.scaffold_webhook import WebhookRequest
 
 pytestmark = pytest.mark.e2e
 
@@ -33,23 +34,30 @@ def entries(place: Path) -> list[Any]:
     return list(documents.load(data, "PROJECT").get("resources"))
 
 
-def rules(folder: Path) -> list[str]:
-    """The RBAC markers of all reconcilers."""
+def markers(folder: Path, name: str) -> list[str]:
+    """The markers of one name in all sources."""
     return sorted(
         line.lstrip("/# ")
         for file in [*folder.rglob("*.go"), *folder.rglob("*.py")]
         for line in file.read_text().splitlines()
-        if "+kubebuilder:rbac:" in line
+        if f"+kubebuilder:{name}:" in line
     )
 
 
-def test_entries_and_roles_of_foreign_kinds_are_kubebuilders(
-    kubebuilder: str, tmp_path: Path
-) -> None:
+@pytest.fixture
+def projects(kubebuilder: str, tmp_path: Path) -> tuple[Path, Path]:
+    """One that kubebuilder has begun, and ours."""
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
     theirs.mkdir()
     project.init(ours, InitRequest(domain="my.org", name="toy", multigroup=True))
     subprocess.run([kubebuilder, *INIT.split()], cwd=theirs, check=True, capture_output=True)
+    return theirs, ours
+
+
+def test_entries_and_roles_of_foreign_kinds_are_kubebuilders(
+    kubebuilder: str, projects: tuple[Path, Path]
+) -> None:
+    theirs, ours = projects
     wanted = [(group, "", "") for group in sorted(CORE_GROUPS)]
     for group, domain, path in [*wanted, ("cert-manager", "io", CERTS), ("certs", "", CERTS)]:
         words = f"create api --group {group} --version v1 --kind Thing --make=false"
@@ -79,8 +87,39 @@ def test_entries_and_roles_of_foreign_kinds_are_kubebuilders(
         assert (found[group]["core"], reference[group]["domain"]) == (True, "my.org")
     unknown = tuple(f"groups={group}." for group in UNKNOWN)
     same = [
-        [line for line in rules(folder) if not any(group in line for group in unknown)]
+        [line for line in markers(folder, "rbac") if not any(group in line for group in unknown)]
         for folder in (ours / "toy", theirs / "internal")
     ]
     assert same[0] == same[1]
     assert same[0]
+
+
+def test_webhooks_of_foreign_kinds_are_kubebuilders(
+    kubebuilder: str, projects: tuple[Path, Path]
+) -> None:
+    theirs, ours = projects
+    for group, kind, domain, path in (
+        ("core", "Pod", None, ""),
+        ("apps", "Deployment", None, ""),
+        ("networking", "Ingress", None, ""),
+        ("cert-manager", "Certificate", "io", CERTS),
+    ):
+        words = f"create webhook --group {group} --version v1 --kind {kind} --make=false"
+        flags = ["--defaulting", "--programmatic-validation"]
+        flags += [f"--external-api-path={path}", f"--external-api-domain={domain}"] if path else []
+        # It asks Go's tools about the new import at the end, which the entry does not need.
+        subprocess.run(
+            [kubebuilder, *words.split(), *flags], cwd=theirs, check=False, capture_output=True
+        )
+        request = WebhookRequest(
+            group=group,
+            version="v1",
+            kind=kind,
+            defaulting=True,
+            validation=True,
+            external_domain=domain,
+            external_path=path,
+        )
+        project.create_webhook(ours, request)
+    assert entries(ours) == entries(theirs)
+    assert markers(ours / "toy", "webhook") == markers(theirs / "internal", "webhook")
