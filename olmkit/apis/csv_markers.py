@@ -129,7 +129,8 @@ class _Describer:
                 f"`{self.key.kind}` has neither `spec` nor `status`, so catalogs cannot show its "
                 "fields",
                 self.kind.at,
-                hint="put what users want into `spec`, and what the operator sees into `status`",
+                hint="put what users want into `spec`, and what the operator sees into `status`; "
+                "a kind that no user writes is left out of the project file",
             )
         markers = [marker for marker in self.kind.markers if marker.name == CSV]
         display = names.display_name(self.key.kind)

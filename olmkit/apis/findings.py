@@ -51,8 +51,10 @@ RULES: dict[str, Rule] = {
         Rule("API023", "invalid-name", _ERROR, "A group, version or kind is no valid name."),
         Rule("API024", "stale-crd", _WARNING, "A CRD file belongs to no kind of the sources."),
         Rule("API025", "other-release", _WARNING, "Types of Kubernetes are of another release."),
-        Rule("API026", "kind-without-spec", _WARNING, "A kind has neither spec nor status."),
+        Rule("API026", "kind-without-spec", _ERROR, "A kind has neither spec nor status."),
         Rule("API027", "mixed-packages", _ERROR, "The files of a folder are of two packages."),
+        Rule("API028", "schema-refused", _ERROR, "The API server refuses what a type says."),
+        Rule("API029", "nothing-fits", _ERROR, "Limits leave no value that a field could have."),
     )
 }
 
@@ -75,12 +77,14 @@ class Findings:
         hint: str = "",
         fix: Fix | None = None,
         related: tuple[Related, ...] = (),
+        severity: Severity | None = None,
     ) -> None:
+        """Add a finding, as grave as its rule says unless `severity` is given."""
         rule = RULES[code]
         found = Diagnostic(
             rule=code,
             name=rule.name,
-            severity=rule.severity,
+            severity=severity or rule.severity,
             message=message,
             at=at,
             hint=hint,

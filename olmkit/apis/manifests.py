@@ -11,12 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from olmkit.apis import schema_checks
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers import Marker
 from olmkit.apis.model import Package, Sources, Struct
 from olmkit.apis.schema import Options, SchemaBuilder
 from olmkit.base import names
-from olmkit.base.diagnostics import Related
+from olmkit.base.diagnostics import Related, Severity
 
 Manifest = dict[str, Any]
 
@@ -205,9 +206,17 @@ class _Crd:
 
     def _version(self, version: Version, builder: SchemaBuilder) -> Manifest:
         kind = version.kind
+        schema = builder.kind(kind)
+        schema_checks.check(
+            schema,
+            kind,
+            builder.sources,
+            self.findings,
+            severity=Severity.ERROR if builder.options.strict_schemas else Severity.WARNING,
+        )
         written: Manifest = {
             "name": version.name,
-            "schema": {"openAPIV3Schema": builder.kind(kind)},
+            "schema": {"openAPIV3Schema": schema},
             "served": not _has(kind, "kubebuilder:unservedversion"),
             "storage": _has(kind, "kubebuilder:storageversion"),
         }

@@ -55,6 +55,8 @@ class Options:
     """What may differ between projects. `max_description` counts bytes; 0 drops all.
 
     `preserve_unknown_fields` is written into the CRD as it is, for CRDs that were v1beta1 once.
+    `strict_schemas`: what an API server would refuse is an error. It is none for Go sources, of
+    which the reference generator writes it, and an overlay's patches may mend it.
     """
 
     allow_dangerous_types: bool = False
@@ -62,6 +64,7 @@ class Options:
     infer_defaults: bool = True
     max_description: int | None = None
     preserve_unknown_fields: bool | None = None
+    strict_schemas: bool = False
 
 
 @dataclass(slots=True)
@@ -414,7 +417,8 @@ class SchemaBuilder:
                     at,
                     hint="use a list, with `+listType=map` and `+listMapKey` if items have a key",
                 )
-            schema["x-kubernetes-list-type"] = "set"
+            else:
+                schema["x-kubernetes-list-type"] = "set"
         return schema
 
     def _constrain(self, kind: TypeExpression, schema: Schema) -> None:

@@ -406,8 +406,17 @@ Short = Annotated[str, MaxLen(3)]
             {"externalDocs": {"url": "https://example.com", "description": "more"}},
         ),
         (
-            ['kubebuilder:validation:XValidation:rule="a",message="b",optionalOldSelf=true'],
-            {"x-kubernetes-validations": [{"rule": "a", "message": "b", "optionalOldSelf": True}]},
+            [
+                (
+                    'kubebuilder:validation:XValidation:rule="a == oldSelf",message="b",'
+                    "optionalOldSelf=true"
+                )
+            ],
+            {
+                "x-kubernetes-validations": [
+                    {"rule": "a == oldSelf", "message": "b", "optionalOldSelf": True}
+                ]
+            },
         ),
         (
             ["k8s:immutable"],

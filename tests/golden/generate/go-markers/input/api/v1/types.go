@@ -64,7 +64,7 @@ type MarkSpec struct {
 	// +mapType=granular
 	// +kubebuilder:validation:MaxProperties=7
 	Map map[string]string `json:"map"`
-	// +kubebuilder:default={size: 1, names: {a,b}}
+	// +kubebuilder:default={name: n, size: 1, names: {a,b}}
 	// +kubebuilder:example={size: 2}
 	// +kubebuilder:title="A title"
 	// +kubebuilder:externalDocs:url=https://example.com,description="more"
@@ -78,6 +78,7 @@ type MarkSpec struct {
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:validation:EmbeddedResource
+	// +kubebuilder:pruning:PreserveUnknownFields
 	Any any `json:"any"`
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:Pattern="^[0-9]+%?$"
