@@ -1,9 +1,9 @@
 """`olmkit image build` beside `docker build` with a warm cache: nothing changed, code changed.
 
-Both sides build the code of the shipped operator with one small package, from a
+All sides build the code of the shipped operator with one small package, from a
 folder of wheels, on the base image of `scripts/base-image`; the engine builds the
-shipped Containerfile. Both run on this machine in one run, in turn, and medians are
-told. The engine is the one that answers at DOCKER_HOST, else one that is started here.
+shipped Containerfile, with each builder that `docker build` has here (`_docker`). All run
+on this machine in one run, in turn, and medians are told.
 
     python benchmarks/image_build.py [--rounds 7]
 """
@@ -12,18 +12,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import platform
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
+import _docker
 import _installed
-from bundle_build import docker_engine, run
+from _docker import Environment
+from bundle_build import report, run
 
 ROOT = Path(__file__).resolve().parent.parent
 OLMKIT = [sys.executable, "-m", "olmkit", "image"]
@@ -51,9 +53,9 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory(prefix="olmkit-bench-") as name, contextlib.ExitStack() as up:
         folder = Path(name)
-        engine = up.enter_context(docker_engine(folder / "engine"))
+        builders = up.enter_context(_docker.builders(folder / "engine"))
         prepare(folder / "project")
-        measure(folder, made.stdout.strip(), engine, rounds)
+        measure(folder, made.stdout.strip(), builders, rounds)
 
 
 def prepare(project: Path) -> None:
@@ -74,34 +76,27 @@ def prepare(project: Path) -> None:
         archive.writestr("one-1.0.dist-info/RECORD", "one.py,,\none-1.0.dist-info/RECORD,,\n")
 
 
-def measure(folder: Path, base: str, engine: dict[str, str] | None, rounds: int) -> None:
+def measure(folder: Path, base: str, builders: Mapping[str, Environment], rounds: int) -> None:
     project, cache = folder / "project", {"OLMKIT_CACHE": str(folder / "cache")}
     ours = [*OLMKIT, "build", "-q", "--base", base, "--wheels", str(project / "wheels")]
     theirs = ["docker", "build", "-q", "--network", "none", "-f", "Containerfile", "-t", "bench"]
     theirs += ["--build-arg", f"BASE={BASE}", "--build-arg", "PIP_NO_INDEX=1", "."]
-    if engine is not None:
-        run([*OLMKIT, "copy", "-q", base, f"docker-daemon:{BASE}"], folder, engine)
-    mine: dict[str, list[float]] = {"code changed": [], "nothing changed": []}
-    other: dict[str, list[float]] = {"code changed": [], "nothing changed": []}
+    for environment in builders.values():
+        run([*OLMKIT, "copy", "-q", base, f"docker-daemon:{BASE}"], folder, environment)
+    kinds = ("code changed", "nothing changed")
+    took: dict[tuple[str, str], list[float]] = defaultdict(list)
     for number in range(rounds + 1):
         (project / "memcached_operator/round.py").write_text(f"ROUND = {number}\n")
-        for kind in mine:
-            took = run(ours, project, cache)
-            spent = run(theirs, project, engine) if engine is not None else 0.0
-            if number:  # the first round fills both caches
-                mine[kind].append(took)
-                other[kind].append(spent)
-    for kind, values in mine.items():
-        line = f"  {kind:<16} olmkit {statistics.median(values):6.3f} s"
-        if engine is not None:
-            theirs_took = statistics.median(other[kind])
-            ratio = statistics.median(values) / theirs_took
-            line += f"   docker build {theirs_took:6.3f} s   ratio {ratio:.2f}"
-        print(line)
-    if engine is None:
-        print("  there is no Docker engine here: install docker.io, or set DOCKER_HOST")
+        for kind in kinds:
+            spent = {"olmkit": run(ours, project, cache)}
+            for builder, environment in builders.items():
+                spent[builder] = run(theirs, project, environment)
+            if number:  # the first round fills all caches
+                for side, seconds in spent.items():
+                    took[kind, side].append(seconds)
+    for kind in kinds:
+        report(kind, {side: took[kind, side] for side in ("olmkit", *builders)})
 
 
 if __name__ == "__main__":
-    os.environ.pop("DOCKER_BUILDKIT", None)
     main()
