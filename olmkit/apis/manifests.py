@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from olmkit.apis import schema_checks
+from olmkit.apis import kind_checks, schema_checks
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers import Marker
 from olmkit.apis.model import Package, Sources, Struct
@@ -207,13 +207,9 @@ class _Crd:
     def _version(self, version: Version, builder: SchemaBuilder) -> Manifest:
         kind = version.kind
         schema = builder.kind(kind)
-        schema_checks.check(
-            schema,
-            kind,
-            builder.sources,
-            self.findings,
-            severity=Severity.ERROR if builder.options.strict_schemas else Severity.WARNING,
-        )
+        severity = Severity.ERROR if builder.options.is_strict else Severity.WARNING
+        schema_checks.check(schema, kind, builder.sources, self.findings, severity=severity)
+        kind_checks.check(kind, self.findings, severity=severity)
         written: Manifest = {
             "name": version.name,
             "schema": {"openAPIV3Schema": schema},

@@ -55,7 +55,7 @@ class Options:
     """What may differ between projects. `max_description` counts bytes; 0 drops all.
 
     `preserve_unknown_fields` is written into the CRD as it is, for CRDs that were v1beta1 once.
-    `strict_schemas`: what an API server would refuse is an error. It is none for Go sources, of
+    `is_strict`: what an API server would refuse is an error. It is none for Go sources, of
     which the reference generator writes it, and an overlay's patches may mend it.
     """
 
@@ -64,7 +64,7 @@ class Options:
     infer_defaults: bool = True
     max_description: int | None = None
     preserve_unknown_fields: bool | None = None
-    strict_schemas: bool = False
+    is_strict: bool = False
 
 
 @dataclass(slots=True)

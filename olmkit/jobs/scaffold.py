@@ -196,7 +196,7 @@ def _wanted(
             infer_defaults=project.settings.infer_defaults,
             max_description=project.settings.max_description,
             preserve_unknown_fields=project.settings.preserve_unknown_fields,
-            strict_schemas=not project_sources.is_go(folder, project),
+            is_strict=not project_sources.is_go(folder, project),
         )
         for name, crd in manifests.crds(sources, findings, options).items():
             path = f"{CRD_FOLDER}/{name}"

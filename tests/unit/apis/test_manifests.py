@@ -21,7 +21,7 @@ def test_everything_about_a_kind_stands_in_its_crd(projects: Any) -> None:
 kubebuilder:resource:path=stuff,shortName=st;s,categories=all,singular=thingy,scope=Cluster
 kubebuilder:subresource:status
 kubebuilder:subresource:scale:specpath=.spec.a,statuspath=.status.a,selectorpath=.status.s
-kubebuilder:printcolumn:name=A,type=string,JSONPath=.spec.a,priority=1,description=d,format=f
+kubebuilder:printcolumn:name=A,type=string,JSONPath=.spec.a,priority=1,description=d,format=byte
 kubebuilder:printcolumn:name=B,type=date,JSONPath=.b
 kubebuilder:selectablefield:JSONPath=.spec.a
 kubebuilder:deprecatedversion:warning="use v2"
@@ -58,7 +58,7 @@ kubebuilder:metadata:annotations=a=b=c;d=e,labels=l=m"""
                 "jsonPath": ".spec.a",
                 "priority": 1,
                 "description": "d",
-                "format": "f",
+                "format": "byte",
             },
             {"name": "B", "type": "date", "jsonPath": ".b"},
         ],

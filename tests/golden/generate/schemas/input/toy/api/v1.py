@@ -55,6 +55,13 @@ class ToySpec(Model):
     ruled: int
 
 
+# +kubebuilder:resource:shortName=Toy;t_y,categories="a b",singular=One
+# +kubebuilder:subresource:scale:specpath=.spec[0],statuspath=.spec.a,selectorpath=.metadata.b
+# +kubebuilder:printcolumn:name=A,type=text,JSONPath=spec.size,format=f
+# +kubebuilder:selectablefield:JSONPath=.spec.size
+# +kubebuilder:selectablefield:JSONPath=.spec.size
+# +kubebuilder:selectablefield:JSONPath=.metadata.name
+# +kubebuilder:deprecatedversion:warning="two\nlines"
 class Toy(CustomResource):
     """A toy."""
 
