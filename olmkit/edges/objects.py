@@ -41,6 +41,10 @@ class ClusterObjects:
         except (NotFound, NoSuchKind):
             return None
 
+    async def current(self, manifest: Manifest) -> Manifest | None:
+        """The object that a manifest names, as it stands; None when there is none."""
+        return await self.find(_kind(manifest), objects.name(manifest), objects.namespace(manifest))
+
     async def list(
         self, kind: Kind, namespace: str = "", *, labels: str = ""
     ) -> tuple[Manifest, ...]:

@@ -90,15 +90,7 @@ async def until_gone(
     end = clock() + patience.seconds
     left = wanted
     while left:
-        found = [
-            one
-            for one in left
-            if await reader.find(
-                (one["apiVersion"], one["kind"]),
-                one["metadata"]["name"],
-                one["metadata"].get("namespace") or "",
-            )
-        ]
+        found = [one for one in left if await reader.current(one) is not None]
         if found and len(found) != len(left):
             report(f"{len(found)} of {len(wanted)} objects are still there")
         left = tuple(found)

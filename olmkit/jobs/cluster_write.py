@@ -71,6 +71,5 @@ async def delete(
 
 
 async def _is_alike(reader: ClusterObjects, manifest: Manifest) -> bool:
-    kind = (objects.text(manifest.get("apiVersion")), objects.kind(manifest))
-    found = await reader.find(kind, objects.name(manifest), objects.namespace(manifest))
+    found = await reader.current(manifest)
     return found is not None and (wanted.is_ours(found) or objects.kind(manifest) == "Namespace")

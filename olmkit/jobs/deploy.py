@@ -48,7 +48,7 @@ def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
         dict(document.value) for document in overlay.render(options.project, options.overlay)
     ]
     if options.crds_only:
-        found = [one for one in found if objects.kind(one) == "CustomResourceDefinition"]
+        found = [one for one in found if objects.kind(one) == kinds.CRD[1]]
         if not found:
             raise InputError(f"`{options.overlay}` has no CustomResourceDefinition")
     elif options.image:
@@ -60,8 +60,7 @@ async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[st
     """What `apply` would do with each object, in words."""
     lines = []
     for manifest in found:
-        kind = (text(manifest.get("apiVersion")), objects.kind(manifest))
-        there = await reader.find(kind, objects.name(manifest), objects.namespace(manifest))
+        there = await reader.current(manifest)
         if there is None:
             lines.append(f"would create {explanation.subject(manifest)}")
             continue
@@ -94,7 +93,7 @@ async def removal(
     reader: ClusterObjects, found: tuple[Manifest, ...], *, keep_crds: bool, delete_operands: bool
 ) -> Undeploying:
     """What would be deleted. Raises `InputError` when objects of its kinds would go unasked."""
-    crds = [one for one in found if objects.kind(one) == "CustomResourceDefinition"]
+    crds = [one for one in found if objects.kind(one) == kinds.CRD[1]]
     operands = await cluster_read.operands(reader, crds)
     if operands and not keep_crds and not delete_operands:
         raise InputError(
@@ -124,10 +123,10 @@ async def _until_known(
     clock = asyncio.get_running_loop().time
     end = clock() + min(patience.seconds, 60.0)
     for crd in first:
-        if objects.kind(crd) != "CustomResourceDefinition":
+        if objects.kind(crd) != kinds.CRD[1]:
             continue
         while True:
-            found = await reader.find(kinds.CRD, objects.name(crd))
+            found = await reader.current(crd)
             if found is not None and kinds.condition(found, "Established") is not None:
                 break
             refused = (

@@ -159,9 +159,7 @@ async def take_back(reader: ClusterObjects, created: list[Manifest], *, report: 
     """Delete what this run has created, the newest first, and the CSV that came of it."""
     for manifest in reversed(created):
         if objects.kind(manifest) == "Subscription":
-            found = await reader.find(
-                kinds.SUBSCRIPTION, objects.name(manifest), objects.namespace(manifest)
-            )
+            found = await reader.current(manifest)
             await reader.delete(manifest)
             csv = objects.text(kinds.status(found).get("currentCSV")) if found else ""
             if csv:
