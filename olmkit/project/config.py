@@ -21,6 +21,7 @@ from olmkit.base.diagnostics import (
     Location,
     Severity,
 )
+from olmkit.project import toml_places
 
 if TYPE_CHECKING:
     from olmkit.base.documents import Document
@@ -169,10 +170,9 @@ def changed(settings: Settings, text: str) -> Settings:
     elif kind.startswith("int"):
         value = int(said) if said.isascii() and said.isdigit() else said
     try:
-        chosen = _setting(name, kind, value, "")
-    except ConfigurationError as error:
-        words = error.message.partition(" must be ")[2]
-        raise ConfigurationError(f"`{name}` must be {words}, not `{said}`") from None
+        chosen = _setting(kind, value)
+    except _WrongTypeError as error:
+        raise ConfigurationError(f"`{name}` must be {error}, not `{said}`") from None
     return replace(settings, **{known[name].name: chosen})
 
 
@@ -293,13 +293,16 @@ def parse_settings(
     if data is None:
         return Settings(), ()
     try:
-        value: Any = tomllib.loads(data.decode("utf-8"))
+        text = data.decode("utf-8")
+        value: Any = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        found = _setting_finding("PRJ007", f"the file is no TOML: {error}", path, Severity.ERROR)
+        words, at = toml_places.of_error(error, path)
+        found = _setting_finding("PRJ007", f"the file is no TOML: {words}", at, Severity.ERROR)
         raise ConfigurationError(f"`{path}` is no TOML: {error}", "", (found,)) from None
     table = value.get("tool", {}).get("olmkit", {}) if isinstance(value.get("tool"), dict) else {}
     if not isinstance(table, dict):
-        found = _setting_finding("PRJ006", "`tool.olmkit` is no table", path, Severity.ERROR)
+        at = toml_places.find(text, path, "tool", "olmkit")
+        found = _setting_finding("PRJ006", "`tool.olmkit` is no table", at, Severity.ERROR)
         raise ConfigurationError(found.message, "", (found,))
     known = {setting.name.replace("_", "-"): setting for setting in fields(Settings)}
     chosen: dict[str, Any] = {}
@@ -312,17 +315,28 @@ def parse_settings(
                 if near
                 else "known are " + ", ".join(f"`{name}`" for name in known)
             )
+            at = toml_places.find(text, path, "tool", "olmkit", key)
             warnings.append(
                 _setting_finding(
-                    "PRJ005", f"`tool.olmkit.{key}` is no setting", path, Severity.WARNING, hint
+                    "PRJ005", f"`tool.olmkit.{key}` is no setting", at, Severity.WARNING, hint
                 )
             )
             continue
-        chosen[known[key].name] = _setting(key, str(known[key].type), said, path)
+        try:
+            chosen[known[key].name] = _setting(str(known[key].type), said)
+        except _WrongTypeError as error:
+            at = toml_places.find(text, path, "tool", "olmkit", key)
+            message = f"`tool.olmkit.{key}` must be {error}"
+            found = _setting_finding("PRJ006", message, at, Severity.ERROR)
+            raise ConfigurationError(message, "", (found,)) from None
     return Settings(**chosen), tuple(warnings)
 
 
-def _setting(key: str, kind: str, said: Any, path: str) -> Any:
+class _WrongTypeError(TypeError):
+    """What a setting must be, and is not."""
+
+
+def _setting(kind: str, said: Any) -> Any:
     if kind.startswith("tuple"):
         if isinstance(said, str):
             return (said,)
@@ -341,18 +355,17 @@ def _setting(key: str, kind: str, said: Any, path: str) -> Any:
         if isinstance(said, str):
             return said
         words = "a text"
-    found = _setting_finding("PRJ006", f"`tool.olmkit.{key}` must be {words}", path, Severity.ERROR)
-    raise ConfigurationError(found.message, "", (found,))
+    raise _WrongTypeError(words)
 
 
 def _setting_finding(
-    code: str, message: str, path: str, severity: Severity, hint: str = ""
+    code: str, message: str, at: Location, severity: Severity, hint: str = ""
 ) -> Diagnostic:
     return Diagnostic(
         rule=code,
         name=_NAMES[code],
         severity=severity,
         message=message,
-        at=Location(path=path),
+        at=at,
         hint=hint,
     )

@@ -1,0 +1,43 @@
+"""Where a key of a TOML file stands.
+
+The reader of the standard library knows no places, and none is needed until a
+finding wants one. Then the file is read again, each time one line further, until
+the key is there.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from typing import Any
+
+from olmkit.base.diagnostics import Location
+
+_SAID = re.compile(r" \(at line (\d+), column (\d+)\)$")
+
+
+def find(text: str, path: str, *keys: str) -> Location:
+    """The place of a key in a text that can be read; the file alone when it is not there."""
+    lines = text.splitlines(keepends=True)
+    before = 0  # lines that can be read, and lack the key
+    for count in range(1, len(lines) + 1):
+        try:
+            value: Any = tomllib.loads("".join(lines[:count]))
+        except tomllib.TOMLDecodeError:
+            continue  # in the middle of a value
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is not None:
+            column = max(lines[before].find(keys[-1]), 0)
+            return Location(path=path, line=before + 1, column=column + 1)
+        before = count
+    return Location(path=path)
+
+
+def of_error(error: Exception, path: str) -> tuple[str, Location]:
+    """What is wrong with a text that is no TOML, and where, from the words of its reader."""
+    words = str(error)
+    said = _SAID.search(words)
+    if said is None:
+        return words, Location(path=path)
+    return words[: said.start()], Location(path=path, line=int(said[1]), column=int(said[2]))
