@@ -310,6 +310,11 @@ def dump(value: Any) -> bytes:
         ) from None
 
 
+def dump_all(values: Iterable[Any]) -> bytes:
+    """The values as one YAML stream, each as `dump` gives it."""
+    return b"---\n".join(map(dump, values))
+
+
 def dump_json(value: Any, *, indent: int | None = None) -> bytes:
     """JSON text with sorted keys and one newline at the end."""
     from olmkit.base import json_text  # it imports the JSON library, which is slow to start

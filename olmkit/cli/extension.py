@@ -57,9 +57,7 @@ def install(
             if dry_run:
                 app.emit(
                     {"objects": list(made.objects)},
-                    text=lambda: "---\n".join(
-                        documents.dump(dict(one)).decode() for one in made.objects
-                    ),
+                    text=lambda: documents.dump_all(made.objects).decode(),
                 )
                 return
             created: list[Manifest] = []

@@ -145,7 +145,7 @@ def install(
             made = await job.plan(reader, options, access)
             _announce(app, made)
             if dry_run:
-                app.emit(_value(made), text=lambda: _yaml(made))
+                app.emit(_value(made), text=lambda: documents.dump_all(made.objects).decode())
                 return
             created: list[Manifest] = []
             try:
@@ -192,10 +192,6 @@ def _announce(app: App, made: Plan) -> None:
             say(line)
     for note in made.notes:
         say(f"note: {note}")
-
-
-def _yaml(made: Plan) -> str:
-    return "---\n".join(documents.dump(dict(manifest)).decode() for manifest in made.objects)
 
 
 def _value(made: Plan) -> dict[str, Any]:

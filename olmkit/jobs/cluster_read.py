@@ -122,8 +122,7 @@ async def why(
     await require_olm(reader)
     seen = await snapshot(reader, namespace)
     if save is not None:
-        parts = [documents.dump(dict(one)) for one in snapshots.objects_of(seen)]
-        disk.write_atomically(save, b"---\n".join(parts))
+        disk.write_atomically(save, documents.dump_all(snapshots.objects_of(seen)))
     return explain(seen, package)
 
 

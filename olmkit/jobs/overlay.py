@@ -56,7 +56,7 @@ def render(
 
 def stream(rendered: tuple[Document, ...]) -> bytes:
     """The objects as one YAML stream, byte for byte as kustomize writes it."""
-    return b"---\n".join(documents.dump(document.value) for document in rendered)
+    return documents.dump_all(document.value for document in rendered)
 
 
 def reader(project: Path) -> kustomize.Reader:

@@ -254,6 +254,15 @@ def test_no_bytes_are_a_surprise(data: bytes | str) -> None:
             read()
 
 
+def test_a_stream_is_read_as_the_values_it_was_made_of() -> None:
+    values = [{"a": 1}, {"b": ["x"]}]
+
+    stream = documents.dump_all(values)
+
+    assert stream == b"a: 1\n---\nb:\n- x\n"
+    assert [one.value for one in documents.load_all(stream, "f")] == values
+
+
 @pytest.mark.parametrize("text", [b"a: b\n", b"- a\n", b"[a,"], ids=["mapping", "list", "flow"])
 def test_a_document_that_would_fill_the_memory_is_refused_before_it_is_read(text: bytes) -> None:
     data = text * (documents.MAX_VALUES + 2)
