@@ -171,6 +171,12 @@ def controller_gen() -> str:
     return os.environ.get("CONTROLLER_GEN") or built("controller-gen")
 
 
+@pytest.fixture(scope="session")
+def operator_sdk() -> str:
+    """`OPERATOR_SDK`, else the one that we build, with its commands but for Ansible."""
+    return os.environ.get("OPERATOR_SDK") or built("operator-sdk")
+
+
 @pytest.fixture(scope="module")
 def apiserver(
     tmp_path_factory: pytest.TempPathFactory, control_plane_programs: Programs

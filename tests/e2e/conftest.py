@@ -19,6 +19,9 @@ from typing import Any, NoReturn
 
 import pytest
 
+from olmkit.base.diagnostics import InputError
+from olmkit.jobs import overlay
+
 PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
 
 
@@ -150,3 +153,25 @@ def cluster_without_olm(missing: Callable[[str], NoReturn]) -> Iterator[RealClus
     """Another cluster, into which OLM can be installed."""
     with _started(missing, "--without-olm") as started:
         yield started
+
+
+@pytest.fixture
+def same_overlays(kustomize: str) -> Callable[[Path], None]:
+    """Asserts that all overlays of a project are rendered, or refused, as kustomize does."""
+
+    def compare(place: Path) -> None:
+        folders = sorted(file.parent for file in place.glob("config/*/kustomization.yaml"))
+        assert folders
+        for folder in folders:
+            name = folder.relative_to(place).as_posix()
+            done = subprocess.run(
+                [kustomize, "build", name], cwd=place, capture_output=True, check=False
+            )
+            try:
+                found = overlay.stream(overlay.render(place, name))
+            except InputError:
+                found = b""
+            assert found == done.stdout, name
+            assert bool(found) is not bool(done.returncode), name
+
+    return compare

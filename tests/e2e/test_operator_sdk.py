@@ -1,0 +1,157 @@
+"""Projects that operator-sdk begins, and what is made of them beside the reference tools.
+
+CRDs, roles and webhooks are held against controller-gen's, overlays against kustomize's,
+and bundles against operator-sdk's own. `OPERATOR_SDK`, `CONTROLLER_GEN` and `KUSTOMIZE` may
+name the programs; else they are built once. Needs a Go toolchain and its module cache.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import InputError
+from olmkit.jobs import bundle, overlay, scaffold
+from olmkit.jobs.bundle import GenerateOptions as BundleOptions
+from olmkit.jobs.scaffold import GenerateOptions, Target
+
+pytestmark = pytest.mark.e2e
+
+ENVIRONMENT = os.environ | {"GOFLAGS": "-mod=mod"}
+GO = "--plugins go/v4 --repo example.org/toy --fetch-deps=false --skip-go-version-check"
+HELM = "--plugins helm"
+API = "create api --group crew --version v1 --kind Captain --resource --controller --make=false"
+V2 = API.replace("v1", "v2").replace("--controller", "--controller=false")
+HOOK = "create webhook --group crew --version v1 --kind Captain --make=false"
+OTHER = API.replace("crew", "ship").replace("Captain", "Frigate")
+IMAGE = (
+    "create api --group crew --version v1 --kind Captain --make=false --image=m:1.6 "
+    "--plugins=deploy-image/v1-alpha"
+)
+POD = "create webhook --group core --version v1 --kind Pod --defaulting --make=false"
+CHART = "create api --group demo --version v1alpha1 --kind Nginx"
+LAYOUTS = {
+    "no kind": (GO, []),
+    "one kind": (GO, [API]),
+    "no controller": (GO, [API.replace("--controller", "--controller=false")]),
+    "several groups": (GO, ["edit --multigroup", API, OTHER]),
+    "handlers": (GO, [API, f"{HOOK} --defaulting --programmatic-validation"]),
+    "conversion": (GO, [API, V2, f"{HOOK} --conversion --spoke v2"]),
+    "all webhooks": (GO, [API, V2, f"{HOOK} --conversion --spoke v2 --defaulting"]),
+    "of the cluster": (GO, [f"{API} --plural captainz --namespaced=false"]),
+    "image": (GO, [IMAGE]),
+    "port and user": (
+        GO,
+        [f"{IMAGE} --image-container-port=80 --image-container-command=a,b --run-as-user=1001"],
+    ),
+    "core kind": (GO, [API.replace("crew", "apps").replace("--resource", "--resource=false")]),
+    "core webhook": (GO, [API, POD]),
+    "chart": (HELM, [CHART]),
+    "two charts": (HELM, [CHART, "create api --group demo --version v1 --kind Redis"]),
+    "chart at once": (f"{HELM} --group demo --version v1 --kind Nginx", []),
+}
+# When and by which program it was made, and what Go's types write for nothing: `shared` by all
+# files of a bundle, as the comments are.
+FREE = re.compile(
+    rb"    createdAt: .*\n|.*operators\.operatorframework\.io[./](metrics\.)?builder.*\n"
+    rb"|  creationTimestamp: null\n|^status:\n(  .*\n)+"
+    rb"|^ *storage:\n +spec:\n +mountPath: {}\n|^ *#.*\n|^\n",
+    re.MULTILINE,
+)
+
+
+def begin(program: str, layout: str, place: Path) -> None:
+    """Let operator-sdk make the project, as far as the base of its CSV."""
+    flags, steps = LAYOUTS[layout]
+    for words in (
+        f"init --domain my.org --project-name toy {flags}",
+        *steps,
+        "generate kustomize manifests -q --interactive=false",
+    ):
+        subprocess.run(
+            [program, *words.split()], cwd=place, check=True, capture_output=True, env=ENVIRONMENT
+        )
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".olmkit-generated"
+    }
+
+
+def taken_bundle(place: Path) -> dict[str, bytes]:
+    """The bundle that was made, without what is free; it is taken away."""
+    dockerfile = place / "bundle.Dockerfile"
+    found = files(place / "bundle") | {dockerfile.name: dockerfile.read_bytes()}
+    shutil.rmtree(place / "bundle")
+    dockerfile.unlink()
+    return {name: FREE.sub(b"", data) for name, data in found.items()}
+
+
+@pytest.mark.parametrize("layout", [name for name, one in LAYOUTS.items() if one[0] == GO])
+def test_what_is_generated_of_its_sources_is_what_controller_gen_generates(
+    layout: str, operator_sdk: str, controller_gen: str, tmp_path: Path
+) -> None:
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    theirs.mkdir()
+    begin(operator_sdk, layout, theirs)
+    shutil.copytree(theirs, ours)
+    if LAYOUTS[layout][1]:
+        subprocess.run(["go", "mod", "tidy"], cwd=theirs, check=True, capture_output=True)
+    words = "rbac:roleName=manager-role crd webhook paths=./..."
+    subprocess.run(
+        [controller_gen, *words.split(), "output:crd:artifacts:config=config/crd/bases"],
+        cwd=theirs,
+        check=True,
+        capture_output=True,
+    )
+
+    scaffold.generate(
+        ours,
+        GenerateOptions(
+            targets=frozenset(Target) - {Target.CSV},
+            settings=("controller-gen-version=v0.23.0",),
+            environment=os.environ,
+        ),
+    )
+
+    assert files(ours / "config") == files(theirs / "config")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_its_overlays_and_bundles_are_those_of_kustomize_and_operator_sdk(
+    layout: str, operator_sdk: str, same_overlays: Callable[[Path], None], tmp_path: Path
+) -> None:
+    begin(operator_sdk, layout, tmp_path)
+    if LAYOUTS[layout][0] == GO:
+        targets = frozenset(Target) - {Target.CSV}
+        scaffold.generate(tmp_path, GenerateOptions(targets=targets, environment=os.environ))
+    same_overlays(tmp_path)
+    options = BundleOptions(version="0.0.1", channels="a,b", default_channel="a")
+    try:
+        rendered = overlay.stream(overlay.render(tmp_path, "config/manifests"))
+    except InputError as error:  # as kustomize did
+        with pytest.raises(InputError, match=re.escape(error.message)):
+            bundle.generate(tmp_path, options)
+        return
+    words = "generate bundle -q --version 0.0.1 --channels a,b --default-channel a"
+    subprocess.run(
+        [operator_sdk, *words.split()],
+        cwd=tmp_path,
+        input=rendered,
+        check=True,
+        capture_output=True,
+    )
+    wanted = taken_bundle(tmp_path)
+
+    bundle.generate(tmp_path, options)
+
+    assert taken_bundle(tmp_path) == wanted
