@@ -7,18 +7,15 @@ from typing import Any
 import click
 
 from olmkit.base import documents
-from olmkit.cli import standing
+from olmkit.cli import removal, standing
 from olmkit.cli.app import App
 from olmkit.cli.cluster_options import Target
-from olmkit.cli.confirm import confirm
-from olmkit.cli.exits import Exit
 from olmkit.edges.access import Access
 from olmkit.jobs import extension as job
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.extension import ExtensionOptions, ExtensionPlan
 from olmkit.kube.objects import Manifest
 from olmkit.olm import preview
-from olmkit.olm.explanation import subject
 
 # What only OLM v0 has; with `--olm v1` they are refused, not passed over.
 _ONLY_V0 = ("bundle", "catalog_address", "catalog_namespace", "mode", "poll", "secrets")
@@ -107,24 +104,14 @@ def uninstall(
     async def run() -> None:
         async with target.open() as (reader, _):
             found = await job.removal(reader, package)
-            names = [subject(one) for one in found]
             if dry_run:
-                app.emit({"removed": names, "left": []}, text="\n".join(names))
+                removal.rehearse(app, found, package=package)
                 return
             app.terminal.note("with it go its CRDs, and all objects of their kinds")
-            confirm(app, names, yes=yes)
+            removal.confirm(app, found, yes=yes)
             with standing.watching(app, "working") as report:
                 done = await job.remove(reader, found, report=report, patience=patience)
-            gone = [subject(one) for one in done.gone]
-            still = [subject(one) for one in done.left]
-            app.emit(
-                {"removed": gone, "left": still},
-                text="\n".join(
-                    [*(f"removed {one}" for one in gone), *(f"still there: {one}" for one in still)]
-                ),
-            )
-            if done.left:
-                app.exit(Exit.WORLD)
+            removal.give(app, done, package=package)
 
     app.run(run())
 

@@ -7,15 +7,16 @@ from typing import Any
 
 import click
 
-from olmkit.cli import standing
+from olmkit.cli import removal, standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
-from olmkit.cli.confirm import confirm
 from olmkit.cli.exits import Exit
 from olmkit.cli.registry_options import registry_options
+from olmkit.cli.removal import yes_option
 from olmkit.edges.access import Access
 from olmkit.jobs import olm as job
 from olmkit.jobs.cluster_wait import Patience
+from olmkit.olm.explanation import subject
 
 
 def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -103,12 +104,12 @@ def install(
         found = await job.manifests(manifests, release, access)
         async with target.open() as (reader, _):
             if dry_run:
-                lines = [f"would apply {one}" for one in job.said(found)]
+                lines = [f"would apply {subject(one)}" for one in found]
                 app.emit({"changes": lines}, text="\n".join(lines))
                 return
             with standing.watching(app, "working") as report:
                 done = await job.install(reader, found, report=report, patience=patience)
-            standing.give(app, done, {"objects": job.said(found)})
+            standing.give(app, done, {"objects": [subject(one) for one in found]})
 
     app.run(run())
 
@@ -120,7 +121,7 @@ def install(
     """
 )
 @manifest_options
-@click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+@yes_option
 @timeout_option()
 @cluster_options
 @registry_options
@@ -143,18 +144,10 @@ def uninstall(
         found = await job.manifests(manifests, release, access)
         async with target.open() as (reader, _):
             made = await job.removal(reader, found)
-            confirm(app, job.said((*made.operands, *made.objects)), yes=yes)
+            removal.confirm(app, (*made.operands, *made.objects), yes=yes)
             with standing.watching(app, "working") as report:
                 done = await job.uninstall(reader, made, report=report, patience=patience)
-            gone, left = job.said(done.gone), job.said(done.left)
-            app.emit(
-                {"removed": gone, "left": left},
-                text="\n".join(
-                    [*(f"removed {one}" for one in gone), *(f"still there: {one}" for one in left)]
-                ),
-            )
-            if left:
-                app.exit(Exit.WORLD)
+            removal.give(app, done)
 
     app.run(run())
 

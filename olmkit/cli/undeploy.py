@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli import standing
+from olmkit.cli import removal, standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
-from olmkit.cli.confirm import confirm
-from olmkit.cli.exits import Exit
+from olmkit.cli.removal import yes_option
 from olmkit.jobs import deploy as job
 from olmkit.jobs import overlay
 from olmkit.jobs.cluster_wait import Patience
@@ -26,7 +25,7 @@ from olmkit.olm.explanation import subject
 @click.argument("overlay", default=overlay.DEFAULT, metavar="[OVERLAY]")
 @click.option("--keep-crds", is_flag=True, help="Leave the CRDs, and with them their objects.")
 @click.option("--delete-operands", is_flag=True, help="Delete the objects of its kinds, first.")
-@click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+@yes_option
 @timeout_option("5m")
 @cluster_options
 def undeploy(
@@ -50,24 +49,9 @@ def undeploy(
             made = await job.removal(
                 reader, wanted, keep_crds=keep_crds, delete_operands=delete_operands
             )
-            confirm(app, [subject(one) for one in (*made.operands, *made.objects)], yes=yes)
+            removal.confirm(app, (*made.operands, *made.objects), yes=yes)
             with standing.watching(app, "deleting") as report:
                 done = await job.delete(reader, made, report=report, patience=patience)
-            app.emit(
-                {
-                    "removed": [subject(one) for one in done.gone],
-                    "left": [subject(one) for one in done.left],
-                    "stays": [subject(one) for one in made.kept],
-                },
-                text=lambda: "\n".join(
-                    [
-                        *(f"removed {subject(one)}" for one in done.gone),
-                        *(f"still there: {subject(one)}" for one in done.left),
-                        *(f"stays: {subject(one)}" for one in made.kept),
-                    ]
-                ),
-            )
-            if done.left:
-                app.exit(Exit.WORLD)
+            removal.give(app, done, stays=[subject(one) for one in made.kept])
 
     app.run(run())

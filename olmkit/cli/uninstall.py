@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from olmkit.cli import standing
+from olmkit.cli import removal, standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
-from olmkit.cli.confirm import confirm
-from olmkit.cli.exits import Exit
+from olmkit.cli.removal import yes_option
 from olmkit.jobs import uninstall as job
 from olmkit.jobs.cluster_wait import Patience
-from olmkit.jobs.cluster_write import Removed
-from olmkit.jobs.uninstall import Removal, UninstallOptions
-from olmkit.olm.explanation import subject
+from olmkit.jobs.uninstall import UninstallOptions
 
 
 @command(
@@ -28,7 +23,7 @@ from olmkit.olm.explanation import subject
 @click.option("--delete-operands", is_flag=True, help="Delete the objects of its APIs, first.")
 @click.option("--delete-crds", is_flag=True, help="Delete its CRDs, last.")
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
-@click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+@yes_option
 @olm_option
 @timeout_option("5m")
 @cluster_options
@@ -68,29 +63,11 @@ def uninstall(
                 ),
             )
             if dry_run:
-                app.emit(_value(made, None), text=lambda: "\n".join(map(subject, made.all)))
+                removal.rehearse(app, made.all, stays=made.stays, package=made.package)
                 return
-            confirm(app, [subject(one) for one in made.all], yes=yes)
+            removal.confirm(app, made.all, yes=yes)
             with standing.watching(app, "deleting") as report:
                 done = await job.carry_out(reader, made, report=report, patience=patience)
-            app.emit(_value(made, done), text=lambda: _text(made, done))
-            if done.left:
-                app.exit(Exit.WORLD)
+            removal.give(app, done, stays=made.stays, package=made.package)
 
     app.run(run())
-
-
-def _text(made: Removal, done: Removed) -> str:
-    lines = [f"removed {subject(one)}" for one in done.gone]
-    lines += [f"still there: {subject(one)}" for one in done.left]
-    lines += [f"stays: {words}" for words in made.stays]
-    return "\n".join(lines)
-
-
-def _value(made: Removal, done: Removed | None) -> dict[str, Any]:
-    return {
-        "package": made.package,
-        "removed": [subject(one) for one in (made.all if done is None else done.gone)],
-        "left": [] if done is None else [subject(one) for one in done.left],
-        "stays": list(made.stays),
-    }

@@ -22,7 +22,7 @@ from olmkit.jobs.cluster_write import Removed
 from olmkit.jobs.deploy import Undeploying
 from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm import csvs, explanation, kinds, pods, v1
+from olmkit.olm import csvs, kinds, pods, v1
 from olmkit.olm.explanation import Explanation, Standing
 
 RELEASE = "v0.46.0"
@@ -187,8 +187,3 @@ async def _read(name: str, access: Access) -> bytes:
                 temporary=reply.status >= 500,
             )
         return await reply.read(_MAX_MANIFESTS)
-
-
-def said(found: Sequence[Manifest]) -> list[str]:
-    """The objects as subjects."""
-    return [explanation.subject(one) for one in found]
