@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import click
 
 from olmkit.base.diagnostics import Diagnostic
-from olmkit.cli import render
+from olmkit.cli import options, render
 from olmkit.cli.exits import Exit
 from olmkit.cli.terminal import Terminal
 
@@ -166,7 +166,7 @@ class Command(click.Command):
 def _with_common_options(
     run: Callable[..., Any], *, output: bool, project: bool, example: str, **settings: Any
 ) -> click.Command:
-    options = [
+    added = [
         click.option(
             "-q", "--quiet", is_flag=True, envvar="OLMKIT_QUIET", help="Only results and errors."
         ),
@@ -184,7 +184,7 @@ def _with_common_options(
         ),
     ]
     if project:
-        options.insert(
+        added.insert(
             0,
             click.option(
                 "-C",
@@ -196,7 +196,7 @@ def _with_common_options(
             ),
         )
     if output:
-        options.insert(
+        added.insert(
             0,
             click.option(
                 "-o",
@@ -208,7 +208,6 @@ def _with_common_options(
                 help="Form of the result.",
             ),
         )
-    for option in reversed(options):
-        run = option(run)
     settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
-    return click.command(cls=Command, example=example, **settings)(run)
+    made = click.command(cls=Command, example=example, **settings)
+    return made(options.add(run, added))

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from olmkit.cli import options
 from olmkit.cli.app import App
 from olmkit.cli.registry_options import PlatformType, registry_options, source_date
 from olmkit.jobs.publish import BuildOptions
@@ -27,37 +28,33 @@ def build_options(
     @functools.wraps(run)
     def gathered(app: App, **arguments: Any) -> Any:
         platforms = arguments.pop("platforms")
-        options = BuildOptions(
+        wanted = BuildOptions(
             target=arguments.pop("target"),
             push=arguments.pop("push"),
             platforms=tuple(dict.fromkeys(platforms)),
             created=source_date(),
             project=app.project,
         )
-        return run(app, options=options, **arguments)
+        return run(app, options=wanted, **arguments)
 
-    decorated = registry_options(gathered)
-    for option in reversed(
-        (
-            click.option(
-                "-t",
-                "--tag",
-                "target",
-                default="",
-                metavar="REF",
-                help="Name of the image: `registry/repository:tag`, or `oci:FOLDER:TAG` for "
-                "another layout.",
-            ),
-            click.option("--push", is_flag=True, help="Push it to its registry too."),
-            click.option(
-                "--platform",
-                "platforms",
-                type=PlatformType(),
-                multiple=True,
-                metavar="OS/ARCH",
-                help=f"Platform of the image; may be repeated. {platforms_else}",
-            ),
-        )
-    ):
-        decorated = option(decorated)
-    return decorated
+    added = [
+        click.option(
+            "-t",
+            "--tag",
+            "target",
+            default="",
+            metavar="REF",
+            help="Name of the image: `registry/repository:tag`, or `oci:FOLDER:TAG` for "
+            "another layout.",
+        ),
+        click.option("--push", is_flag=True, help="Push it to its registry too."),
+        click.option(
+            "--platform",
+            "platforms",
+            type=PlatformType(),
+            multiple=True,
+            metavar="OS/ARCH",
+            help=f"Platform of the image; may be repeated. {platforms_else}",
+        ),
+    ]
+    return options.add(registry_options(gathered), added)

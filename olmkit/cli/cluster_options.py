@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olmkit.cli import options
+
 if TYPE_CHECKING:
     from olmkit.edges.objects import ClusterObjects
     from olmkit.jobs.cluster_wait import Patience
@@ -53,7 +55,7 @@ def cluster_options(run: Callable[..., Any]) -> Callable[..., Any]:
         )
         return run(*positional, target=target, **arguments)
 
-    options = [
+    added = [
         click.option(
             "-n",
             "--namespace",
@@ -77,10 +79,7 @@ def cluster_options(run: Callable[..., Any]) -> Callable[..., Any]:
             help="The context of the kubeconfig, instead of its current one.",
         ),
     ]
-    decorated: Callable[..., Any] = gathered
-    for option in reversed(options):
-        decorated = option(decorated)
-    return decorated
+    return options.add(gathered, added)
 
 
 def timeout_option(default: str = "10m") -> Callable[[Callable[..., Any]], Callable[..., Any]]:

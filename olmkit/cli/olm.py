@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from olmkit.cli import removal, standing
+from olmkit.cli import options, removal, standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
 from olmkit.cli.exits import Exit
@@ -21,14 +21,7 @@ from olmkit.olm.explanation import subject
 
 def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """Where OLM's manifests come from."""
-    for option in (
-        click.option(
-            "--release",
-            default=job.RELEASE,
-            show_default=True,
-            metavar="TAG",
-            help="The release whose manifests are taken.",
-        ),
+    added = [
         click.option(
             "-f",
             "--manifests",
@@ -36,9 +29,15 @@ def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
             metavar="FILE|URL",
             help="Manifests of OLM, instead of a release's; repeatable.",
         ),
-    ):
-        run = option(run)
-    return run
+        click.option(
+            "--release",
+            default=job.RELEASE,
+            show_default=True,
+            metavar="TAG",
+            help="The release whose manifests are taken.",
+        ),
+    ]
+    return options.add(run, added)
 
 
 @command(

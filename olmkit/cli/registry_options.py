@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.cli import options
 from olmkit.edges.access import Access
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
         )
         return run(*positional, access=access, **arguments)
 
-    options = [
+    added = [
         click.option(
             "--plain-http",
             is_flag=True,
@@ -83,10 +84,7 @@ def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
             help="Credentials, instead of those of Docker and Podman.",
         ),
     ]
-    decorated: Callable[..., Any] = gathered
-    for option in reversed(options):
-        decorated = option(decorated)
-    return decorated
+    return options.add(gathered, added)
 
 
 def source_date() -> int:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import click
 
 from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, Severity
-from olmkit.cli import render
+from olmkit.cli import options, render
 from olmkit.cli.app import App
 from olmkit.cli.exits import Exit, exit_code
 from olmkit.cli.render import Sources
@@ -53,7 +53,7 @@ class Verdict(NamedTuple):
 
 def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose findings, and the form in which they come."""
-    options = (
+    added = (
         click.option(
             "-o",
             "--output",
@@ -72,9 +72,7 @@ def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out."),
         click.option("--fail-on-warnings", is_flag=True, help="Exit code 1 for warnings, too."),
     )
-    for option in reversed(options):
-        run = option(run)
-    return run
+    return options.add(run, added)
 
 
 def words(given: Sequence[str]) -> tuple[str, ...]:
