@@ -39,6 +39,9 @@ class GoFile:
     methods: list[tuple[str, str]] = field(default_factory=list)
     constants: list[tuple[str, str]] = field(default_factory=list)
     package_comments: list[Comment] = field(default_factory=list)
+    # The names of all types, and the paths of all imports, as they come.
+    type_names: list[Node] = field(default_factory=list)
+    import_paths: list[Node] = field(default_factory=list)
     _lines: list[bytes] | None = None
 
     def at(self, node: Node) -> Location:

@@ -92,7 +92,10 @@ class GoDeclaration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoPackage:
-    """One package. `methods`: of each type, the names; `constants`: of each type, its texts."""
+    """One package. `methods`: of each type, the names; `constants`: of each type, its texts.
+
+    `imports`: what the project's own packages import, and where.
+    """
 
     path: str
     name: str
@@ -101,3 +104,4 @@ class GoPackage:
     methods: Mapping[str, frozenset[str]] = field(default_factory=dict)
     constants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     comments: tuple[Comment, ...] = ()
+    imports: Mapping[str, Location] = field(default_factory=dict)

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from olmkit.apis import go_build, go_expressions, go_parser, go_table
+from olmkit.apis import go_build, go_expressions, go_file, go_parser, go_table
 from olmkit.apis.findings import Findings
 from olmkit.apis.go_file import GoFile
 from olmkit.apis.go_model import GoDeclaration, GoPackage
 from olmkit.apis.marker_table import REGISTRY
 from olmkit.apis.markers import Comment, Level
-from olmkit.base.diagnostics import Location
+from olmkit.base.diagnostics import Location, Related
 
 # A file of others that is without these has nothing to say about types.
 _RELEVANT = re.compile(rb"^\s*type\s|\) Marshal(?:JSON|Text)\(", re.MULTILINE)
@@ -121,6 +121,7 @@ def read_package(
         return None
     if is_own:
         _check_one_package(parsed, findings)
+        _check_type_names(parsed, findings)
     at = next((file.package_at for file in parsed if file.package_at), None)
     name = next((file.package for file in parsed if file.package), posixpath.basename(path))
     methods: dict[str, set[str]] = defaultdict(set)
@@ -138,7 +139,16 @@ def read_package(
         methods={receiver: frozenset(names) for receiver, names in methods.items()},
         constants={kind: tuple(values) for kind, values in constants.items()},
         comments=tuple(comment for file in parsed for comment in file.package_comments),
+        imports=_imports(parsed) if is_own else {},
     )
+
+
+def _imports(files: list[GoFile]) -> Mapping[str, Location]:
+    found: dict[str, Location] = {}
+    for file in files:
+        for node in file.import_paths:
+            found.setdefault(go_file.text_of(node)[1:-1], file.at(node))
+    return found
 
 
 def _check_one_package(files: list[GoFile], findings: Findings) -> None:
@@ -155,6 +165,23 @@ def _check_one_package(files: list[GoFile], findings: Findings) -> None:
                 hint="give them one name, or a folder each",
             )
             return
+
+
+def _check_type_names(files: list[GoFile], findings: Findings) -> None:
+    """No type of a package is declared twice; Go refuses it, and one would be lost here."""
+    first: dict[str, Location] = {}
+    for file in files:
+        for node in file.type_names:
+            name, at = go_file.text_of(node), file.at(node)
+            before = first.setdefault(name, at)
+            if before is not at:
+                findings.add(
+                    "API008",
+                    f"`{name}` is declared twice in this package",
+                    at,
+                    hint="rename one of them",
+                    related=(Related(before, "first declared here"),),
+                )
 
 
 def _belongs_to_package(marker: Comment) -> bool:

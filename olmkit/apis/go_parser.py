@@ -120,6 +120,7 @@ def _types(
         name = child.child_by_field_name("name")
         if name is not None:
             file.types[text_of(name)] = (child, mine, child.type == "type_alias")
+            file.type_names.append(name)
     return not is_grouped
 
 
@@ -164,6 +165,7 @@ def _imports(file: GoFile, node: Node) -> None:
         path = spec.child_by_field_name("path")
         if spec.type != "import_spec" or path is None:
             continue
+        file.import_paths.append(path)
         text = text_of(path)[1:-1]
         name = spec.child_by_field_name("name")
         if name is None:

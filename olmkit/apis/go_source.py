@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from olmkit.apis import go_file, go_packages, go_parser, model, schema_markers
+from olmkit.apis import go_file, go_packages, go_parser, import_cycles, model, schema_markers
 from olmkit.apis.findings import Findings
 from olmkit.apis.go_model import GoDeclaration, GoField, GoPackage, GoType, StructBody
 from olmkit.apis.go_model import Name as GoName
@@ -71,6 +71,13 @@ def read(
         package = go_packages.read_package(path, files, findings, is_own=True)
         if package:
             own[path] = package
+    import_cycles.check(
+        {
+            path: {other: at for other, at in package.imports.items() if other in own}
+            for path, package in own.items()
+        },
+        findings,
+    )
     library = Library(own, modules)
     sources = _Reader(library, findings, options or GoOptions()).sources()
     for name, (version, release) in sorted(library.approximated.items()):

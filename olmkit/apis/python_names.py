@@ -95,13 +95,19 @@ def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                 yield from _statements(handler.body)
 
 
-def _read_from(module: Module, statement: ast.ImportFrom) -> None:
+def imported_from(module: Module, statement: ast.ImportFrom) -> str:
+    """The full name of the module that a `from … import` names, dots or no dots."""
     origin = statement.module or ""
     if statement.level:
         parts = module.name.split(".")
         keep = len(parts) - statement.level + (1 if module.is_package else 0)
         base = ".".join(parts[: max(keep, 0)])
         origin = f"{base}.{origin}" if base and origin else base or origin
+    return origin
+
+
+def _read_from(module: Module, statement: ast.ImportFrom) -> None:
+    origin = imported_from(module, statement)
     for alias in statement.names:
         if alias.name == "*":
             module.stars.append(origin)

@@ -11,6 +11,7 @@ import io
 import tokenize
 import warnings
 
+from olmkit.apis import import_cycles
 from olmkit.apis.comments import Comments
 from olmkit.apis.findings import Findings
 from olmkit.apis.marker_table import VALIDATION
@@ -43,6 +44,7 @@ def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
                 comments[module.name] = module_comments
     for module in modules.values():
         read_names(module)
+    import_cycles.check(import_cycles.of_python(modules), findings)
     names = Names(modules)
     readers = [
         ModuleReader(module, comments[module.name], names, findings) for module in modules.values()

@@ -1,0 +1,11 @@
+# +groupName=toys.example.com
+from olmkit.runtime.kinds import CustomResource, Model
+from toy.parts import Part
+
+
+class Spec(Model):
+    part: Part
+
+
+class Toy(CustomResource):
+    spec: Spec

@@ -1,0 +1,7 @@
+from olmkit.runtime.kinds import Model
+from toy.api.v1 import Spec
+
+
+class Part(Model):
+    name: str
+    other: Spec | None = None

@@ -1,0 +1,14 @@
+# +groupName=toys.example.com
+from olmkit.runtime.kinds import CustomResource, Model
+
+
+class Spec(Model):
+    a: str
+
+
+class Toy(CustomResource):
+    spec: Spec
+
+
+class Toy(CustomResource):
+    spec: Spec

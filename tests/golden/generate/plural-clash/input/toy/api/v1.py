@@ -1,0 +1,15 @@
+# +groupName=toys.example.com
+from olmkit.runtime.kinds import CustomResource, Model
+
+
+class Spec(Model):
+    a: str
+
+
+class Toy(CustomResource):
+    spec: Spec
+
+
+# +kubebuilder:resource:path=toys
+class Game(CustomResource):
+    spec: Spec

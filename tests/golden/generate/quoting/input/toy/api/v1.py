@@ -1,0 +1,16 @@
+# +groupName=toys.example.com
+from olmkit.runtime.kinds import CustomResource, Model
+
+
+class Spec(Model):
+    # +kubebuilder:validation:Pattern="abc
+    a: str
+    # +kubebuilder:validation:Enum="a;b
+    b: str
+    # +kubebuilder:default={a: "x}
+    c: str
+
+
+# +kubebuilder:resource:path="toys,scope=Cluster
+class Toy(CustomResource):
+    spec: Spec
