@@ -94,6 +94,11 @@ async def read_catalog(text: str, access: Access) -> CatalogImage:
     )
 
 
+def is_image(catalog: str) -> bool:
+    """Whether a catalog is named as an image, not as an object of the cluster."""
+    return "/" in catalog or ":" in catalog
+
+
 async def choose(
     catalog: Catalog, package: str, access: Access, *, channel: str = "", version: str = ""
 ) -> Chosen:

@@ -75,7 +75,7 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
             "this release of OLM v1 installs with the rights of a service account",
             hint="name one of the namespace with `--service-account`",
         )
-    image = options.catalog if "/" in options.catalog or ":" in options.catalog else ""
+    image = options.catalog if cluster_bundle.is_image(options.catalog) else ""
     name = f"{options.package}-catalog" if image else options.catalog
     request = ExtensionRequest(
         package=options.package,

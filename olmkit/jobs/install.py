@@ -8,7 +8,7 @@ InstallPlan where approval is manual, and waits. What was created can be taken b
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
 from olmkit.edges.access import Access
@@ -138,10 +138,10 @@ async def carry_out(
         if not (request.manual and cluster_wait.is_approval(found)):
             return
         for waiting in cluster_wait.waiting_plans(seen)[-1:]:
-            names = kinds.spec(waiting).get("clusterServiceVersionNames") or []
+            names = kinds.plan_csvs(waiting)
             if made.csv and made.csv not in names:
                 continue
-            report(f"approving {objects.name(waiting)}: {', '.join(map(str, names))}")
+            report(f"approving {objects.name(waiting)}: {', '.join(names)}")
             await cluster_wait.approve(reader, waiting)
 
     return await cluster_wait.until_ready(
@@ -229,7 +229,7 @@ class _Choice:
 
 def _refuse_orphans(here: Snapshot, choice: _Choice) -> None:
     """A CSV without a Subscription is not adopted by a new one: it stands in its way."""
-    label = f"operators.coreos.com/{choice.package}.{here.namespace}"
+    label = kinds.operator_label(choice.package, here.namespace)
     for csv in here.own_csvs():
         if objects.name(csv) == choice.csv or label in objects.labels_of(csv):
             raise InputError(
@@ -258,7 +258,7 @@ async def _choice(
             address=options.catalog_address,
         )
         return await _of_address(options, catalog, options.catalog_address, access)
-    if options.catalog and not _is_name(options.catalog):
+    if cluster_bundle.is_image(options.catalog):
         return await _of_image(options, access)
     return await _of_existing(reader, options, access, here)
 
@@ -291,31 +291,21 @@ async def _of_bundle(options: InstallOptions, access: Access) -> _Choice:
 
 
 async def _of_image(options: InstallOptions, access: Access) -> _Choice:
-    name, folder = f"{options.package}-catalog", ""
-    try:
-        read = await cluster_bundle.read_catalog(options.catalog, access)
-    except OlmkitError as error:
-        catalog = Catalog(
-            name=name,
-            namespace=options.namespace,
-            image=options.catalog,
-            poll=options.poll,
-            secrets=options.secrets,
-        )
-        return _unread(options, catalog, f"the catalog cannot be read from here: {error.message}")
-    folder = read.folder
     catalog = Catalog(
-        name=name,
+        name=f"{options.package}-catalog",
         namespace=options.namespace,
         image=options.catalog,
-        folder=folder,
         poll=options.poll,
         secrets=options.secrets,
     )
+    try:
+        read = await cluster_bundle.read_catalog(options.catalog, access)
+    except OlmkitError as error:
+        return _unread(options, catalog, f"the catalog cannot be read from here: {error.message}")
     chosen = await cluster_bundle.choose(
         read.catalog, options.package, access, channel=options.channel, version=options.version
     )
-    return _chosen(options, catalog, chosen)
+    return _chosen(options, replace(catalog, folder=read.folder), chosen)
 
 
 async def _of_existing(
@@ -447,8 +437,3 @@ def _mode(
         return None, kinds.target_namespaces(here.groups[0])
     mode = wanted.choose_mode(supported, here.namespace, wished)
     return mode, mode.targets(here.namespace) or ("",)
-
-
-def _is_name(text: str) -> bool:
-    """Whether a catalog is named as an object, not as an image."""
-    return "/" not in text and ":" not in text

@@ -121,7 +121,7 @@ def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[M
         status = kinds.status(subscription)
         names += [text(status.get("installedCSV")), text(status.get("currentCSV"))]
         package = kinds.wish(subscription).package
-    label = f"operators.coreos.com/{package}.{seen.namespace}"
+    label = kinds.operator_label(package, seen.namespace)
     found = [
         csv
         for csv in seen.own_csvs()

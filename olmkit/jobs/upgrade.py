@@ -8,7 +8,7 @@ the next version of what is installed.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from olmkit.base.diagnostics import InputError
@@ -91,8 +91,8 @@ async def upgrade(
         if not upcoming:
             break
         report(f"going on to {upcoming}")
-        rest = max(1.0, deadline - asyncio.get_running_loop().time())
-        found = await _hop(reader, package, options.namespace, upcoming, report, patience, rest)
+        rest = replace(patience, seconds=max(1.0, deadline - asyncio.get_running_loop().time()))
+        found = await _hop(reader, package, options.namespace, upcoming, report, rest)
         if not found.is_ready:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
         hops.append(upcoming)
@@ -153,7 +153,6 @@ async def _hop(
     target: str,
     report: Report,
     patience: Patience,
-    seconds: float,
 ) -> Explanation:
     """Approve the plan that leads to `target`, and wait until it alone is there."""
 
@@ -161,18 +160,17 @@ async def _hop(
         if not cluster_wait.is_approval(explanation):
             return
         for plan in cluster_wait.waiting_plans(seen):
-            names = [str(name) for name in kinds.spec(plan).get("clusterServiceVersionNames") or []]
+            names = kinds.plan_csvs(plan)
             if target in names:
                 report(f"approving {objects.name(plan)}: {', '.join(names)}")
                 await cluster_wait.approve(reader, plan)
 
-    wait = Patience(seconds=seconds, interval=patience.interval, believed=patience.believed)
     found = await cluster_wait.until_ready(
-        reader, package, namespace, report=report, target=target, act=act, patience=wait
+        reader, package, namespace, report=report, target=target, act=act, patience=patience
     )
     if not found.is_ready:
         return found
-    end = asyncio.get_running_loop().time() + seconds
+    end = asyncio.get_running_loop().time() + patience.seconds
     while asyncio.get_running_loop().time() < end:
         seen = await cluster_read.snapshot(reader, namespace, logs=False)
         if not any(kinds.phase(csv) in ("Replacing", "Deleting") for csv in seen.own_csvs()):
@@ -208,9 +206,11 @@ async def _offer(
         await reader.apply(manifest)
     await install.until_served(reader, served, report, patience)
     catalog = Catalog(
-        name=served.name, namespace=options.namespace, address=served.address,
+        name=served.name,
+        namespace=options.namespace,
+        address=served.address,
         secrets=options.secrets,
-    )  # fmt: skip
+    )
     await reader.apply(wanted.catalog_source(catalog, package))
     await install.adopt(reader, served)
     spec: dict[str, Any] = {

@@ -126,12 +126,11 @@ def _ready(snapshot: Snapshot, subscription: Manifest, csv: Manifest, top: Link)
     waiting = [
         other
         for other in snapshot.plans
-        if kinds.phase(other) == "RequiresApproval"
-        and name not in sequence(kinds.spec(other).get("clusterServiceVersionNames"))
+        if kinds.phase(other) == "RequiresApproval" and name not in kinds.plan_csvs(other)
     ]
     if waiting or (plan is not None and kinds.phase(plan) == "RequiresApproval"):
         other = waiting[-1] if waiting else plan
-        names = ", ".join(map(str, sequence(kinds.spec(other).get("clusterServiceVersionNames"))))
+        names = ", ".join(kinds.plan_csvs(other))
         package = kinds.wish(subscription).package
         return Explanation(
             standing=Standing.READY,
@@ -147,7 +146,7 @@ def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Finding | No
     if plan is None:
         return None
     phase = kinds.phase(plan)
-    names = ", ".join(map(str, sequence(kinds.spec(plan).get("clusterServiceVersionNames"))))
+    names = ", ".join(kinds.plan_csvs(plan))
     if phase == "RequiresApproval":
         package = kinds.wish(subscription).package
         return Finding(

@@ -100,6 +100,16 @@ def plan_name(subscription: Manifest) -> str:
     return text(mapping(status(subscription).get("installPlanRef")).get("name"))
 
 
+def plan_csvs(plan: Any) -> tuple[str, ...]:
+    """The names of the CSVs that an InstallPlan installs."""
+    return tuple(map(str, sequence(spec(plan).get("clusterServiceVersionNames"))))
+
+
+def operator_label(package: str, namespace: str) -> str:
+    """The label that OLM puts on all that belongs to a package installed in a namespace."""
+    return f"operators.coreos.com/{package}.{namespace}"
+
+
 def connection_state(catalog: Manifest) -> str:
     """`READY`, or what stands in its place; empty as long as nothing is known."""
     return text(mapping(status(catalog).get("connectionState")).get("lastObservedState"))
