@@ -118,6 +118,31 @@ def olm_option(run: Callable[..., Any]) -> Callable[..., Any]:
     )(run)
 
 
+def own_catalog_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """How a bundle's own catalog is served; the function gets `catalog_server` and `secrets`."""
+    from olmkit.jobs.install import CATALOG_SERVER
+
+    added = [
+        click.option(
+            "--catalog-server",
+            default=CATALOG_SERVER,
+            show_default=True,
+            metavar="IMAGE",
+            envvar="OLMKIT_CATALOG_SERVER",
+            help="The image with `opm` that serves a bundle's own catalog.",
+        ),
+        click.option(
+            "--pull-secret",
+            "secrets",
+            multiple=True,
+            metavar="NAME",
+            help="A Secret of the namespace for the catalog's and the bundle's registry; "
+            "repeatable.",
+        ),
+    ]
+    return options.add(run, added)
+
+
 if TYPE_CHECKING:
     _DurationBase = click.ParamType[float]
 else:

@@ -10,7 +10,13 @@ import click
 from olmkit.base import documents
 from olmkit.cli import standing
 from olmkit.cli.app import App, command
-from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
+from olmkit.cli.cluster_options import (
+    Target,
+    cluster_options,
+    olm_option,
+    own_catalog_options,
+    timeout_option,
+)
 from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import install as job
@@ -53,14 +59,7 @@ from olmkit.olm import preview
     metavar="HOST:PORT",
     help="A catalog that is served already, as the cluster reaches it.",
 )
-@click.option(
-    "--catalog-server",
-    default=job.CATALOG_SERVER,
-    show_default=True,
-    metavar="IMAGE",
-    envvar="OLMKIT_CATALOG_SERVER",
-    help="The image with `opm` that serves a bundle's own catalog.",
-)
+@own_catalog_options
 @click.option(
     "--poll",
     default="",
@@ -82,13 +81,6 @@ from olmkit.olm import preview
     default="automatic",
     show_default=True,
     help="Whether later upgrades wait for `olmkit upgrade`.",
-)
-@click.option(
-    "--pull-secret",
-    "secrets",
-    multiple=True,
-    metavar="NAME",
-    help="A Secret of the namespace for the catalog's and the bundle's registry; repeatable.",
 )
 @click.option(
     "--on-failure",

@@ -6,10 +6,15 @@ import click
 
 from olmkit.cli import standing
 from olmkit.cli.app import App, command
-from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
+from olmkit.cli.cluster_options import (
+    Target,
+    cluster_options,
+    olm_option,
+    own_catalog_options,
+    timeout_option,
+)
 from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
-from olmkit.jobs import install as install_job
 from olmkit.jobs import upgrade as job
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.upgrade import Upgraded, UpgradeOptions
@@ -37,21 +42,7 @@ from olmkit.jobs.upgrade import Upgraded, UpgradeOptions
     envvar="OLMKIT_CATALOG",
     help="Another image, or address, for the catalog that olmkit made.",
 )
-@click.option(
-    "--catalog-server",
-    default=install_job.CATALOG_SERVER,
-    show_default=True,
-    metavar="IMAGE",
-    envvar="OLMKIT_CATALOG_SERVER",
-    help="The image with `opm` that serves a bundle's own catalog.",
-)
-@click.option(
-    "--pull-secret",
-    "secrets",
-    multiple=True,
-    metavar="NAME",
-    help="A Secret of the namespace for the bundle's registry; repeatable.",
-)
+@own_catalog_options
 @olm_option
 @timeout_option()
 @cluster_options
