@@ -3,7 +3,8 @@
 All sides run on this machine in one run, in turn, and medians are told: olmkit, and
 each builder that `docker build` has here (`_docker`). Without an engine only our side is
 measured. The registry is docker-registry on loopback. Docker's image is for one
-platform, ours for the four that OLM runs on.
+platform, ours for the four that OLM runs on. Ten bundles are one call of ours and ten
+of Docker's; what is told is the time of one of them.
 
     python benchmarks/bundle_build.py [--rounds 7] [--bundle FOLDER]
 """
@@ -34,6 +35,7 @@ from olmkit.testing.registry import RegistryServer
 
 ROOT = Path(__file__).resolve().parent.parent
 
+BUNDLES = 11  # one of them alone, and ten at once
 OLMKIT = "olmkit"
 BUILD = [sys.executable, "-m", "olmkit", "bundle", "build", "--push", "-q"]
 
@@ -52,40 +54,56 @@ def main() -> None:
         folder = Path(name)
         builders = up.enter_context(_docker.builders(folder / "engine"))
         registry = up.enter_context(RegistryServer(folder=folder / "registry"))
-        project = folder / "project"
-        prepare(source, project)
-        measure(project, registry.host, builders, arguments.rounds)
+        bundles = [folder / f"{number}.0.0" for number in range(BUNDLES)]
+        for bundle in bundles:
+            prepare(source, bundle)
+        measure(bundles, registry.host, builders, arguments.rounds)
 
 
-def prepare(source: Path, project: Path) -> None:
-    """The bundle with the Containerfile that an engine needs."""
-    shutil.copytree(source, project / "bundle")
-    bundle = layout.read(disk.read_tree(project / "bundle"))
-    text = metadata.containerfile(bundle.annotations, "bundle")
-    (project / "bundle.Dockerfile").write_bytes(text)
+def prepare(source: Path, folder: Path) -> None:
+    """A bundle whose version is the folder's name, with the Containerfile that an engine needs."""
+    shutil.copytree(source, folder)
+    bundle = layout.read(disk.read_tree(folder))
+    (folder / "bundle.Dockerfile").write_bytes(metadata.containerfile(bundle.annotations, "."))
+    csv = bundle.csvs[0]
+    path = folder / csv.path
+    path.write_text(path.read_text().replace(csv.version, folder.name))
 
 
-def measure(project: Path, host: str, builders: Mapping[str, Environment], rounds: int) -> None:
-    took: dict[tuple[str, str], list[float]] = defaultdict(list)
+def measure(
+    bundles: Sequence[Path], host: str, builders: Mapping[str, Environment], rounds: int
+) -> None:
+    took: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for number in range(rounds + 1):
-        (project / "bundle/manifests/zz-round.yaml").write_text(f"round: {number}\n")
-        for kind in ("changed", "unchanged"):
-            spent = {OLMKIT: run([*BUILD, "-t", f"{host}/ours:v1"], project, {})}
-            for builder, environment in builders.items():
-                spent[builder] = engine_build(project, host, builder, environment)
-            if number:  # the first round warms all
-                for side, seconds in spent.items():
-                    took[kind, side].append(seconds)
-    for kind in ("changed", "unchanged"):
-        report(f"bundle {kind}", {side: took[kind, side] for side in (OLMKIT, *builders)})
+        for bundle in bundles:
+            (bundle / "manifests/zz-round.yaml").write_text(f"round: {number}\n")
+        for state in ("changed", "unchanged"):
+            for title, some in ((f"one {state}", bundles[:1]), (f"ten {state}", bundles[1:])):
+                spent = {OLMKIT: our_build(some, host)}
+                for builder, environment in builders.items():
+                    spent[builder] = engine_builds(some, host, builder, environment)
+                if number:  # the first round warms all
+                    for side, seconds in spent.items():
+                        took[title][side].append(seconds / len(some))
+    for title, sides in took.items():
+        report(title, sides)
 
 
-def engine_build(project: Path, host: str, builder: str, environment: Environment) -> float:
-    name = f"{host}/{builder.lower().replace(' ', '-')}:v1"
-    build = ["docker", "build", "-q", "-f", "bundle.Dockerfile", "-t", name, "."]
-    return run(build, project, environment) + run(
-        ["docker", "push", "-q", name], project, environment
-    )
+def our_build(bundles: Sequence[Path], host: str) -> float:
+    words = [*BUILD, "-t", f"{host}/ours", *(bundle.name for bundle in bundles)]
+    return run(words, bundles[0].parent, {})
+
+
+def engine_builds(
+    bundles: Sequence[Path], host: str, builder: str, environment: Environment
+) -> float:
+    took = 0.0
+    for bundle in bundles:
+        name = f"{host}/{builder.lower().replace(' ', '-')}:v{bundle.name}"
+        build = ["docker", "build", "-q", "-f", "bundle.Dockerfile", "-t", name, "."]
+        took += run(build, bundle, environment)
+        took += run(["docker", "push", "-q", name], bundle, environment)
+    return took
 
 
 def report(title: str, took: Mapping[str, Sequence[float]]) -> None:

@@ -8,7 +8,7 @@ from olmkit.cli import published
 from olmkit.cli.app import App, command
 from olmkit.cli.build_options import build_options
 from olmkit.edges.access import Access
-from olmkit.jobs import publish as job
+from olmkit.jobs import bundle_build as job
 from olmkit.jobs.publish import BuildOptions
 
 
@@ -17,9 +17,10 @@ from olmkit.jobs.publish import BuildOptions
     example="""
     olmkit bundle build
     olmkit bundle build -t quay.io/example/memcached-operator-bundle:v0.1.0 --push
+    olmkit bundle build bundle/* -t quay.io/example/memcached-operator-bundle --push
     """,
 )
-@click.argument("folder", metavar="[DIR]", default="bundle")
+@click.argument("folders", metavar="[DIR]...", nargs=-1)
 @build_options
 @click.option(
     "--engine",
@@ -29,20 +30,23 @@ from olmkit.jobs.publish import BuildOptions
     envvar="OLMKIT_ENGINE",
     help="Build `bundle.Dockerfile` with an engine instead.",
 )
-def build(app: App, *, folder: str, options: BuildOptions, access: Access, engine: str) -> None:
-    """Build the image of a bundle, without an engine.
+def build(
+    app: App, *, folders: tuple[str, ...], options: BuildOptions, access: Access, engine: str
+) -> None:
+    """Build the images of bundles, without an engine.
 
-    It goes to the layout `dist/oci`, which `skopeo` and others read, and is the same on every
-    machine. The pinned reference is printed.
+    They go to the layout `dist/oci`, which `skopeo` and others read, and are the same on every
+    machine. The pinned reference is printed. Several bundles, as of all versions, go to one
+    repository, where each is tagged with its version.
     """
+    folders = folders or ("bundle",)
     with published.reporting(app) as report:
         if engine == "none":
-            made = app.run(job.build_bundle(folder, options, access, report))
+            made = app.run(job.build(folders, options, access, report))
         else:
-            from olmkit.jobs import engine_build
-
-            job.check(options)
-            file, tag = job.containerfile(folder, options)
             say = app.terminal.note
-            made = app.run(engine_build.build(engine, file, tag, options, access, report, say))
-    published.show(app, made)
+            made = app.run(job.build_with_engine(engine, folders, options, access, report, say))
+    if len(made) == 1:
+        published.show(app, made[0])
+    else:
+        published.show_all(app, made)

@@ -53,7 +53,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "image push": Entry("olmkit.cli.image_push:push", "Push an image to a registry."),
     "bundle build": Entry(
-        "olmkit.cli.bundle_build:build", "Build the image of a bundle, without an engine."
+        "olmkit.cli.bundle_build:build", "Build the images of bundles, without an engine."
     ),
     "bundle push": Entry(
         "olmkit.cli.bundle_push:push", "Push the image of a bundle to a registry."

@@ -23,17 +23,26 @@ def reporting(app: App) -> Iterator[Report]:
 
 def show(app: App, published: Published) -> None:
     """Print the pinned reference, or all there is to know."""
+    app.emit(_facts(published), text=published.reference)
+
+
+def show_all(app: App, made: Sequence[Published]) -> None:
+    """Print the pinned reference of each, one a line, or all there is to know of all."""
     app.emit(
-        {
-            "reference": published.reference,
-            "digest": published.digest,
-            "tag": published.tag,
-            "layout": published.layout or None,
-            "platforms": list(published.platforms),
-            "pieces": pieces(published.steps),
-        },
-        text=published.reference,
+        {"images": [_facts(published) for published in made]},
+        text="\n".join(published.reference for published in made),
     )
+
+
+def _facts(published: Published) -> dict[str, object]:
+    return {
+        "reference": published.reference,
+        "digest": published.digest,
+        "tag": published.tag,
+        "layout": published.layout or None,
+        "platforms": list(published.platforms),
+        "pieces": pieces(published.steps),
+    }
 
 
 def pieces(steps: Sequence[Step]) -> list[dict[str, object]]:

@@ -63,7 +63,7 @@ async def build_bundle(
     folder: str, options: BuildOptions, access: Access, report: Report = silent
 ) -> Published:
     """Build the image of the bundle in `folder`."""
-    image, tag = _bundle_image(options.project / folder, folder, options)
+    image, tag = bundle_image(folder, options)
     return await publish(image, tag, options, access, report)
 
 
@@ -105,7 +105,7 @@ class _Noun:
 
     word: str
     label: str = ""
-    build: Callable[[Path, str], Image | Index] | None = None
+    build: Callable[[str], Image | Index] | None = None
     command: str = ""
 
     def fits(self, labels: Mapping[str, str]) -> bool:
@@ -189,7 +189,7 @@ async def _push(
                 f"`{origin}` is a folder, not an image",
                 hint=f"build one with `{noun.command}`, or name a layout: `oci:{origin}`",
             )
-        image = noun.build(Path(origin.folder), origin.folder)
+        image = noun.build(origin.folder)
         root = image.descriptor
         root = await _send(MemoryStore.of(image), root, wanted, access, report, steps)
         return _pushed(wanted, root, steps)
@@ -240,19 +240,21 @@ def _layout_for(wanted: ImageReference | None, tag: str, options: BuildOptions) 
             return LayoutReference(folder, tag)
 
 
-def _bundle_image(path: Path, shown: str, options: BuildOptions) -> tuple[Image | Index, str]:
+def bundle_image(folder: str, options: BuildOptions) -> tuple[Image | Index, str]:
+    """The bundle in `folder` as an image, and how it is called by default: `PACKAGE:VERSION`."""
     # Here and below: what only carries images starts without the readers of YAML.
-    from olmkit.bundle import image as bundle_image
+    from olmkit.bundle import image as bundle_images
     from olmkit.bundle import layout as bundle_layout
 
-    bundle = bundle_layout.read(_tree(path, "olmkit bundle generate"), shown)
-    image = bundle_image.image(
+    path = options.project / folder
+    bundle = bundle_layout.read(_tree(path, "olmkit bundle generate"), folder)
+    image = bundle_images.image(
         bundle,
         containerfile=_containerfile(path),
         platforms=options.platforms or OLM_PLATFORMS,
         created=options.created,
     )
-    return image, bundle_image.default_tag(bundle)
+    return image, bundle_images.default_tag(bundle)
 
 
 def _catalog_image(path: Path, options: BuildOptions) -> tuple[Image | Index, str]:
@@ -295,9 +297,8 @@ def _packages(tree: Tree, shown: str) -> list[str]:
 
 def containerfile(folder: str, options: BuildOptions) -> tuple[Path, str]:
     """The Containerfile of the bundle in `folder`, for an engine, and the image's usual name."""
-    path = options.project / folder
-    _, tag = _bundle_image(path, folder, options)
-    found = _find_containerfile(path)
+    _, tag = bundle_image(folder, options)
+    found = _find_containerfile(options.project / folder)
     if found is None:
         raise ConfigurationError(
             f"there is no `{_CONTAINERFILE}` beside `{folder}`",
@@ -375,13 +376,13 @@ def _platforms(image: Image | Index) -> tuple[str, ...]:
 _BUNDLE = _Noun(
     "bundle",
     sources.PACKAGE_LABEL,
-    lambda path, shown: _bundle_image(path, shown, BuildOptions())[0],
+    lambda folder: bundle_image(folder, BuildOptions())[0],
     "olmkit bundle build",
 )
 _CATALOG = _Noun(
     "catalog",
     sources.CONFIGS_LABEL,
-    lambda path, _: _catalog_image(path, BuildOptions())[0],
+    lambda folder: _catalog_image(Path(folder), BuildOptions())[0],
     "olmkit catalog build",
 )
 _OPERATOR = _Noun("operator", command="olmkit image build")
