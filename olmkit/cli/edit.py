@@ -8,7 +8,7 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli import scaffolding
 from olmkit.cli.app import App, command
 from olmkit.jobs import project
-from olmkit.project.scaffold import EditRequest
+from olmkit.project.scaffold_edit import EditRequest
 
 
 @command(

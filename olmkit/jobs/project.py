@@ -18,10 +18,18 @@ from olmkit.base.tree import Change, Changes, File, Tree, diff
 from olmkit.edges import disk
 from olmkit.jobs import scaffold as generating
 from olmkit.jobs.scaffold import GenerateResult
-from olmkit.project import config, scaffold, scaffold_api, scaffold_foreign, scaffold_webhook
+from olmkit.project import (
+    config,
+    scaffold,
+    scaffold_api,
+    scaffold_edit,
+    scaffold_foreign,
+    scaffold_webhook,
+)
 from olmkit.project.config import Project
-from olmkit.project.scaffold import Draft, EditRequest, InitRequest
+from olmkit.project.scaffold import Draft, InitRequest
 from olmkit.project.scaffold_api import ApiRequest
+from olmkit.project.scaffold_edit import EditRequest
 from olmkit.project.scaffold_webhook import WebhookRequest
 
 # A scaffold edits text files of people; what is larger is none of these.
@@ -83,10 +91,15 @@ def create_webhook(
 
 
 def edit(folder: Path, request: EditRequest, *, dry_run: bool = False) -> ScaffoldResult:
-    """Change what a project is: several groups, its scope, the operator's image."""
+    """Change what a project is: several groups, its scope, the operator's image.
+
+    Another scope changes RBAC markers, from which roles are generated; raises as `create_api`
+    does.
+    """
     project, present = _open(folder)
-    draft = scaffold.edit(request, project, present, _templates())
-    return _finish(folder, draft, project, dry_run=dry_run)
+    draft = scaffold_edit.edit(request, project, present, _templates())
+    generates = request.namespaced is not None
+    return _finish(folder, draft, project, dry_run=dry_run, generate=generates)
 
 
 _HARMLESS = frozenset({"LICENSE", "LICENSE.txt", "README.md"})

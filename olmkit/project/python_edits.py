@@ -8,9 +8,11 @@ scaffold are preferred, and may be taken away by the author.
 from __future__ import annotations
 
 import ast
+import io
 import re
 import sys
-from collections.abc import Sequence
+import tokenize
+from collections.abc import Callable, Sequence
 
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 from olmkit.project.yaml_edits import MARKER
@@ -169,6 +171,20 @@ def without_marker(data: bytes, marker: str) -> bytes:
     """`data` without the lines that hold a marker comment and nothing else."""
     lines = data.decode("utf-8").split("\n")
     return _joined([line for line in lines if line.strip().lstrip("# ") != marker])
+
+
+def with_comments(data: bytes, path: str, change: Callable[[str], str]) -> bytes:
+    """`data` with each comment, from its `#` to the end of the line, as `change` gives it back."""
+    _, lines = _parse(data, path)
+    mark = _BYTE_ORDER if lines[0].startswith(_BYTE_ORDER) else ""
+    lines[0] = lines[0].removeprefix(mark)
+    for token in tokenize.generate_tokens(io.StringIO("\n".join(lines)).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start[0] - 1, token.start[1]
+            old, line = token.string.rstrip("\r"), lines[row]
+            lines[row] = line[:column] + change(old) + line[column + len(old) :]
+    lines[0] = mark + lines[0]
+    return _joined(lines)
 
 
 def _marker(lines: Sequence[str], start: int, marker: str) -> tuple[int, bool]:

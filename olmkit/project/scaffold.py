@@ -1,9 +1,9 @@
-"""Which files `init` and `edit` make or change: values in, a tree of files out.
+"""Which files `init` makes, and what all scaffolds use: values in, a tree of files out.
 
 What is wanted is worked out from what lies there, and compared by whoever
 writes. Files of people are edited beside what they wrote (`yaml_edits`,
 `python_edits`), so everything here can be done twice. What `create api` adds
-stands in `scaffold_api`, webhooks in `scaffold_webhook`.
+stands in `scaffold_api`, webhooks in `scaffold_webhook`, changes in `scaffold_edit`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from olmkit.base.diagnostics import (
     Severity,
 )
 from olmkit.base.tree import File, Tree
+from olmkit.kube import objects
+from olmkit.kube.objects import GVK
 from olmkit.oci.reference import Reference
 from olmkit.project import template_files, yaml_edits
 from olmkit.project.config import PROJECT_FILE, PYPROJECT_FILE, Api, Project
@@ -54,15 +56,6 @@ class InitRequest:
     image: str = ""
     multigroup: bool = False
     namespaced: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditRequest:
-    """What shall be different about a project; None leaves it as it is."""
-
-    multigroup: bool | None = None
-    namespaced: bool | None = None
-    image: str = ""
 
 
 @dataclass(slots=True)
@@ -133,26 +126,10 @@ def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
         if path in present:
             draft.note(f"`{path}` was there and is kept", path)
     if request.multigroup:
-        _set_flag(draft, "multigroup", on=True)
+        set_flag(draft, "multigroup", on=True)
     if request.namespaced:
-        _set_flag(draft, "namespaced", on=True)
-        _watch_own_namespace(draft)
-    return draft
-
-
-def edit(request: EditRequest, project: Project, present: Tree, templates: Tree) -> Draft:
-    """A project with other properties; raises `ConfigurationError` for a wrong image."""
-    draft = Draft(present)
-    if request.multigroup is not None:
-        _set_flag(draft, "multigroup", on=request.multigroup)
-        if request.multigroup and not project.is_multigroup and project.own_apis():
-            draft.note("files of present APIs stay where they are", PROJECT_FILE)
-    if request.namespaced is not None:
-        _set_flag(draft, "namespaced", on=request.namespaced)
-        if request.namespaced != is_namespaced(project):
-            _rescope(draft, project, templates, namespaced=request.namespaced)
-    if request.image:
-        set_image(draft, request.image)
+        set_flag(draft, "namespaced", on=True)
+        watch_own_namespace(draft)
     return draft
 
 
@@ -194,6 +171,24 @@ def lock_name(repo: str, domain: str) -> str:
     for byte in repo.encode():
         value = ((value ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
     return ".".join(part for part in (f"{value:08x}", domain) if part)
+
+
+def set_flag(draft: Draft, key: str, *, on: bool) -> None:
+    """A property of the project, in the project file; one that is off is not there."""
+    data = draft.get(PROJECT_FILE) or b""
+    if on:
+        draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, (key,), value=True))
+    else:
+        draft.put(PROJECT_FILE, yaml_edits.without_key(data, PROJECT_FILE, (key,)))
+
+
+def watch_own_namespace(draft: Draft) -> None:
+    """Let the manager know its namespace, which is the one that it watches."""
+    variable = {
+        "name": "WATCH_NAMESPACE",
+        "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+    }
+    set_variable(draft, variable)
 
 
 def set_image(draft: Draft, image: str) -> None:
@@ -251,7 +246,25 @@ def api_values(project: Project, api: Api) -> dict[str, str]:
         "plural": plural_of(api),
         "role_prefix": prefix + api.kind.lower(),
         "api_version": f"{group}/{api.version}" if group else api.version,
+        "cluster": "" if is_namespaced(project) and not is_of_cluster(api) else "Cluster",
     }
+
+
+def is_of_cluster(api: Api) -> bool:
+    """Whether the objects of a kind lie in no namespace; of others, as far as that is known."""
+    if api.is_foreign:
+        return objects.is_cluster_scoped(GVK(api.qualified_group, api.version, api.kind))
+    return not api.is_namespaced
+
+
+def bind_to_cluster(draft: Draft, project: Project, templates: Tree) -> None:
+    """Let the manager of a namespaced project use its role for kinds of the cluster too."""
+    path = f"{RBAC_FOLDER}/role_binding.yaml"
+    data = draft.get(path) or b""
+    if b"ClusterRoleBinding" not in data:
+        values = project_values(project) | {"cluster": "Cluster"}
+        more = template_files.file(templates, f"init/{path}", values)
+        draft.put(path, data + b"---\n" + more if data else more)
 
 
 def plural_of(api: Api) -> str:
@@ -331,23 +344,6 @@ def _check_names(request: InitRequest) -> None:
         )
 
 
-def _set_flag(draft: Draft, key: str, *, on: bool) -> None:
-    data = draft.get(PROJECT_FILE) or b""
-    if on:
-        draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, (key,), value=True))
-    else:
-        draft.put(PROJECT_FILE, yaml_edits.without_key(data, PROJECT_FILE, (key,)))
-
-
-def _watch_own_namespace(draft: Draft) -> None:
-    """Let the manager know its namespace, which is the one that it watches."""
-    variable = {
-        "name": "WATCH_NAMESPACE",
-        "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}},
-    }
-    set_variable(draft, variable)
-
-
 def set_variable(draft: Draft, variable: Mapping[str, object]) -> None:
     """An environment variable of the manager's first container, in the Deployment's file."""
     data = draft.get(MANAGER_FILE)
@@ -373,26 +369,3 @@ def set_variable(draft: Draft, variable: Mapping[str, object]) -> None:
         return yaml_edits.with_item(part, MANAGER_FILE, (*container, "env"), variable)
 
     draft.put(MANAGER_FILE, yaml_edits.in_document(data, MANAGER_FILE, "Deployment", change))
-
-
-def _rescope(draft: Draft, project: Project, templates: Tree, *, namespaced: bool) -> None:
-    """Roles of the other scope, and what is told that only the author can change."""
-    values = project_values(project) | {"cluster": "" if namespaced else "Cluster"}
-    for name in ("role.yaml", "role_binding.yaml"):
-        path = f"{RBAC_FOLDER}/{name}"
-        draft.put(path, template_files.file(templates, f"init/{path}", values))
-    for api in project.own_apis():
-        scope = api_values(project, api) | values
-        for template, path in role_files(api, multigroup=project.is_multigroup).items():
-            if draft.get(path) is not None:
-                draft.put(path, template_files.file(templates, f"api/{template}", scope))
-    namespace = f"namespace={project.name}-system"
-    if namespaced:
-        _watch_own_namespace(draft)
-        what = f"give the RBAC markers of reconcilers `{namespace}`, and run `olmkit generate`"
-    else:
-        what = (
-            f"take `{namespace}` out of the RBAC markers, WATCH_NAMESPACE out of "
-            f"`{MANAGER_FILE}`, and run `olmkit generate`"
-        )
-    draft.note("the scope of the project has changed", PROJECT_FILE, what)

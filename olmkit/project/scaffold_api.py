@@ -174,6 +174,8 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
         kind = "deploy_image" if request.deploy is not None else "api"
         add_reconciler(draft, where, templates, values, kind)
         _wire(draft, request, where, values)
+        if scaffold.is_namespaced(project) and not api.is_namespaced:
+            scaffold.bind_to_cluster(draft, project, templates)
     if request.deploy is not None:
         variable = {"name": values["image_variable"], "value": request.deploy.image}
         scaffold.set_variable(draft, variable)
@@ -363,7 +365,7 @@ def _values(request: ApiRequest, project: Project, where: Names, templates: Tree
     if api.plural:
         options.insert(0, f"path={api.plural}")
     marker = f"# +kubebuilder:resource:{','.join(options)}\n" if options else ""
-    in_namespace = scaffold.is_namespaced(project)
+    in_namespace = scaffold.is_namespaced(project) and api.is_namespaced
     values = scaffold.api_values(project, api) | {
         "types_module": where.module_of(where.types_file),
         "reconciler_module": where.module_of(where.reconciler_file),

@@ -123,6 +123,8 @@ def create_controller(
     values = _values(project, where)
     scaffold_api.add_reconciler(draft, where, templates, values, "foreign")
     _wire(draft, where, values)
+    if scaffold.is_namespaced(project) and not api.is_namespaced:
+        scaffold.bind_to_cluster(draft, project, templates)
     data = draft.get(PROJECT_FILE) or b""
     if found is None:
         resource = {"controller": True} | entry(api)

@@ -17,8 +17,9 @@ from olmkit.jobs import bundle, check, overlay, project
 from olmkit.jobs import scaffold as generating
 from olmkit.jobs.bundle import GenerateOptions
 from olmkit.jobs.check import CheckOptions
-from olmkit.project.scaffold import EditRequest, InitRequest
+from olmkit.project.scaffold import InitRequest
 from olmkit.project.scaffold_api import ApiRequest, DeployImage
+from olmkit.project.scaffold_edit import EditRequest
 from olmkit.project.scaffold_webhook import WebhookRequest
 
 Step = ApiRequest | WebhookRequest | EditRequest

@@ -1,4 +1,4 @@
-"""What `init` and `edit` make of what is there."""
+"""What `init` makes of what is there."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from olmkit.base.tree import Tree
 from olmkit.edges import disk
 from olmkit.project import config, scaffold
 from olmkit.project.config import Project
-from olmkit.project.scaffold import Draft, EditRequest, InitRequest
+from olmkit.project.scaffold import Draft, InitRequest
 
 
 @pytest.fixture(scope="module")
@@ -94,21 +94,6 @@ def test_the_lease_is_named_as_kubebuilder_names_it(repo: str, domain: str, want
     assert scaffold.lock_name(repo, domain) == wanted
 
 
-def edited(tree: Tree, templates: Tree, **what: object) -> tuple[Tree, list[str]]:
-    request = EditRequest(**what)  # type: ignore[arg-type]
-    draft = scaffold.edit(request, project_of(tree), tree, templates)
-    return tree.merge(draft.tree()), [note.hint or note.message for note in draft.notes]
-
-
-def test_several_groups_are_allowed_and_forbidden(templates: Tree) -> None:
-    tree, _ = edited(begun(templates).tree(), templates, multigroup=True)
-    assert project_of(tree).is_multigroup
-    again, _ = edited(tree, templates, multigroup=True)
-    assert again == tree
-    back, _ = edited(tree, templates, multigroup=False)
-    assert back == begun(templates).tree()
-
-
 def test_a_namespaced_project_has_a_role_and_watches_its_namespace(templates: Tree) -> None:
     tree = begun(templates, namespaced=True).tree()
     assert b"\nkind: Role\n" in tree.data("config/rbac/role.yaml")
@@ -117,38 +102,3 @@ def test_a_namespaced_project_has_a_role_and_watches_its_namespace(templates: Tr
     assert b"- name: WATCH_NAMESPACE\n          valueFrom:" in manager
     assert b'value: ""' not in manager
     assert b"namespaced: true\n" in tree.data("PROJECT")
-
-
-def test_the_scope_can_be_changed_and_what_is_left_is_told(templates: Tree) -> None:
-    tree, notes = edited(begun(templates).tree(), templates, namespaced=True)
-    assert tree.data("config/rbac/role_binding.yaml") == begun(
-        templates, namespaced=True
-    ).tree().data("config/rbac/role_binding.yaml")
-    assert "namespace=toy-operator-system" in notes[0]
-    back, notes = edited(tree, templates, namespaced=False)
-    assert b"\nkind: ClusterRole\n" in back.data("config/rbac/role.yaml")
-    assert "WATCH_NAMESPACE" in notes[0]
-
-
-@pytest.mark.parametrize(
-    ("image", "text"),
-    [
-        ("quay.io/a/b:v2", b"  newName: quay.io/a/b\n  newTag: v2\n"),
-        ("quay.io/a/b", b"  newName: quay.io/a/b\n  newTag: latest\n"),
-        (
-            "quay.io/a/b@sha256:" + "0" * 64,
-            b"- digest: sha256:" + b"0" * 64 + b"\n  name: controller\n  newName: quay.io/a/b\n",
-        ),
-    ],
-)
-def test_the_image_is_set(templates: Tree, image: str, text: bytes) -> None:
-    tree, _ = edited(begun(templates).tree(), templates, image=image)
-    data = tree.data(scaffold.MANAGER_OVERLAY)
-    assert text in data
-    assert data.count(b"name: controller") == 1
-    assert (b"newTag" in data) is (b"digest" not in data)
-
-
-def test_what_is_no_image_is_refused(templates: Tree) -> None:
-    with pytest.raises(ConfigurationError):
-        edited(begun(templates).tree(), templates, image="Not An Image")

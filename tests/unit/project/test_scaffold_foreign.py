@@ -12,10 +12,11 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk
-from olmkit.project import config, scaffold, scaffold_api, scaffold_foreign
+from olmkit.project import config, scaffold, scaffold_api, scaffold_edit, scaffold_foreign
 from olmkit.project.config import Project
-from olmkit.project.scaffold import Draft, EditRequest, InitRequest
+from olmkit.project.scaffold import Draft, InitRequest
 from olmkit.project.scaffold_api import ApiRequest, DeployImage
+from olmkit.project.scaffold_edit import EditRequest
 
 POD = {"group": "core", "version": "v1", "kind": "Pod"}
 DEPLOYMENT = {"group": "apps", "version": "v1", "kind": "Deployment"}
@@ -56,7 +57,7 @@ def added(tree: Tree, templates: Tree, **how: Any) -> Tree:
 
 def several_groups(tree: Tree, templates: Tree) -> Tree:
     request = EditRequest(multigroup=True)
-    return tree.merge(scaffold.edit(request, project_of(tree), tree, templates).tree())
+    return tree.merge(scaffold_edit.edit(request, project_of(tree), tree, templates).tree())
 
 
 def entries(tree: Tree) -> list[Any]:
