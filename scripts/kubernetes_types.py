@@ -15,27 +15,14 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from olmkit.apis import go_packages, go_source, go_table
+from olmkit.apis import go_packages, go_table
 from olmkit.apis.findings import Findings
-from olmkit.apis.go_model import (
-    GoDeclaration,
-    GoField,
-    GoPackage,
-    GoType,
-    Map,
-    Name,
-    Other,
-    Pointer,
-    Slice,
-    StructBody,
-)
+from olmkit.apis.go_model import GoDeclaration, GoPackage, Name, Other, StructBody
 
 TABLE = Path(__file__).parent.parent / "olmkit/apis/data/kubernetes.json.xz"
 PACKAGES = {
@@ -75,7 +62,7 @@ def main() -> None:
                 entry["methods"] = methods(found)
                 for name in sorted(found.declarations):
                     if is_wanted(found.declarations[name]):
-                        form = json.dumps(go_table.encode(lean(found.declarations[name])))
+                        form = json.dumps(go_table.encode(found.declarations[name]))
                         forms[path][name].setdefault(form, []).append(release)
     goroot = Path(output("go", "env", "GOROOT"))
     for path, names in STANDARD.items():
@@ -84,7 +71,7 @@ def main() -> None:
             raise SystemExit(f"{path} is not in {goroot}")
         table["packages"][path] = head("", found) | {"releases": [""]}
         for name in names:
-            form = json.dumps(go_table.encode(lean(found.declarations[name])))
+            form = json.dumps(go_table.encode(found.declarations[name]))
             forms[path][name][form] = [""]
     for path, types in forms.items():
         table["packages"][path]["types"] = {
@@ -138,31 +125,6 @@ def is_wanted(declaration: GoDeclaration) -> bool:
     return all(
         one.names or not isinstance(one.type, Name) or one.type.name != "ListMeta" for one in fields
     )
-
-
-def lean(declaration: GoDeclaration) -> GoDeclaration:
-    """A declaration without what no schema shows: tags of other encoders."""
-    return replace(declaration, type=_lean(declaration.type))
-
-
-def _lean(kind: GoType) -> GoType:
-    match kind:
-        case StructBody(fields=fields):
-            return StructBody(tuple(_lean_fields(fields)))
-        case Pointer(to=inner):
-            return Pointer(_lean(inner))
-        case Slice(item=item, length=length):
-            return Slice(_lean(item), length)
-        case Map(key=key, value=value):
-            return Map(_lean(key), _lean(value))
-        case _:
-            return kind
-
-
-def _lean_fields(fields: tuple[GoField, ...]) -> Iterator[GoField]:
-    for one in fields:
-        tag = go_source.json_tag(one.tag)
-        yield replace(one, type=_lean(one.type), tag=None if tag is None else f'json:"{tag}"')
 
 
 if __name__ == "__main__":

@@ -133,5 +133,23 @@ def string_value(literal: str) -> str:
         return literal[1:-1]
 
 
+def json_tag(tag: str | None) -> str | None:
+    """The value of the key `json` in a struct tag, as Go's `reflect.StructTag` finds it."""
+    rest = (tag or "").lstrip(" ")
+    while rest:
+        key, quote, rest = rest.partition(':"')
+        if not quote or not key or any(char <= " " or char in ':"' for char in key):
+            return None
+        end = 0
+        while end < len(rest) and rest[end] != '"':
+            end += 2 if rest[end] == "\\" else 1
+        if end >= len(rest):
+            return None
+        value, rest = rest[:end], rest[end + 1 :].lstrip(" ")
+        if key == "json":
+            return string_value(f'"{value}"')
+    return None
+
+
 def text_of(node: Node) -> str:
     return (node.text or b"").decode("utf-8", "replace")

@@ -286,7 +286,7 @@ class _Reader:
         is_hidden = bool(one.names) and not one.names[0][:1].isupper()
         if is_hidden and self.options.ignore_unexported:
             return None
-        tag = json_tag(one.tag)
+        tag = go_file.json_tag(one.tag)
         if tag is None:
             self.findings.add(
                 "API006",
@@ -326,21 +326,3 @@ def _named_type(
     named: Named, declaration: GoDeclaration, kind: TypeExpression, markers: tuple[Marker, ...]
 ) -> NamedType:
     return NamedType(name=named, at=declaration.at, type=kind, markers=markers)
-
-
-def json_tag(tag: str | None) -> str | None:
-    """The value of the key `json` in a struct tag, as Go's `reflect.StructTag` finds it."""
-    rest = (tag or "").lstrip(" ")
-    while rest:
-        key, quote, rest = rest.partition(':"')
-        if not quote or not key or any(char <= " " or char in ':"' for char in key):
-            return None
-        end = 0
-        while end < len(rest) and rest[end] != '"':
-            end += 2 if rest[end] == "\\" else 1
-        if end >= len(rest):
-            return None
-        value, rest = rest[:end], rest[end + 1 :].lstrip(" ")
-        if key == "json":
-            return go_file.string_value(f'"{value}"')
-    return None

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from olmkit.apis import go_file
 from olmkit.apis.go_model import (
     GoDeclaration,
     GoField,
@@ -127,7 +128,10 @@ class _Declarations(Mapping[str, GoDeclaration]):
 
 
 def encode(declaration: GoDeclaration) -> list[Any]:
-    """A declaration as plain data: documentation, markers, type, whether it is an alias."""
+    """A declaration as plain data: documentation, markers, type, whether it is an alias.
+
+    Of a field's tag only what is for JSON is kept.
+    """
     markers = [comment.text for comment in declaration.comments]
     return [declaration.doc, markers, _encode_type(declaration.type), declaration.is_alias]
 
@@ -163,7 +167,9 @@ def _encode_type(kind: GoType) -> Any:
 
 def _encode_field(field: GoField) -> list[Any]:
     markers = [comment.text for comment in field.comments]
-    return [list(field.names), _encode_type(field.type), field.tag, field.doc, markers]
+    name = go_file.json_tag(field.tag)
+    tag = None if name is None else f'json:"{name}"'
+    return [list(field.names), _encode_type(field.type), tag, field.doc, markers]
 
 
 def _decode_type(kind: Any, at: Location) -> GoType:

@@ -177,25 +177,6 @@ def test_hidden_fields_may_be_left_out(go_projects: Any) -> None:
     assert made.codes == []
 
 
-@pytest.mark.parametrize(
-    ("tag", "name"),
-    [
-        (None, None),
-        ("", None),
-        ('json:"a"', "a"),
-        ('yaml:"b" json:"a,omitempty"', "a,omitempty"),
-        ('json:"a\\"b"', 'a"b'),
-        ('json:"', None),
-        ('json: "a"', None),
-        ("json", None),
-        ('yaml:"b"json:"a"', "a"),
-        (':"x" json:"a"', None),
-    ],
-)
-def test_the_json_part_of_a_tag_is_found_as_go_finds_it(tag: str | None, name: str | None) -> None:
-    assert go_source.json_tag(tag) == name
-
-
 def test_a_huge_file_is_not_read(go_projects: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(go_source, "MAX_SOURCE_SIZE", 10)
 

@@ -54,7 +54,7 @@ def test_every_form_of_a_type_passes_through_the_table() -> None:
 type S struct {
     // A has words.
     // +optional
-    A, B map[string][]*other.T `json:"a"`
+    A, B map[string][]*other.T `json:"a" protobuf:"bytes,1"`
     C [4]int
     *Embedded `json:",inline"`
     D chan int
@@ -68,4 +68,5 @@ type T = S
         form = go_table.encode(declaration)
         again = go_table.decode(name, form, declaration.at)
         assert go_table.encode(again) == form
+        assert "protobuf" not in str(form)
         assert (again.doc, again.is_alias) == (declaration.doc, declaration.is_alias)
