@@ -124,6 +124,12 @@ class OlmkitError(Exception):
 class InputError(OlmkitError):
     """The user's material does not allow it: exit code 1."""
 
+    @classmethod
+    def of(cls, found: Diagnostic) -> InputError:
+        """The error that a finding is; its message begins with the place."""
+        message = f"{found.at}: {found.message}" if found.at else found.message
+        return cls(message, found.hint, (found,))
+
 
 class ConfigurationError(OlmkitError):
     """Asked wrongly, or the project is set up wrongly: exit code 2."""

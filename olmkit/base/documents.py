@@ -448,4 +448,4 @@ def _error(at: Location, message: str, hint: str) -> InputError:
         at=at,
         hint=hint,
     )
-    return InputError(f"{at}: {message}", hint, (found,))
+    return InputError.of(found)

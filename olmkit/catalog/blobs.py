@@ -294,4 +294,4 @@ def _error(part: Part | None, keys: tuple[Key, ...], message: str, *, hint: str 
         at=at,
         hint=hint,
     )
-    return InputError(f"{at}: {message}" if at else message, hint, (found,))
+    return InputError.of(found)

@@ -282,4 +282,4 @@ def _refusal(message: str, at: Location, hint: str) -> InputError:
         at=at,
         hint=hint,
     )
-    return InputError(f"{at}: {message}", hint, (found,))
+    return InputError.of(found)

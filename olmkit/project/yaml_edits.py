@@ -130,7 +130,7 @@ def _refusal(message: str, at: Location, hint: str = "write it in block style") 
         at=at,
         hint=hint,
     )
-    return InputError(f"{at}: {message}", hint, (found,))
+    return InputError.of(found)
 
 
 class _Text:
