@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.project.config import Project
 
@@ -93,22 +93,15 @@ def missing_kinds(missing: Sequence[GVK]) -> ConfigurationError:
 def _variables(manifests: Iterable[Manifest]) -> Iterator[tuple[str, str]]:
     """The variables of the manager's container that have a value."""
     for manifest in manifests:
-        if manifest.get("kind") != "Deployment":
+        if objects.kind(manifest) != "Deployment":
             continue
-        containers = _at(manifest, "spec", "template", "spec", "containers")
-        listed = [one for one in containers or () if isinstance(one, Mapping)]
+        containers = objects.sequence(objects.pod_spec(manifest).get("containers"))
+        listed = [one for one in containers if isinstance(one, Mapping)]
         named = [one for one in listed if one.get("name") == _MANAGER]
         for container in named or listed[:1]:
-            variables = container.get("env")
-            for variable in variables if isinstance(variables, list) else ():
+            for variable in objects.sequence(container.get("env")):
                 if not isinstance(variable, Mapping):
                     continue
                 name, value = variable.get("name"), variable.get("value")
                 if isinstance(name, str) and isinstance(value, str):
                     yield name, value
-
-
-def _at(value: Any, *keys: str) -> Any:
-    for key in keys:
-        value = value.get(key) if isinstance(value, Mapping) else None
-    return value
