@@ -53,6 +53,7 @@ class Registry:
         self._endpoint = Endpoint(web, reference, credentials, insecure=insecure)
         self._chunk_size = chunk_size
         self._manifests: dict[Digest, bytes] = {}
+        self._pushed: set[Digest] = set()  # manifests
 
     async def exists(self, descriptor: Descriptor) -> bool:
         kind = "manifests" if descriptor.is_manifest else "blobs"
@@ -93,6 +94,7 @@ class Registry:
             data = b"".join([chunk async for chunk in checked(descriptor, content(0))])
             self._remember(descriptor, data)
             await self._put_manifest(descriptor, data, str(descriptor.digest))
+            self._pushed.add(descriptor.digest)
             return
         await Upload(self._endpoint, descriptor, content, self._chunk_size).run()
 
@@ -169,7 +171,8 @@ class Registry:
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
         self._endpoint.pushing = True
-        if await self._is_tagged(descriptor, tag):
+        # What came just now has no name yet; else the tag may stand for it already.
+        if descriptor.digest not in self._pushed and await self._is_tagged(descriptor, tag):
             return
         await self._put_manifest(descriptor, await read(self, descriptor), tag)
 

@@ -8,14 +8,14 @@ them, so that a target never holds an image that is not whole.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.oci import store
-from olmkit.oci.content import Descriptor
+from olmkit.oci.content import Descriptor, Digest
 from olmkit.oci.store import Mounting, Store
 
 
@@ -59,10 +59,14 @@ async def copy(
         report(Step(root, Outcome.PRESENT))
     else:
         limit = asyncio.Semaphore(jobs)
+        arrived: set[Digest] = set()
 
         async def carry(descriptor: Descriptor) -> None:
             async with limit:
-                report(Step(descriptor, await _carry(source, target, descriptor)))
+                outcome = await _carry(source, target, descriptor, arrived)
+            if outcome is not Outcome.PRESENT:
+                arrived.add(descriptor.digest)
+            report(Step(descriptor, outcome))
 
         for level in await store.levels(source, root):
             await _all(carry(descriptor) for descriptor in level)
@@ -70,13 +74,24 @@ async def copy(
         await target.tag(root, tag)
 
 
-async def _carry(source: Store, target: Store, descriptor: Descriptor) -> Outcome:
-    if await target.exists(descriptor):
+async def _carry(
+    source: Store, target: Store, descriptor: Descriptor, arrived: Set[Digest]
+) -> Outcome:
+    # What names something that came just now cannot have been there before it: no need to ask.
+    if arrived.isdisjoint(await _parts(source, descriptor)) and await target.exists(descriptor):
         return Outcome.PRESENT
     if isinstance(target, Mounting) and await target.mount(descriptor, source):
         return Outcome.MOUNTED
     await target.push(descriptor, lambda offset: source.fetch(descriptor, offset))
     return Outcome.SENT
+
+
+async def _parts(source: Store, descriptor: Descriptor) -> list[Digest]:
+    """What a manifest names; nothing for a blob."""
+    if not descriptor.is_manifest:
+        return []
+    manifest = await store.read_manifest(source, descriptor)
+    return [part.digest for part in manifest.references]
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:

@@ -81,6 +81,27 @@ def test_pushed_image_is_there_as_it_was(registry: RegistryServer) -> None:
     run(check())
 
 
+def test_new_image_costs_no_question_that_has_one_answer(registry: RegistryServer) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def note(method: str, path: str) -> None:
+        if "/manifests/" in path:
+            asked.append((method, path.rpartition("/")[2]))
+
+    async def check() -> None:
+        async with FaultProxy(upstream=f"http://{registry.host}", plan=note) as proxy:
+            async with opened(proxy.host, "push/few") as target:
+                await pushed(target)
+            assert [path for method, path in asked if method == "HEAD"] == [str(IMAGE.digest)]
+            assert asked[-1] == ("PUT", "v1")
+            asked.clear()
+            async with opened(proxy.host, "push/few") as target:
+                await pushed(target)
+            assert asked == [("HEAD", str(IMAGE.digest)), ("HEAD", "v1")]
+
+    run(check())
+
+
 def test_skopeo_reads_what_was_pushed(
     registry: RegistryServer, tmp_path: Path, skopeo: Callable[..., bytes]
 ) -> None:

@@ -54,6 +54,34 @@ def test_what_is_there_is_not_sent_again() -> None:
     assert run(target.tags()) == ("v2",)
 
 
+class Asked(MemoryStore):
+    """A store that keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions: list[Descriptor] = []
+
+    async def exists(self, descriptor: Descriptor) -> bool:
+        self.questions.append(descriptor)
+        return await super().exists(descriptor)
+
+
+def test_nobody_asks_for_what_cannot_be_there() -> None:
+    target = Asked()
+    run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor))
+    assert [asked for asked in target.questions if asked.is_manifest] == [IMAGE.descriptor]
+
+
+def test_manifest_whose_parts_are_there_is_looked_for() -> None:
+    target = Asked()
+    for descriptor, data in image.contents(IMAGE):
+        if not descriptor.is_index:
+            run(target.push(descriptor, store.chunks(data)))
+    steps: list[Step] = []
+    run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, report=steps.append))
+    assert [step.descriptor for step in steps if step.outcome is Outcome.SENT] == [IMAGE.descriptor]
+
+
 class Mounting(Careful):
     """A store whose neighbours have everything."""
 
