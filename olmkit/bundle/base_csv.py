@@ -8,28 +8,35 @@ default.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from olmkit.base import names
-from olmkit.base.diagnostics import Diagnostic, InputError, Related
+from olmkit.base.diagnostics import Diagnostic, Related
 from olmkit.base.documents import Document
 from olmkit.bundle import findings
 from olmkit.bundle.model import INSTALL_MODES, ClusterServiceVersion, Resource
 from olmkit.kube.objects import Manifest
 
+_PLACEHOLDERS = "so names and texts are placeholders"
+
 
 def choose(
-    package: str, csvs: Sequence[Resource], stored: Document | None
+    package: str,
+    csvs: Sequence[Resource],
+    stored: Document | None,
+    note: Callable[[Diagnostic], None],
 ) -> ClusterServiceVersion | None:
     """The base CSV of a package, from the input or else the stored one; None for neither.
 
-    Raises `InputError` when there are two, or only one of another package.
+    When the input has CSVs of other packages only, the stored one does not count either.
+    Raises `InputError` when there are two.
     """
     if csvs:
         ours = [csv for csv in csvs if _belongs(csv, package)]
         if not ours:
-            raise _foreign(package, csvs[0])
+            note(_foreign(package, csvs[0]))
+            return None
         if len(ours) > 1:
             error = findings.refusal(
                 f"the input has {len(ours)} ClusterServiceVersions of package `{package}`",
@@ -40,6 +47,14 @@ def choose(
             raise error
         return ClusterServiceVersion(ours[0].document)
     if stored is None:
+        note(
+            findings.found(
+                "PRJ105",
+                f"there is no base ClusterServiceVersion of package `{package}`, {_PLACEHOLDERS}",
+                hint=f"write `config/manifests/bases/{package}.clusterserviceversion.yaml`, "
+                "for a start with `olmkit generate csv`",
+            )
+        )
         return None
     csv = ClusterServiceVersion(stored)
     if csv.kind != "ClusterServiceVersion":
@@ -49,7 +64,8 @@ def choose(
             hint="write `kind: ClusterServiceVersion`, or take the file away",
         )
     if not _belongs(csv, package):
-        raise _foreign(package, csv)
+        note(_foreign(package, csv))
+        return None
     return csv
 
 
@@ -91,10 +107,12 @@ def _belongs(csv: Resource, package: str) -> bool:
     return csv.name.startswith(f"{package}.")
 
 
-def _foreign(package: str, csv: Resource) -> InputError:
+def _foreign(package: str, csv: Resource) -> Diagnostic:
     other = csv.name.partition(".")[0]
-    return findings.refusal(
-        f"the ClusterServiceVersion `{csv.name}` is not one of package `{package}`",
+    return findings.found(
+        "PRJ105",
+        f"the ClusterServiceVersion `{csv.name}` is not one of package `{package}`, "
+        + _PLACEHOLDERS,
         at=csv.at("metadata", "name"),
         hint=f"say `--package {other}`, or name the ClusterServiceVersion `{package}.v…`",
     )

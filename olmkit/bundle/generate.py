@@ -108,7 +108,7 @@ def generate(
     check_version(wish.version)
     collection = collect.collect(inputs)
     maker = _Maker(wish=wish, collection=collection, notes=list(collection.findings))
-    base = base_csv.choose(wish.package, collection.csvs, stored_base)
+    base = base_csv.choose(wish.package, collection.csvs, stored_base, maker.notes.append)
     csv = maker.csv(base, previous or {})
     maker.tell_of_dropped()
     return Generated(
@@ -202,20 +202,12 @@ class _Maker:
 
     def _start(self, base: ClusterServiceVersion | None) -> Manifest:
         if base is None:
-            package = self.wish.package
-            self._note(
-                "PRJ105",
-                f"there is no base ClusterServiceVersion of package `{package}`, "
-                "so names and texts are placeholders",
-                hint=f"write `config/manifests/bases/{package}.clusterserviceversion.yaml`, "
-                "for a start with `olmkit generate csv`",
-            )
             if not self.wish.version:
                 raise ConfigurationError(
                     "the bundle has no version: no base ClusterServiceVersion says one",
                     hint="say `--version`",
                 )
-            csv = base_csv.default(package)
+            csv = base_csv.default(self.wish.package)
             self.origins.extend(Origin(field=f"spec.{key}", source=_DEFAULT) for key in csv["spec"])
             return csv
         csv = copy.deepcopy(serialise.checked(base, "ClusterServiceVersion"))

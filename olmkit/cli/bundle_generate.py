@@ -19,7 +19,7 @@ from olmkit.cli.exits import Exit
 from olmkit.cli.registry_options import registry_options, source_date
 from olmkit.edges.access import Access
 from olmkit.jobs import bundle as job
-from olmkit.jobs.bundle import GenerateOptions, GenerateResult
+from olmkit.jobs.bundle import GenerateOptions, GenerateResult, Part
 
 
 @frame.command(
@@ -65,6 +65,10 @@ from olmkit.jobs.bundle import GenerateOptions, GenerateResult
     help="Pin every image to the digest that FILE says, a mapping from images; with "
     "--image-digests, registries are asked for the others.",
 )
+@click.option("--manifests", is_flag=True, help="Only the objects; metadata stay as they are.")
+@click.option(
+    "--metadata", is_flag=True, help="Only metadata and Containerfile; objects stay as they are."
+)
 @click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
 @click.option(
     "--check", is_flag=True, help="As --dry-run; exit code 1 when something would change."
@@ -81,6 +85,8 @@ def generate(
     package: str,
     extra_service_accounts: tuple[str, ...],
     output_dir: str,
+    manifests: bool,
+    metadata: bool,
     dry_run: bool,
     check: bool,
     explain: bool,
@@ -89,7 +95,9 @@ def generate(
     access: Access,
 ) -> None:
     """Write the bundle of a project from its manifests and base CSV."""
+    asked = {Part.MANIFESTS: manifests, Part.METADATA: metadata}
     options = GenerateOptions(
+        parts=frozenset(part for part in Part if asked[part]) or frozenset(Part),
         inputs=inputs,
         stdin=_stdin() if job.STDIN in inputs else None,
         version=version,

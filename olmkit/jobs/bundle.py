@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,22 @@ _DEFAULT_CHANNELS = "alpha"
 _YAML = (".yaml", ".yml", ".json")
 
 
+class Part(Enum):
+    """What a bundle consists of: its objects, and what says what they are."""
+
+    MANIFESTS = "manifests"
+    METADATA = "metadata"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
     """What `bundle generate` is asked; empty values mean "as the project says".
 
     `inputs` are files, folders or `-` for `stdin`. `created_at` is the time to
-    write when something has changed, in RFC 3339.
+    write when something has changed, in RFC 3339. `parts`: the others stay as they are.
     """
 
+    parts: frozenset[Part] = frozenset(Part)
     inputs: tuple[str, ...] = ()
     stdin: bytes | None = None
     version: str = ""
@@ -91,27 +100,36 @@ def generate(
     old = _old_annotations(found, output)
     channels = options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS
     _check_channels(channels, options.default_channel)
-    result = _generated(project, options, package, facts.layout, found, digests)
+    result = None
+    if Part.MANIFESTS in options.parts:
+        result = _generated(project, options, package, facts.layout, found, digests)
+    has_config = result is not None and result.scorecard is not None
     values = metadata.annotation_values(
         package=package,
         channels=channels,
-        default_channel=_default_channel(options.default_channel, channels, old),
+        default_channel=_default_channel(options, old),
         builder=options.builder,
         project_layout=facts.layout,
-        has_scorecard=result.scorecard is not None or generator.SCORECARD_FILE in found,
+        has_scorecard=has_config or generator.SCORECARD_FILE in found,
         others=old,
     )
-    written = _Written.make(project, options.output, result, values, found)
+    annotations = found.data(_ANNOTATIONS) if _ANNOTATIONS in found else None
+    written = _Written(project=project, output=output)
+    if Part.METADATA in options.parts:
+        annotations = metadata.annotations_file(values)
+        written.add_metadata(values, annotations, found)
+    if result is not None:
+        written.add_manifests(result, annotations, found)
     if not dry_run:
         for root, changes in written.parts:
             disk.apply(root, changes)
     return GenerateResult(
         package=package,
-        version=str(result.csv["spec"].get("version", "")),
+        version=str(result.csv["spec"].get("version", "")) if result else options.version,
         output=str(output),
         changes=_shown(written.parts),
-        diagnostics=(*result.findings, *written.notes),
-        origins=result.origins,
+        diagnostics=(*(result.findings if result else ()), *written.notes),
+        origins=result.origins if result else (),
     )
 
 
@@ -242,11 +260,6 @@ def _check_channels(channels: str, default: str) -> None:
                 f"`{name or channels}` is no name of a channel",
                 hint="separate channels by commas only, such as `--channels stable,fast`",
             )
-    if default and default not in names:
-        raise ConfigurationError(
-            f"the default channel `{default}` is not among the channels `{channels}`",
-            hint="add it to `--channels`, or choose one of them",
-        )
 
 
 def _inputs(
@@ -347,52 +360,41 @@ def _previous(found: Tree, package: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Written:
     """What changes below which folder, and what is to be said about it."""
 
-    parts: tuple[tuple[Path, Changes], ...]
-    notes: tuple[Diagnostic, ...]
+    project: Path
+    output: Path
+    parts: list[tuple[Path, Changes]] = field(default_factory=list)
+    notes: list[Diagnostic] = field(default_factory=list)
 
-    @classmethod
-    def make(
-        cls,
-        project: Path,
-        output_name: str,
-        result: Generated,
-        values: Mapping[str, str],
-        found: Tree,
-    ) -> _Written:
-        output = _output(project, output_name)
+    def add_manifests(self, result: Generated, annotations: bytes | None, found: Tree) -> None:
+        """The objects and a record of all files; what an earlier run left of others goes."""
         files = result.files()
-        files[_ANNOTATIONS] = metadata.annotations_file(values)
-        folder, directory = _containerfile_place(project, output)
+        untouched, changed = record.stale(found, (*files, _ANNOTATIONS))
+        recorded = files if annotations is None else {**files, _ANNOTATIONS: annotations}
+        files[record.FILE] = record.text(recorded)
+        self.parts.append((self.output, diff(Tree(files), found, stale=untouched)))
+        self.notes += [
+            findings.found(
+                "PRJ117",
+                f"`{self.output / name}` is no longer generated, but stays, "
+                "since it was changed by hand",
+                hint="remove it if the bundle does not need it",
+            )
+            for name in sorted(changed)
+        ]
+
+    def add_metadata(self, values: Mapping[str, str], annotations: bytes, found: Tree) -> None:
+        """The annotations, and the Containerfile that has them as labels."""
+        self.parts.append((self.output, diff(Tree({_ANNOTATIONS: annotations}), found)))
+        folder, directory = _containerfile_place(self.project, self.output)
         path = folder / _CONTAINERFILE
         existing = Tree({_CONTAINERFILE: disk.read_file(path)}) if path.exists() else Tree()
-        containerfile = Tree(
-            {
-                _CONTAINERFILE: metadata.containerfile(
-                    values, directory, existing.data(_CONTAINERFILE) if existing else None
-                )
-            }
-        )
-        untouched, changed = record.stale(found, files)
-        files[record.FILE] = record.text(files)
-        return cls(
-            parts=(
-                (output, diff(Tree(files), found, stale=untouched)),
-                (folder, diff(containerfile, existing)),
-            ),
-            notes=tuple(
-                findings.found(
-                    "PRJ117",
-                    f"`{output / name}` is no longer generated, but stays, "
-                    "since it was changed by hand",
-                    hint="remove it if the bundle does not need it",
-                )
-                for name in sorted(changed)
-            ),
-        )
+        data = existing.data(_CONTAINERFILE) if existing else None
+        wanted = Tree({_CONTAINERFILE: metadata.containerfile(values, directory, data)})
+        self.parts.append((folder, diff(wanted, existing)))
 
 
 def _old_annotations(found: Tree, output: Path) -> Mapping[str, str]:
@@ -402,10 +404,16 @@ def _old_annotations(found: Tree, output: Path) -> Mapping[str, str]:
     return layout.read_annotations(document)
 
 
-def _default_channel(wished: str, channels: str, old: Mapping[str, str]) -> str:
-    """The wished one; else the one that lies there, as long as its channel stays."""
-    default = wished or old.get(model.DEFAULT_CHANNEL, "")
-    return default if default in channels.split(",") else ""
+def _default_channel(options: GenerateOptions, old: Mapping[str, str]) -> str:
+    """The wished one; else the one that lies there, unless other channels are wished.
+
+    A bundle need not be in the channel that is its package's default.
+    """
+    if options.default_channel:
+        return options.default_channel
+    default = old.get(model.DEFAULT_CHANNEL, "")
+    stays = not options.channels or default in options.channels.split(",")
+    return default if stays else ""
 
 
 def _output(project: Path, name: str) -> Path:

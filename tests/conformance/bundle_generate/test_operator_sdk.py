@@ -55,7 +55,12 @@ RUNS = [
         {"channels": "stable,fast", "default_channel": "fast"},
     ),
     Run("bundle-basic", "bundle-nodigests", "0.1.0"),
-    Run("bundle-basic", "bundle-manifests", "0.1.0", {"output": "out/deep"}),
+    Run(
+        "bundle-basic",
+        "bundle-manifests",
+        "0.1.0",
+        {"output": "out/deep", "parts": frozenset({job.Part.MANIFESTS})},
+    ),
     Run("bundle-basic", "bundle-package", "0.1.0", {"package": "other-name"}),
     Run("bundle-csvmarkers", "bundle", "1.0.0"),
     Run("bundle-digests", "bundle", "0.1.0"),
@@ -156,7 +161,9 @@ def _bundle(run: Run, case: Path, folder: Path, wanted: dict[str, bytes]) -> dic
         for path in output.rglob("*")
         if path.is_file() and path.name != ".olmkit-generated"
     }
-    files["bundle.Dockerfile"] = (project / "bundle.Dockerfile").read_bytes()
+    containerfile = project / "bundle.Dockerfile"
+    if containerfile.exists():
+        files[containerfile.name] = containerfile.read_bytes()
     return {name: _comparable(name, data) for name, data in files.items()}
 
 

@@ -17,7 +17,7 @@ from olmkit.edges.registry import Registry
 from olmkit.edges.sources import Access
 from olmkit.edges.web import Web, WebOptions
 from olmkit.jobs import bundle as job
-from olmkit.jobs.bundle import GenerateOptions
+from olmkit.jobs.bundle import GenerateOptions, Part
 from olmkit.oci import image, layer
 from olmkit.oci.reference import Reference
 from olmkit.oci.store import MemoryStore
@@ -215,6 +215,43 @@ def test_what_the_author_added_to_the_bundle_stays(small: Path) -> None:
     assert not job.generate(small, piped(version="0.2.0")).changes
 
 
+def test_a_default_channel_need_not_be_one_of_the_bundle(small: Path) -> None:
+    annotations = small / "bundle/metadata/annotations.yaml"
+
+    job.generate(small, piped(channels="fast", default_channel="stable"))
+    job.generate(small, piped(version="0.2.0"))
+
+    assert b"channel.default.v1: stable" in annotations.read_bytes()
+
+
+def test_a_base_of_another_package_gives_way_to_a_plain_one_and_is_told(small: Path) -> None:
+    foreign = DEPLOYMENT + b"---\n" + BASE.replace("small.v", "other.v").encode()
+
+    result = job.generate(small, piped(foreign))
+
+    csv = (small / "bundle/manifests/small.clusterserviceversion.yaml").read_bytes()
+    assert b"small.domain" in csv
+    (found,) = (one for one in result.diagnostics if one.rule == "PRJ105")
+    assert "`other.v0.0.0` is not one of package `small`" in found.message
+    assert "--package other" in found.hint
+
+
+def test_the_two_parts_of_a_bundle_can_be_written_alone(small: Path) -> None:
+    bundle = small / "bundle"
+
+    job.generate(small, piped(parts=frozenset({Part.MANIFESTS})))
+    assert not (bundle / "metadata").exists()
+    assert not (small / "bundle.Dockerfile").exists()
+
+    job.generate(small, asked(parts=frozenset({Part.METADATA}), channels="fast"))
+    assert b"channels.v1: fast" in (bundle / "metadata/annotations.yaml").read_bytes()
+    before = (bundle / "metadata/annotations.yaml").read_bytes()
+
+    result = job.generate(small, piped(parts=frozenset({Part.MANIFESTS}), channels="other"))
+    assert (bundle / "metadata/annotations.yaml").read_bytes() == before
+    assert [Path(one.path).name for one in result.changes] == [".olmkit-generated"]
+
+
 def test_old_default_channel_goes_with_its_channel(small: Path) -> None:
     job.generate(small, piped(channels="stable,fast", default_channel="fast"))
 
@@ -231,11 +268,6 @@ REFUSED: dict[str, tuple[dict[str, Any], type[OlmkitError], str]] = {
         "<stdin>:4:1",
     ),
     "two-bases": ({"stdin": TWO_BASES}, InputError, "has 2 ClusterServiceVersions"),
-    "other-package": (
-        {"stdin": BASE.replace("small.v", "other.v").encode()},
-        InputError,
-        "`other.v0.0.0` is not one of package `small`",
-    ),
     "empty-stream": ({"stdin": b""}, InputError, "no Kubernetes object in `-`"),
     "only-comments": ({"stdin": b"# nothing\n---\n"}, InputError, "no Kubernetes object in `-`"),
     "binary": ({"stdin": b"\x00\x01\xff\xfe" * 9}, InputError, "<stdin>"),
@@ -262,7 +294,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[OlmkitError], str]] = {
     "build-version": ({"version": "1.0.0+1"}, ConfigurationError, "build part after `+`"),
     "bad-package": ({"package": "Not_Good"}, InputError, '"Not_Good.v0.1.0" is invalid'),
     "bad-channel": ({"channels": "a,,b"}, ConfigurationError, "is no name of a channel"),
-    "bad-default": ({"default_channel": "x"}, ConfigurationError, "not among the channels"),
+    "bad-default": ({"default_channel": "x y"}, ConfigurationError, "is no name of a channel"),
 }
 
 
