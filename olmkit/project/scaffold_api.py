@@ -11,7 +11,7 @@ import json
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from olmkit.base import documents, names
@@ -90,6 +90,12 @@ class Names:
     api: Api
     multigroup: bool
 
+    @classmethod
+    def of(cls, api: Api, project: Project, present: Tree) -> Names:
+        """Where the parts of a kind lie in a project."""
+        folder = scaffold.package_folder(project, present)
+        return cls(folder, scaffold.package_of(project), api, project.is_multigroup)
+
     @property
     def group_folder(self) -> str:
         return f"{scaffold.module_name(self.api.group)}/" if self._in_group else ""
@@ -164,8 +170,7 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
     api = _wanted_api(request, project, found)
     _check_place(request, project, found, api)
     draft = Draft(present, force=request.force)
-    folder = scaffold.package_folder(project, present)
-    where = Names(folder, scaffold.package_of(project), api, project.is_multigroup)
+    where = Names.of(api, project, present)
     values = _values(request, project, where, templates)
     if request.resource:
         _add_types(draft, request, project, where, templates, values)
@@ -358,29 +363,36 @@ def _check_deploy(request: ApiRequest) -> None:
 
 def _values(request: ApiRequest, project: Project, where: Names, templates: Tree) -> dict[str, str]:
     api, deploy = where.api, request.deploy
-    prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="-")
     options = []
     if not api.is_namespaced:
         options.append("scope=Cluster")
     if api.plural:
         options.insert(0, f"path={api.plural}")
     marker = f"# +kubebuilder:resource:{','.join(options)}\n" if options else ""
-    in_namespace = scaffold.is_namespaced(project) and api.is_namespaced
-    values = scaffold.api_values(project, api) | {
+    values = reconciler_values(project, where) | {
         "types_module": where.module_of(where.types_file),
+        "variable": variable_of(api.kind, templates),
+        "resource_marker": marker,
+        "image_variable": _image_variable(api, project),
+    }
+    return values | (_deploy_values(deploy, api, templates) if deploy is not None else {})
+
+
+def reconciler_values(project: Project, where: Names) -> dict[str, str]:
+    """The values of templates that reconcile one kind."""
+    api = where.api
+    prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="-")
+    in_namespace = scaffold.is_namespaced(project) and api.is_namespaced
+    return scaffold.api_values(project, api) | {
         "reconciler_module": where.module_of(where.reconciler_file),
         "reconciler": f"{api.kind}Reconciler",
-        "variable": variable_of(api.kind, templates),
         "controller": (prefix + api.kind.lower()).replace(".", "-"),
-        "resource_marker": marker,
-        "rbac_group": api.qualified_group,
+        "rbac_group": api.qualified_group or "core",
         "rbac_namespace": f",namespace={project.name}-system" if in_namespace else "",
         "namespaced_python": str(api.is_namespaced),
         "request_namespace": ', "default"' if api.is_namespaced else "",
         "manifest_namespace": "" if api.is_namespaced else ', "namespace": ""',
-        "image_variable": _image_variable(api, project),
     }
-    return values | (_deploy_values(deploy, api, templates) if deploy is not None else {})
 
 
 def _image_variable(api: Api, project: Project) -> str:
@@ -446,7 +458,7 @@ def _mark_storage(draft: Draft, project: Project, where: Names) -> None:
         if (api.group, api.kind) == (where.api.group, where.api.kind)
         and api.version != where.api.version
     ]
-    files = [Names(where.folder, where.package, api, where.multigroup).types_file for api in others]
+    files = [replace(where, api=api).types_file for api in others]
     texts = [draft.get(path) or b"" for path in files]
     marker = "+kubebuilder:storageversion"
     if not others or any(marker.encode() in text for text in texts):

@@ -118,9 +118,8 @@ def create_controller(
     found = find(project, api)
     _check_controller(request, project, api, found)
     draft = Draft(present, force=request.force)
-    folder = scaffold.package_folder(project, present)
-    where = Names(folder, scaffold.package_of(project), api, project.is_multigroup)
-    values = _values(project, where)
+    where = Names.of(api, project, present)
+    values = scaffold_api.reconciler_values(project, where)
     scaffold_api.add_reconciler(draft, where, templates, values, "foreign")
     _wire(draft, where, values)
     if scaffold.is_namespaced(project) and not api.is_namespaced:
@@ -192,22 +191,6 @@ def _check_controller(request: ApiRequest, project: Project, api: Api, found: in
                 if other == known
                 else "one is enough, since the API server converts",
             )
-
-
-def _values(project: Project, where: Names) -> dict[str, str]:
-    api = where.api
-    prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="-")
-    in_namespace = scaffold.is_namespaced(project) and api.is_namespaced
-    return scaffold.api_values(project, api) | {
-        "reconciler_module": where.module_of(where.reconciler_file),
-        "reconciler": f"{api.kind}Reconciler",
-        "controller": (prefix + api.kind.lower()).replace(".", "-"),
-        "rbac_group": api.qualified_group or "core",
-        "rbac_namespace": f",namespace={project.name}-system" if in_namespace else "",
-        "namespaced_python": str(api.is_namespaced),
-        "request_namespace": ', "default"' if api.is_namespaced else "",
-        "manifest_namespace": "" if api.is_namespaced else ', "namespace": ""',
-    }
 
 
 def _wire(draft: Draft, where: Names, values: dict[str, str]) -> None:

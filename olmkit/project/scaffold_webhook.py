@@ -63,8 +63,7 @@ def create_webhook(
     request = replace(request, spokes=_spokes(request, project))
     _check_present(request, project, found)
     draft = Draft(present, force=request.force)
-    folder = scaffold.package_folder(project, present)
-    where = Names(folder, scaffold.package_of(project), api, project.is_multigroup)
+    where = Names.of(api, project, present)
     path = f"{api.qualified_group.replace('.', '-')}-{api.version}-{api.kind.lower()}"
     values = scaffold.api_values(project, api) | {
         "types_module": where.module_of(where.types_file),
