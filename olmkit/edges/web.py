@@ -121,7 +121,7 @@ class Web:
         # Only spreads retries out; nobody gains from guessing it.
         self._random = source or random.Random()  # noqa: S311
         self._session: aiohttp.ClientSession | None = None
-        self._tls: ssl.SSLContext | None = None
+        self._tls: ssl.SSLContext | bool | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -213,7 +213,7 @@ class Web:
                 headers=headers,
                 data=body,
                 allow_redirects=False,
-                ssl=self._context() if url.scheme == "https" else True,
+                ssl=self._trusted() if url.scheme == "https" else True,
                 proxy=proxies.proxy_for(str(url), self.options.environment),
             )
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
@@ -239,9 +239,9 @@ class Web:
             )
         return self._session
 
-    def _context(self) -> ssl.SSLContext:
+    def _trusted(self) -> ssl.SSLContext | bool:
         if self._tls is None:
-            self._tls = tls_context(self.options)
+            self._tls = trusted(self.options)
         return self._tls
 
 
@@ -291,8 +291,14 @@ def _join(base: URL, text: str) -> URL:
         raise RemoteError(f"`{redact(str(base))}` answers with a location that is no URL") from None
 
 
-def tls_context(options: WebOptions) -> ssl.SSLContext:
-    """Whom to trust: the system's authorities and those of `--ca-file`."""
+def trusted(options: WebOptions) -> ssl.SSLContext | bool:
+    """Whom to trust: the system's authorities and those of `--ca-file`.
+
+    True stands for the system's alone, which the HTTP library has read at its import:
+    reading them takes as long as a small push.
+    """
+    if options.ca_file is None and not options.skip_tls_verify:
+        return True
     context = ssl.create_default_context()
     if options.ca_file is not None:
         try:

@@ -85,10 +85,10 @@ def test_success_after_faults_is_success() -> None:
 def test_file_of_authorities_must_hold_some(tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
     with pytest.raises(ConfigurationError, match="cannot read"):
-        web.tls_context(WebOptions(ca_file=str(path)))
+        web.trusted(WebOptions(ca_file=str(path)))
     path.write_text("no certificate")
     with pytest.raises(ConfigurationError, match="holds no certificate"):
-        web.tls_context(WebOptions(ca_file=str(path)))
+        web.trusted(WebOptions(ca_file=str(path)))
 
 
 def test_unknown_host_is_said() -> None:
