@@ -49,8 +49,7 @@ class Discovery:
                 self._missed[gvk] = now
         if found is None:
             raise NoSuchKind(
-                f"the cluster does not know the kind `{gvk.kind}` of "
-                f"`{gvk.group + '/' if gvk.group else ''}{gvk.version}`",
+                f"the cluster does not know the kind `{gvk.kind}` of `{gvk.api_version}`",
                 hint="install its CustomResourceDefinition first",
                 code=404,
             )
@@ -65,9 +64,8 @@ class Discovery:
         if answer.get("kind") == "APIGroupDiscoveryList":
             self._take_aggregated(answer)
             return
-        version = f"{gvk.group}/{gvk.version}" if gvk.group else gvk.version
         try:
-            answer = await self._get(f"{root}/{version}", "application/json")
+            answer = await self._get(f"{root}/{gvk.api_version}", "application/json")
         except NotFound:
             return
         self._take_list(gvk, answer)

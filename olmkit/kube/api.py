@@ -28,7 +28,7 @@ class Resource:
 
     @property
     def api_version(self) -> str:
-        return f"{self.gvk.group}/{self.gvk.version}" if self.gvk.group else self.gvk.version
+        return self.gvk.api_version
 
     def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The URL path of a collection, an object or a subresource."""

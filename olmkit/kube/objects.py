@@ -27,6 +27,11 @@ class GVK(NamedTuple):
         joined = f"{self.group}/{self.version}" if self.group or self.version else "/"
         return f"{joined}, Kind={self.kind}"
 
+    @property
+    def api_version(self) -> str:
+        """As manifests write group and version; the core group has no name."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
     @classmethod
     def parse(cls, api_version: str, kind: str) -> GVK:
         group, _, version = api_version.rpartition("/")

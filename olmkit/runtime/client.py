@@ -427,8 +427,7 @@ class Client:
                 return found
 
     async def _resource(self, gvk: GVK) -> Resource:
-        version = f"{gvk.group}/{gvk.version}" if gvk.group else gvk.version
-        return await self.cluster.resource(version, gvk.kind)
+        return await self.cluster.resource(gvk.api_version, gvk.kind)
 
     def _remember(self, resource: Resource, written: Manifest) -> Manifest:
         version = (written.get("metadata") or {}).get("resourceVersion")
@@ -500,8 +499,7 @@ def _manifest(gvk: GVK, snapshot: Snapshot) -> Manifest:
     found = snapshot.manifest()
     if found.get("kind"):
         return found
-    version = f"{gvk.group}/{gvk.version}" if gvk.group else gvk.version
-    return {"apiVersion": version, "kind": gvk.kind} | found
+    return {"apiVersion": gvk.api_version, "kind": gvk.kind} | found
 
 
 def _gvk(manifest: Manifest) -> GVK:
