@@ -10,17 +10,19 @@ program, not a missing object.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.kube.api import Cluster, NoSuchKind, Resource
+from olmkit.kube.api import Cluster, ClusterError, NoSuchKind, Resource
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK
+from olmkit.runtime.contact import REFUSALS, Contact
 from olmkit.runtime.predicate import CreateEvent, Event, UpdateEvent
 from olmkit.runtime.reconcile import Request
-from olmkit.runtime.reflector import BREATH, Reflector
+from olmkit.runtime.reflector import BREATH, Backoff, Reflector
 from olmkit.runtime.scope import ALL_NAMESPACES as ALL_NAMESPACES
 from olmkit.runtime.scope import CacheSettings as CacheSettings
 from olmkit.runtime.scope import KindScope as KindScope
@@ -30,6 +32,8 @@ from olmkit.runtime.snapshot import Snapshot
 from olmkit.runtime.store import Indexer, Store
 
 _LOG = logging.getLogger(__name__)
+
+_MISSING_KIND = 10.0  # seconds between two looks for a kind without CRD
 
 Deliver = Callable[[Event], None]
 
@@ -89,7 +93,6 @@ class Informer:
     ) -> None:
         self.gvk = gvk
         self.metadata_only = metadata_only
-        self.failure: Exception | None = None
         self._cluster = cluster
         self._settings = settings
         self._chance = chance
@@ -98,6 +101,9 @@ class Informer:
         self._parts: dict[str, _Part] = {}
         self._reflectors: dict[str, Reflector] = {}
         self._synced = asyncio.Event()
+        self._answered = asyncio.Event()  # the server gave what there is, or refused to
+        facts = {"api_version": gvk.api_version, "kind": gvk.kind}
+        self._discovery = Contact(facts, changed=self._look)
         self.resource: Resource | None = None
 
     def add_index(self, name: str, indexer: Indexer) -> None:
@@ -120,18 +126,34 @@ class Informer:
         return self._synced.is_set()
 
     async def wait_for_sync(self) -> None:
-        """Until the first list of every part is stored and delivered."""
-        await self._synced.wait()
+        """Until the first list of every part is stored and delivered.
+
+        Raises `NoSuchKind` or `Forbidden` when the server says so, which only an
+        administrator can change. It is tried on all the same, so ask again.
+        """
+        while not self.synced:
+            await self._answered.wait()
+            if (refusal := self.refusal) is not None:
+                raise refusal.with_traceback(None)
+
+    def contacts(self) -> Iterator[tuple[str, Contact]]:
+        """How each part stands with the server, by its namespace; empty: all, or none yet."""
+        yield "", self._discovery
+        for namespace, reflector in self._reflectors.items():
+            yield namespace, reflector.contact
 
     @property
     def failures(self) -> list[Exception]:
         """What keeps parts from being up to date just now."""
-        found = [reflector.failure for reflector in self._reflectors.values()]
-        return [failure for failure in (self.failure, *found) if failure is not None]
+        found = (contact.failure for _, contact in self.contacts())
+        return [failure for failure in found if failure is not None]
 
     @property
-    def reflectors(self) -> Mapping[str, Reflector]:
-        return self._reflectors
+    def refusal(self) -> ClusterError | None:
+        """Why the kind cannot be read before an administrator acts; None once it was listed."""
+        if self.synced:
+            return None
+        return next((one for one in self.failures if isinstance(one, REFUSALS)), None)
 
     async def run(self) -> None:
         """Keep the copy alive until cancelled."""
@@ -142,8 +164,7 @@ class Informer:
             self._parts[namespace] = part
             self._reflectors[namespace] = Reflector(
                 self._cluster,
-                resource.api_version,
-                self.gvk.kind,
+                resource,
                 part,
                 namespace=namespace,
                 label_selector=scope.label_selector or "",
@@ -153,6 +174,7 @@ class Informer:
                 chance=self._chance,
                 watch_seconds=self._settings.watch_seconds,
                 streaming=self._settings.streaming,
+                changed=self._look,
             )
         async with asyncio.TaskGroup() as group:
             for reflector in self._reflectors.values():
@@ -160,6 +182,7 @@ class Informer:
             for reflector in self._reflectors.values():
                 await reflector.synced.wait()
             self._synced.set()
+            self._look()
             if self._settings.resync_of(self.gvk) > 0:
                 group.create_task(self._resync(self._settings.resync_of(self.gvk)))
 
@@ -238,24 +261,28 @@ class Informer:
             except Exception:
                 _LOG.exception("handler failed", extra={"kind": self.gvk.kind})
 
+    def _look(self) -> None:
+        """Something was told: who waits learns of it."""
+        if self.synced or self.refusal is not None:
+            self._answered.set()
+        else:
+            self._answered.clear()
+
     async def _find(self) -> Resource:
-        api_version = f"{self.gvk.group}/{self.gvk.version}" if self.gvk.group else self.gvk.version
+        self._discovery.begin()
+        backoff = Backoff(chance=self._chance)
         while True:
             try:
-                resource = await self._cluster.resource(api_version, self.gvk.kind)
+                resource = await self._cluster.resource(self.gvk.api_version, self.gvk.kind)
             except NoSuchKind as error:
                 # The CRD may be installed shortly after the operator.
-                self.failure = error
-                _LOG.warning(
-                    "the kind is not there", extra={"kind": str(self.gvk), "error": str(error)}
-                )
-                await asyncio.sleep(10)
+                self._discovery.failed("the kind is not there", error)
+                await asyncio.sleep(_MISSING_KIND)
             except Exception as error:
-                self.failure = error
-                _LOG.warning("cannot ask for the kind", extra={"error": str(error)})
-                await asyncio.sleep(2)
+                self._discovery.failed("cannot ask for the kind", error)
+                await backoff.pause()
             else:
-                self.failure = None
+                self._discovery.listed()
                 return resource
 
 
@@ -311,10 +338,14 @@ class Cache:
                 self._group = None
 
     async def wait_for_sync(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        """Until every informer is synced; `TimeoutError` names nothing, `unsynced` does."""
+        """Until every informer is synced, or the server does not give what it asks for.
+
+        `TimeoutError` names nothing, `unsynced` does.
+        """
         async with asyncio.timeout(timeout):
             for informer in list(self._informers.values()):
-                await informer.wait_for_sync()
+                with contextlib.suppress(*REFUSALS):
+                    await informer.wait_for_sync()
 
     def unsynced(self) -> list[Informer]:
         return [informer for informer in self._informers.values() if not informer.synced]
@@ -323,7 +354,8 @@ class Cache:
         """The informer of a kind once it can be read.
 
         Waits as long as it takes; the caller bounds that. Raises `ConfigurationError`
-        when the cache does not run, since then it would wait for ever.
+        when the cache does not run, since then it would wait for ever, and `NoSuchKind`
+        or `Forbidden` when the server does not give the objects.
         """
         if not self._settings.start_on_read and (gvk, metadata_only) not in self._informers:
             raise ConfigurationError(

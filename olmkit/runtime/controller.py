@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from olmkit.base.diagnostics import OlmkitError, RemoteError
 from olmkit.kube.objects import GVK
 from olmkit.runtime.cache import Cache
+from olmkit.runtime.contact import REFUSALS
 from olmkit.runtime.handler import Queue
 from olmkit.runtime.metrics import ControllerMetrics, Registry, WorkQueueMetrics
 from olmkit.runtime.reconcile import (
@@ -47,7 +48,8 @@ class ControllerSettings:
     """How a controller works; times in seconds.
 
     `max_concurrent_reconciles` None takes the manager's setting. `enable_warmup` fills
-    the caches while another replica leads, so that taking over is quick.
+    the caches while another replica leads, so that taking over is quick. What does not
+    sync within `cache_sync_timeout` stops the manager, unless the server refuses it.
     """
 
     max_concurrent_reconciles: int | None = None
@@ -63,6 +65,8 @@ class NotSynced(RemoteError):  # noqa: N818 - a fact, not a fault
     """What a controller watches could not be listed in time."""
 
 
+_MEASURED = 0.5  # seconds between two looks at unfinished work
+_LATE = 1.0  # seconds between two looks whether a refused watch is granted
 _BREATH = 0.004  # seconds for all workers together, after which others run
 
 # What Go would panic on: mistakes in the program, not conditions of the world.
@@ -96,6 +100,7 @@ class Controller:
         self._reconciler = reconciler
         self._waits = inspect.iscoroutinefunction(reconciler.reconcile)
         self._sources = list(sources)
+        self._refused: list[Source] = []
         self.gvk = gvk
         self.workers = self.settings.max_concurrent_reconciles or 1
         registry = registry or Registry()
@@ -111,6 +116,8 @@ class Controller:
         """Start the sources, wait until they are synced, work until `stop`.
 
         Raises `NotSynced` when a source does not sync in time, which says which and why.
+        A source that the server refuses ends nothing, since a new process would be refused
+        too: the reconciler is told when it reads, and may say so where people look.
         """
         if self._started:
             raise RuntimeError(f"controller {self.name} was started before")
@@ -120,9 +127,13 @@ class Controller:
             if not await self.warm_up(cache):
                 return
             async with asyncio.TaskGroup() as group:
-                for _ in range(self.workers):
-                    group.create_task(self._work())
-                group.create_task(self._measure())
+                beside = [group.create_task(self._measure())]
+                beside += [group.create_task(self._await_grant(one)) for one in self._refused]
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(self.workers):
+                        workers.create_task(self._work())
+                for task in beside:
+                    task.cancel()
         finally:
             for source in self._sources:
                 if isinstance(source, Ending):
@@ -155,6 +166,7 @@ class Controller:
         syncing = {
             asyncio.ensure_future(source.wait_for_sync()): source for source in self._sources
         }
+        self._refused = []
         try:
             deadline = asyncio.get_running_loop().time() + self.settings.cache_sync_timeout
             for task, source in syncing.items():
@@ -165,31 +177,50 @@ class Controller:
                 if stopping.done():
                     return False
                 if not task.done():
-                    trouble = source.trouble if isinstance(source, Troubled) else ""
-                    raise NotSynced(
-                        f"controller {self.name}: the watch on {source} did not sync within "
-                        f"{self.settings.cache_sync_timeout:g} s" + (trouble and f": {trouble}"),
-                        hint="the kind must be installed, and RBAC must allow to list and watch it",
+                    raise self._not_synced(source)
+                try:
+                    await task
+                except REFUSALS as refusal:
+                    self._refused.append(source)
+                    facts = {"watch": str(source), "error": str(refusal), "hint": refusal.hint}
+                    _LOG.error(
+                        "works without a watch that the server refuses",
+                        extra={"controller": self.name} | facts,
                     )
-                await task
             return True
         finally:
             stopping.cancel()
             for task in syncing:
                 task.cancel()
+            await asyncio.gather(*syncing, return_exceptions=True)
+
+    def _not_synced(self, source: Source) -> NotSynced:
+        trouble = source.trouble if isinstance(source, Troubled) else ""
+        return NotSynced(
+            f"controller {self.name}: the watch on {source} did not sync within "
+            f"{self.settings.cache_sync_timeout:g} s" + (trouble and f": {trouble}"),
+            hint="the API server must answer, and accept the operator's credentials",
+        )
+
+    async def _await_grant(self, source: Source) -> None:
+        """When a refused source may be read after all, try again what failed for want of it."""
+        while True:
+            try:
+                await source.wait_for_sync()
+            except REFUSALS:
+                await asyncio.sleep(_LATE)
+            else:
+                self.queue.hasten()
+                return
 
     async def _measure(self) -> None:
         """Keep the gauges of unfinished work fresh."""
         loop = asyncio.get_running_loop()
-        while not self._stopping.is_set():
+        while True:
             ages = [loop.time() - since for since in self.queue.working().values()]
             self._queue_metrics.unfinished.set(sum(ages))
             self._queue_metrics.longest_running.set(max(ages, default=0.0))
-            try:
-                async with asyncio.timeout(0.5):
-                    await self._stopping.wait()
-            except TimeoutError:
-                continue
+            await asyncio.sleep(_MEASURED)
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()

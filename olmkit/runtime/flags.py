@@ -41,6 +41,7 @@ class Flags:
 
     kubeconfig: Path | None = None
     health_address: str = ":8081"
+    watch_patience: float = 300.0
     metrics_address: str = "0"
     metrics_secure: bool = True
     metrics_files: ServingFiles = ServingFiles()
@@ -74,6 +75,7 @@ def parse(
     return Flags(
         kubeconfig=given.kubeconfig,
         health_address=given.health_probe_bind_address,
+        watch_patience=given.watch_patience,
         metrics_address=given.metrics_bind_address,
         metrics_secure=given.metrics_secure,
         metrics_files=ServingFiles(
@@ -126,6 +128,7 @@ def _parser(
 
     parser.add_argument("--kubeconfig", type=Path, help="instead of the pod's service account")
     text("--health-probe-bind-address", ":8081", "HOST:PORT", "where probes answer; 0: nowhere")
+    seconds("--watch-patience", 300.0, "how long a watch may be lost before /healthz fails")
     text("--metrics-bind-address", "0", "HOST:PORT", "where metrics are served; 0: nowhere")
     switch("--metrics-secure", "serve metrics over TLS, to whom RBAC allows", default=True)
     files("metrics", "the metrics' certificate; none: self-signed")

@@ -9,8 +9,9 @@ readiness: a replica that waits for it is ready, or a rollout would never end.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from aiohttp import web
 
@@ -64,41 +65,49 @@ def loop_keeps_up(manager: Manager, *, limit: float = 5.0) -> Check:
     return check
 
 
+def watches_granted(cache: Cache) -> Check:
+    """The server refuses no kind that was not listed yet.
+
+    For readiness: who lacks a right or a CRD does not do its work, and a new process would
+    not either. Kinds that were not listed for other reasons do not count: their lists may
+    wait for a conversion, which reaches only a pod that is ready.
+    """
+
+    async def check() -> None:
+        refused = "; ".join(str(one.refusal) for one in cache.informers if one.refusal)
+        if refused:
+            raise CheckFailed(f"the server refuses: {refused}")
+
+    return check
+
+
 def watches_kept(cache: Cache, *, patience: float = 300.0) -> Check:
     """No watch has been failing for more than `patience` seconds.
 
     A watch on which nothing happens is well; one that cannot be begun again serves ever
     older objects. For liveness: a new process gets a new connection and new credentials.
+    What the server refused from the start is left to `watches_granted`.
     """
-    failing: dict[str, float] = {}
 
     async def check() -> None:
         now = asyncio.get_running_loop().time()
-        found = {
-            name: failing.get(name, now) if contact is None else contact
-            for name, contact in _failing(cache)
-        }
-        failing.clear()
-        failing.update(found)
-        lost = [name for name, since in found.items() if now - since > patience]
+        lost = sorted(name for name, last in _failing(cache) if now - last > patience)
         if lost:
-            raise CheckFailed(f"not kept for {patience:g} s: {', '.join(sorted(lost))}")
+            raise CheckFailed(f"not kept for {patience:g} s: {', '.join(lost)}")
 
     return check
 
 
-def _failing(cache: Cache) -> list[tuple[str, float | None]]:
-    """Watches with an error since their last contact, and when that was."""
-    found: list[tuple[str, float | None]] = []
+def _failing(cache: Cache) -> Iterator[tuple[str, float]]:
+    """Watches with an error since they were last kept, and when that was."""
     for informer in cache.informers:
+        if informer.refusal is not None:
+            continue
         form = " (metadata)" if informer.metadata_only else ""
-        if informer.failure is not None:
-            found.append((f"{informer.gvk}{form}", None))
-        for namespace, reflector in informer.reflectors.items():
-            if reflector.failure is not None:
+        for namespace, contact in informer.contacts():
+            if contact.failure is not None:
                 place = f" in {namespace}" if namespace else ""
-                found.append((f"{informer.gvk}{form}{place}", reflector.last_contact))
-    return found
+                yield f"{informer.gvk}{form}{place}", contact.last
 
 
 def server(
@@ -113,61 +122,63 @@ def server(
     application = web.Application()
     for path, checks in ((live_path, live), (ready_path, ready)):
         if checks:
-            _route(application, path, checks)
+            _Probe(path, checks).add_to(application.router)
     return HttpServer("probes", application, address)
 
 
-def _route(application: web.Application, path: str, checks: Mapping[str, Check]) -> None:
-    word = path.strip("/")
+class _Probe:
+    """One path and those of its checks below it."""
 
-    async def ask_all(request: web.Request) -> web.Response:
-        return await _all(word, checks, request)
+    def __init__(self, path: str, checks: Mapping[str, Check]) -> None:
+        self._path = path
+        self._word = path.strip("/")
+        self._checks = checks
+        self._reasons: dict[str, str] = {}  # why checks failed, as the log knows it
 
-    application.router.add_get(path, ask_all)
-    application.router.add_get(f"{path}/", ask_all)
-    for name, check in checks.items():
-        application.router.add_get(f"{path}/{name}", _one(word, name, check))
+    def add_to(self, router: web.UrlDispatcher) -> None:
+        router.add_get(self._path, self._all)
+        router.add_get(f"{self._path}/", self._all)
+        for name in self._checks:
+            router.add_get(f"{self._path}/{name}", functools.partial(self._one, name))
 
+    async def _all(self, request: web.Request) -> web.Response:
+        excluded = set(request.query.getall("exclude", ()))
+        lines, is_well = [], True
+        for name in sorted(self._checks):
+            if name in excluded:
+                lines.append(f"[+]{name} excluded: ok")
+            elif await self._passes(name):
+                lines.append(f"[+]{name} ok")
+            else:
+                is_well = False
+                lines.append(f"[-]{name} failed: reason withheld")
+        unknown = sorted(excluded - self._checks.keys())
+        if unknown:
+            named = ", ".join(f'"{name}"' for name in unknown)
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
+        if is_well and "verbose" not in request.query:
+            return _answer("ok", 200)
+        lines.append(f"{self._word} check {'passed' if is_well else 'failed'}")
+        return _answer("".join(f"{line}\n" for line in lines), 200 if is_well else 500)
 
-async def _all(word: str, checks: Mapping[str, Check], request: web.Request) -> web.Response:
-    excluded = set(request.query.getall("exclude", ()))
-    lines, is_well = [], True
-    for name in sorted(checks):
-        if name in excluded:
-            lines.append(f"[+]{name} excluded: ok")
-        elif await _passes(word, name, checks[name]):
-            lines.append(f"[+]{name} ok")
-        else:
-            is_well = False
-            lines.append(f"[-]{name} failed: reason withheld")
-    unknown = sorted(excluded - checks.keys())
-    if unknown:
-        named = ", ".join(f'"{name}"' for name in unknown)
-        lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
-    if is_well and "verbose" not in request.query:
-        return _answer("ok", 200)
-    lines.append(f"{word} check {'passed' if is_well else 'failed'}")
-    return _answer("".join(f"{line}\n" for line in lines), 200 if is_well else 500)
-
-
-def _one(
-    word: str, name: str, check: Check
-) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    async def ask(_: web.Request) -> web.Response:
-        if await _passes(word, name, check):
+    async def _one(self, name: str, _: web.Request) -> web.Response:
+        if await self._passes(name):
             return _answer("ok", 200)
         return _answer(f"[-]{name} failed: reason withheld\n", 500)
 
-    return ask
-
-
-async def _passes(word: str, name: str, check: Check) -> bool:
-    try:
-        await check()
-    except Exception as error:
-        _LOG.warning("check failed", extra={"probe": word, "check": name, "error": str(error)})
-        return False
-    return True
+    async def _passes(self, name: str) -> bool:
+        facts = {"probe": self._word, "check": name}
+        try:
+            await self._checks[name]()
+        except Exception as error:
+            # It is asked every few seconds, and a reason is news once.
+            if self._reasons.get(name) != str(error):
+                self._reasons[name] = str(error)
+                _LOG.warning("check failed", extra=facts | {"error": str(error)})
+            return False
+        if self._reasons.pop(name, None) is not None:
+            _LOG.info("check passes again", extra=facts)
+        return True
 
 
 def _answer(text: str, status: int) -> web.Response:

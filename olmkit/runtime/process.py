@@ -86,7 +86,7 @@ def main(
         try:
             await run(operator, given, os.environ if environment is None else environment)
         except OlmkitError as error:
-            _LOG.error("%s", error)
+            _LOG.error("%s", error, extra={"hint": error.hint} if error.hint else None)
             raise
         finally:
             last.start()
@@ -235,10 +235,15 @@ def _add_probes(manager: Manager, given: Flags, hooks: WebhookServer | None) -> 
     address = serving.parse_address(given.health_address)
     if address is None:
         return
-    live = {"ping": probes.ping, "watches": probes.watches_kept(manager.cache)}
+    kept = probes.watches_kept(manager.cache, patience=given.watch_patience)
+    live = {"ping": probes.ping, "watches": kept}
     # Nothing here waits for lists: they may need a conversion, which reaches only a pod
     # that is ready.
-    ready = {"ping": probes.ping, "manager": probes.manager_ready(manager)}
+    ready = {
+        "ping": probes.ping,
+        "manager": probes.manager_ready(manager),
+        "watches": probes.watches_granted(manager.cache),
+    }
     if hooks is not None:
         ready["webhook"] = hooks.started()
     manager.add(probes.server(address, live=live, ready=ready), Group.SERVERS)

@@ -28,14 +28,17 @@ from olmkit.kube.api import (
     Cluster,
     ClusterError,
     EventType,
+    Forbidden,
     Gone,
     NoSuchKind,
+    NotFound,
     Resource,
     TooLargeResourceVersion,
     TooManyRequests,
     Unreachable,
     WatchEvent,
 )
+from olmkit.runtime.contact import Contact
 from olmkit.runtime.reconcile import Request
 from olmkit.runtime.snapshot import Snapshot
 
@@ -47,7 +50,6 @@ BREATH = 200  # objects after which others may run: a few milliseconds
 _INITIAL = 60.0  # seconds for what is there to be streamed
 _INITIAL_END = "k8s.io/initial-events-end"
 _SILENCE = 120.0  # seconds; who sends bookmarks sends one about once a minute
-_MISSING_KIND = 10.0  # how often a kind without CRD is looked for
 
 Transform = Callable[[bytes], bytes]
 """Runs on each object's bytes before they are stored; must be idempotent."""
@@ -126,8 +128,7 @@ class Reflector:
     def __init__(
         self,
         cluster: Cluster,
-        api_version: str,
-        kind: str,
+        resource: Resource,
         sink: Sink,
         *,
         namespace: str = "",
@@ -138,10 +139,10 @@ class Reflector:
         chance: random.Random | None = None,
         watch_seconds: tuple[int, int] = (300, 600),
         streaming: bool = False,
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._cluster = cluster
-        self._api_version = api_version
-        self._kind = kind
+        self._resource = resource
         self._sink = sink
         self._namespace = namespace
         self._label_selector = label_selector
@@ -156,8 +157,12 @@ class Reflector:
         self._version: str | None = None  # the last resource version seen
         self._is_ordered = True  # what is seen comes in the order of its versions
         self.synced = asyncio.Event()
-        self.last_contact: float | None = None
-        self.failure: Exception | None = None
+        self._facts = {
+            "api_version": resource.api_version,
+            "kind": resource.gvk.kind,
+            "watched_namespace": namespace,
+        }
+        self.contact = Contact(self._facts, changed=changed)
 
     @property
     def resource_version(self) -> str:
@@ -166,72 +171,65 @@ class Reflector:
 
     async def run(self) -> None:
         """Keep the copy alive until cancelled."""
+        self.contact.begin()
         while True:
             try:
-                resource = await self._resource()
-                ended = await self._stream(resource) if self._streaming else None
+                ended = await self._stream() if self._streaming else None
                 if ended is None:
-                    await self._list(resource)
-                await self._follow(resource, ended or _Then.WATCH)
+                    await self._list()
+                await self._follow(ended or _Then.WATCH)
+            except NotFound as error:
+                self._failed("the kind is gone", _no_such_kind(self._resource, error))
             except ClusterError as error:
                 self._failed("cannot list", error)
             except Exception as error:
                 self._failed("cannot use the answer to a list", error)
             await self._backoff.pause()
 
-    async def _resource(self) -> Resource:
-        while True:
-            try:
-                return await self._cluster.resource(self._api_version, self._kind)
-            except NoSuchKind as error:
-                self._failed("the kind is not there", error)
-                await asyncio.sleep(_MISSING_KIND)
-
-    async def _list(self, resource: Resource) -> None:
+    async def _list(self) -> None:
         """Replace the copy by a list that is no older than what was seen before."""
         try:
             if self._version is None:
-                snapshots, version = await self._pages(resource, "0", _PAGE)
+                snapshots, version = await self._pages("0", _PAGE)
             else:
                 # Without a limit: paging would make the server read from etcd.
-                snapshots, version = await self._pages(resource, self._version, None)
+                snapshots, version = await self._pages(self._version, None)
         except (Gone, TooLargeResourceVersion):
-            snapshots, version = await self._pages(resource, "", _PAGE)
+            snapshots, version = await self._pages("", _PAGE)
         await self._replace(snapshots, version)
 
     async def _replace(self, snapshots: Sequence[Snapshot], version: str) -> None:
         await self._sink.replace(snapshots)
         self._version = version
-        self._reached()
         self.synced.set()
+        self.contact.listed()
 
-    async def _stream(self, resource: Resource) -> _Then | None:
+    async def _stream(self) -> _Then | None:
         """Replace the copy by the beginning of a watch and follow that; how it ended.
 
         None when the server does not stream what is there: then it is listed.
         """
         for version in (self._version or "", ""):
-            stream = self._open(resource, version, initial_events=True)
+            stream = self._open(version, initial_events=True)
             try:
                 # A server that ignores the wish never says that this was all.
                 async with asyncio.timeout(_INITIAL):
-                    snapshots, reached = await self._initial(stream, resource)
+                    snapshots, reached = await self._initial(stream)
                 await self._replace(snapshots, reached)
-                return await self._drain(stream, resource)
+                self.contact.kept()
+                return await self._drain(stream)
             except (Gone, TooLargeResourceVersion):
                 continue
             except (TooManyRequests, Unreachable):
                 raise
             except (ClusterError, TimeoutError, msgspec.MsgspecError) as error:
-                _LOG.info("the server streams no lists", extra=self._facts(error=str(error)))
+                _LOG.info("the server streams no lists", extra=self._facts | {"error": str(error)})
                 return None
             finally:
                 await _close(stream)
         return None
 
-    async def _initial(
-        self, stream: AsyncIterator[WatchEvent], resource: Resource
-    ) -> tuple[list[Snapshot], str]:
+    async def _initial(self, stream: AsyncIterator[WatchEvent]) -> tuple[list[Snapshot], str]:
         """What there is, and its version: that of the bookmark, since objects come unordered."""
         found: dict[Request, Snapshot] = {}
         number = 0
@@ -244,21 +242,19 @@ class Reflector:
                 if (metadata.annotations or {}).get(_INITIAL_END) == "true":
                     return list(found.values()), metadata.resource_version
                 continue
-            snapshot = self._snapshot(event.object, resource)
+            snapshot = self._snapshot(event.object)
             if event.type is EventType.DELETED:
                 found.pop(snapshot.key, None)
             else:
                 found[snapshot.key] = snapshot
         raise ClusterError("the stream ended before all of it was told", temporary=True)
 
-    async def _pages(
-        self, resource: Resource, version: str, limit: int | None
-    ) -> tuple[list[Snapshot], str]:
+    async def _pages(self, version: str, limit: int | None) -> tuple[list[Snapshot], str]:
         snapshots: list[Snapshot] = []
         token = ""
         while True:
             page = await self._cluster.list_page(
-                resource,
+                self._resource,
                 namespace=self._namespace,
                 label_selector=self._label_selector,
                 field_selector=self._field_selector,
@@ -271,32 +267,30 @@ class Reflector:
                 if number % BREATH == 0:
                     await asyncio.sleep(0)
                 try:
-                    snapshots.append(self._snapshot(_complete(raw, resource), resource))
+                    snapshots.append(self._snapshot(_complete(raw, self._resource)))
                 except (msgspec.MsgspecError, RecursionError) as error:
                     # One odd object must not hide all others.
-                    _LOG.error("object cannot be read", extra=self._facts(error=str(error)))
+                    _LOG.error("object cannot be read", extra=self._facts | {"error": str(error)})
             token = page.continue_token
             if not token:
                 return snapshots, page.resource_version
             await asyncio.sleep(0)
 
-    async def _follow(self, resource: Resource, then: _Then) -> None:
+    async def _follow(self, then: _Then) -> None:
         """Watch until a list is due."""
         while then is not _Then.LIST:
             if then is _Then.WATCH_LATER:
                 await self._backoff.pause()
-            stream = self._open(resource, self._version or "")
+            stream = self._open(self._version or "")
             try:
-                then = await self._drain(stream, resource)
+                then = await self._drain(stream)
             finally:
                 await _close(stream)
 
-    def _open(
-        self, resource: Resource, version: str, *, initial_events: bool = False
-    ) -> AsyncIterator[WatchEvent]:
+    def _open(self, version: str, *, initial_events: bool = False) -> AsyncIterator[WatchEvent]:
         wishes = {"initial_events": True} if initial_events else {}
         return self._cluster.watch(
-            resource,
+            self._resource,
             namespace=self._namespace,
             label_selector=self._label_selector,
             field_selector=self._field_selector,
@@ -306,7 +300,7 @@ class Reflector:
             **wishes,
         )
 
-    async def _drain(self, stream: AsyncIterator[WatchEvent], resource: Resource) -> _Then:
+    async def _drain(self, stream: AsyncIterator[WatchEvent]) -> _Then:
         """Take events until the watch ends; what comes next."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
@@ -315,7 +309,7 @@ class Reflector:
         seen = 0
         try:
             async for event in stream:
-                self._take(event, resource)
+                self._take(event)
                 seen += 1
                 if seen % BREATH == 0:
                     await asyncio.sleep(0)  # many events may have come at once
@@ -324,7 +318,7 @@ class Reflector:
             return _Then.LIST
         except _WentBackError:
             # It was restored from a backup: what was seen here never was, for it.
-            self._failed("the versions of the server went back", None)
+            self._failed("the versions of the server went back")
             self._version = None
             return _Then.LIST
         except TooManyRequests as error:
@@ -340,20 +334,20 @@ class Reflector:
             self._failed("an event cannot be read", error)
             return _Then.LIST
         if not seen and loop.time() - begun < _QUICK:
-            self._failed("the watch was closed at once", None)
+            self._failed("the watch was closed at once")
             return _Then.LIST
         if not self._is_ordered:
             return _Then.LIST  # there is no version to go on from
         if not seen and self._bookmarked and loop.time() - begun > _SILENCE:
-            self._failed("nothing came on the watch", None)
+            self._failed("nothing came on the watch")
         else:
-            self._reached()  # it was begun, and nothing went wrong until its end
+            self.contact.kept()  # it was begun, and nothing went wrong until its end
         return _Then.WATCH
 
-    def _take(self, event: WatchEvent, resource: Resource) -> None:
+    def _take(self, event: WatchEvent) -> None:
         # A bookmark is no object: only its version means something.
         is_object = event.type is not EventType.BOOKMARK
-        snapshot = self._snapshot(event.object, resource) if is_object else Snapshot(event.object)
+        snapshot = self._snapshot(event.object) if is_object else Snapshot(event.object)
         match event.type:
             case EventType.BOOKMARK:
                 self._bookmarked = True
@@ -366,11 +360,11 @@ class Reflector:
         self._is_ordered = self._is_ordered or event.type is not EventType.ADDED
         if snapshot.metadata.resource_version and self._is_ordered:
             self._version = snapshot.metadata.resource_version
-        self._reached()
+        self.contact.kept()
 
-    def _snapshot(self, raw: bytes, resource: Resource) -> Snapshot:
+    def _snapshot(self, raw: bytes) -> Snapshot:
         if self._metadata_only:
-            raw = _relabelled(raw, resource)
+            raw = _relabelled(raw, self._resource)
         if self._transform is None:
             return Snapshot(raw)
         try:
@@ -378,23 +372,32 @@ class Reflector:
         except Exception:
             # A mistake in it must not hide the object, nor all others with it.
             found = Snapshot(raw)
-            _LOG.exception("transform failed", extra=self._facts(object=str(found.key)))
+            _LOG.exception("transform failed", extra=self._facts | {"object": str(found.key)})
             return found
 
-    def _reached(self) -> None:
-        self.last_contact = asyncio.get_running_loop().time()
-        self.failure = None
+    def _failed(self, what: str, error: Exception | None = None) -> None:
+        if isinstance(error, Forbidden):
+            error.hint = _needed(self._resource, self._namespace)
+        self.contact.failed(what, error)
 
-    def _failed(self, what: str, error: Exception | None) -> None:
-        self.failure = error or ClusterError(what, temporary=True)
-        _LOG.warning(what, extra=self._facts(error=str(error or what)))
 
-    def _facts(self, **more: str) -> dict[str, str]:
-        return {
-            "api_version": self._api_version,
-            "kind": self._kind,
-            "watched_namespace": self._namespace,
-        } | more
+def _needed(resource: Resource, namespace: str) -> str:
+    """What RBAC must allow, as a rule to be pasted."""
+    role = f"a Role in the namespace `{namespace}`" if namespace else "a ClusterRole"
+    group = resource.gvk.group or '""'
+    return (
+        f"give the operator's service account {role} with the rule "
+        f"`{{apiGroups: [{group}], resources: [{resource.plural}], verbs: [get, list, watch]}}`"
+    )
+
+
+def _no_such_kind(resource: Resource, error: NotFound) -> NoSuchKind:
+    """A collection that is not there any more: as an object, it would count as deleted."""
+    return NoSuchKind(
+        f"the cluster does not serve `{resource}` any more: {error}",
+        hint="install its CustomResourceDefinition again",
+        code=error.code,
+    )
 
 
 class _Kind(msgspec.Struct, gc=False):

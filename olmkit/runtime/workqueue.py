@@ -257,6 +257,12 @@ class WorkQueue(Generic[K]):
         self._entries[key] = entry
         self._place(entry, now)
 
+    def hasten(self) -> None:
+        """Hand out at once what waits for its time."""
+        for entry in list(self._entries.values()):
+            if entry.due is not None:
+                self.add(entry.key, priority=entry.priority)
+
     async def get(self) -> tuple[K, int] | None:
         """The next key and its priority, locked for the caller; None after shutdown."""
         while True:

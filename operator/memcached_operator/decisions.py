@@ -221,7 +221,7 @@ def realigned(found: Any, wanted: Any) -> Any:
 def status_from(
     memcached: Memcached,
     deployment: Manifest,
-    pods: Iterable[Manifest],
+    pods: Iterable[Manifest] | None,
     now: str,
     *,
     troubles: Sequence[Trouble] = (),
@@ -230,7 +230,7 @@ def status_from(
     """What the Deployment and its pods say about a Memcached.
 
     `troubles` came up while its children were made; `is_scaled` says that the number of
-    pods has just been changed.
+    pods has just been changed. Without `pods` the nodes stay as they were said.
     """
     size = memcached.spec.size
     state = objects.mapping(deployment.get("status"))
@@ -258,7 +258,9 @@ def status_from(
             ),
         ],
         now,
-        nodes=sorted(objects.name(pod) for pod in pods if _is_staying(pod)),
+        nodes=None
+        if pods is None
+        else sorted(objects.name(pod) for pod in pods if _is_staying(pod)),
         counts={
             "replicas": _number(state.get("replicas")),
             "readyReplicas": _number(state.get("readyReplicas")),

@@ -19,6 +19,7 @@ from olmkit.kube.objects import GVK
 from olmkit.runtime import process, self_signed
 from olmkit.runtime.manager import LeadershipLost
 from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.faults import Fault
 from olmkit.testing.registry import free_port
 
 STATUS = frozenset({"status"})
@@ -61,7 +62,9 @@ def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) ->
             assert lease["spec"]["holderIdentity"]
             async with aiohttp.ClientSession() as session:
                 async with session.get(f"http://127.0.0.1:{health}/readyz?verbose") as answer:
-                    assert await answer.text() == "[+]manager ok\n[+]ping ok\nreadyz check passed\n"
+                    assert await answer.text() == (
+                        "[+]manager ok\n[+]ping ok\n[+]watches ok\nreadyz check passed\n"
+                    )
                 async with session.get(f"http://127.0.0.1:{metrics}/metrics") as answer:
                     text = await answer.text()
             assert 'leader_election_master_status{name="86f835c3.example.com"} 1.0\n' in text
@@ -143,7 +146,8 @@ def test_process_serves_webhooks_and_is_ready_without_any_list(tmp_path: Path) -
     }
 
     async def work() -> None:
-        server = ApiServer.of([])  # it knows no kind at all: every list fails
+        server = ApiServer.of(RESOURCES)
+        server.plan = lambda _, path: Fault.ERROR if "/memcacheds" in path else None
         async with asyncio.timeout(30), server.serving():
             _write_kubeconfig(config, server)
             running = asyncio.create_task(process.run(operator(), flags, {}))

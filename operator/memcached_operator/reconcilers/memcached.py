@@ -118,7 +118,7 @@ class MemcachedReconciler:
         status = decisions.status_from(
             memcached,
             deployment,
-            await self._pods(memcached),
+            await self._pods(this),
             self._now(),
             troubles=this.troubles,
             is_scaled=this.is_scaled,
@@ -243,12 +243,16 @@ class MemcachedReconciler:
         this.troubles.append(Trouble(decisions.RECONCILING, str(error), is_scaling))
         this.errors.append(error)
 
-    async def _pods(self, memcached: Memcached) -> Sequence[Manifest]:
-        """The pods of one Memcached; only their metadata is held."""
-        informer = await self._cache.synced_informer(POD, metadata_only=True)
+    async def _pods(self, this: _Pass) -> Sequence[Manifest] | None:
+        """The pods of one Memcached, of which only metadata is held; None: nobody may say."""
+        try:
+            informer = await self._cache.synced_informer(POD, metadata_only=True)
+        except ClusterError as error:
+            self._failed(this, error, is_scaling=False)
+            return None
         found = informer.list(
-            namespace=memcached.metadata.namespace,
-            labels=LabelSelector.parse(decisions.selector_for(memcached)),
+            namespace=this.memcached.metadata.namespace,
+            labels=LabelSelector.parse(decisions.selector_for(this.memcached)),
         )
         return [snapshot.manifest() for snapshot in found]
 

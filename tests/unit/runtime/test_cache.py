@@ -13,7 +13,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
-from olmkit.kube.api import Resource
+from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime.cache import Cache
 from olmkit.runtime.predicate import CreateEvent, DeleteEvent, Event, UpdateEvent
@@ -21,6 +21,7 @@ from olmkit.runtime.reconcile import Request
 from olmkit.runtime.scope import ALL_NAMESPACES, CacheSettings, Scope
 from olmkit.testing import clock
 from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.faults import Fault
 
 MAP = GVK(group="", version="v1", kind="ConfigMap")
 KEY = Request("a", "n")
@@ -237,7 +238,7 @@ def test_reading_what_nobody_watches_may_be_a_mistake() -> None:
 
 def test_read_that_waits_says_so(caplog: pytest.LogCaptureFixture) -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
-        server.denies = lambda _: True
+        server.plan = lambda _, path: Fault.ERROR if "/configmaps" in path else None
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(20):
                 await cache.get(MAP, KEY)
@@ -247,6 +248,22 @@ def test_read_that_waits_says_so(caplog: pytest.LogCaptureFixture) -> None:
     said = [one.message for one in caplog.records]
     assert said[0] == "reading waits for the first list"
     assert "cannot list" in said
+
+
+def test_read_of_what_the_server_refuses_says_so_and_later_succeeds() -> None:
+    async def work(server: ApiServer, cache: Cache) -> None:
+        server.denies = lambda _: True
+        for _ in range(2):
+            with pytest.raises(Forbidden, match="cannot list resource"):
+                await cache.get(MAP, KEY)
+        await cache.wait_for_sync()  # no reason not to start the others
+        assert [one.gvk for one in cache.unsynced()] == [MAP]
+        put(server, "a")
+        server.denies = lambda _: False
+        await asyncio.sleep(60)
+        assert await cache.get(MAP, KEY) is not None
+
+    play(work)
 
 
 def test_reading_before_the_start_is_a_mistake() -> None:

@@ -22,6 +22,7 @@ def test_every_flag_of_a_scaffolded_deployment_is_known() -> None:
         [
             "--kubeconfig=k",
             "--health-probe-bind-address=:1",
+            "--watch-patience=60",
             "--metrics-bind-address=:2",
             "--metrics-secure=false",
             "--metrics-cert-path=/m",
@@ -45,6 +46,7 @@ def test_every_flag_of_a_scaffolded_deployment_is_known() -> None:
     assert given == Flags(
         kubeconfig=Path("k"),
         health_address=":1",
+        watch_patience=60.0,
         metrics_address=":2",
         metrics_secure=False,
         metrics_files=ServingFiles(folder="/m", certificate="m.crt", key="m.key"),

@@ -16,7 +16,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
-from olmkit.kube.api import Resource
+from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime import probes, serving
 from olmkit.runtime.builder import ControllerBuilder
@@ -35,6 +35,7 @@ from olmkit.runtime.reconcile import Request, Result
 from olmkit.runtime.source import ChannelSource
 from olmkit.testing import clock
 from olmkit.testing.apiserver import Access, ApiServer
+from olmkit.testing.faults import Fault
 
 MAP = GVK(group="", version="v1", kind="ConfigMap")
 LEASE = GVK(group="coordination.k8s.io", version="v1", kind="Lease")
@@ -323,16 +324,15 @@ def test_warm_up_fills_caches_while_another_replica_leads() -> None:
 
 @pytest.mark.parametrize(
     ("trouble", "words"),
-    [
-        ("missing", "does not know the kind `ConfigMap`"),
-        ("forbidden", 'User "system:anonymous" cannot list resource "configmaps"'),
-    ],
+    [("broken", "a fault made for a test"), ("unauthorized", "Unauthorized")],
 )
 def test_what_cannot_be_watched_stops_the_manager_with_its_reason(
     trouble: str, words: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    server = ApiServer.of([] if trouble == "missing" else RESOURCES)
-    server.denies = lambda access: access.verb == "list"
+    server = ApiServer.of(RESOURCES)
+    server.authenticates = trouble == "unauthorized"
+    if trouble == "broken":
+        server.plan = lambda _, path: Fault.ERROR if "/configmaps" in path else None
 
     async def work(cluster: HttpCluster) -> None:
         manager = Manager(cluster, name="tests")
@@ -342,11 +342,89 @@ def test_what_cannot_be_watched_stops_the_manager_with_its_reason(
         assert "the watch on" in str(raised.value)
         assert "did not sync within 120 s" in str(raised.value)
         assert words in str(raised.value)
-        assert "RBAC" in raised.value.hint
+        assert "credentials" in raised.value.hint
 
     with caplog.at_level(logging.WARNING):
         clock.run(_with_server(server, work), patience=0.001)
     assert any(words in str(vars(one).get("error", "")) for one in caplog.records), "said at once"
+
+
+@pytest.mark.parametrize(
+    ("trouble", "words", "hint"),
+    [
+        ("missing", "does not know the kind `ConfigMap`", "install its CustomResourceDefinition"),
+        (
+            "forbidden",
+            'User "system:anonymous" cannot list resource "configmaps"',
+            'a ClusterRole with the rule `{apiGroups: [""], resources: [configmaps], verbs: [get',
+        ),
+    ],
+)
+def test_what_is_refused_is_said_and_waited_for_by_a_process_that_lives_and_is_not_ready(
+    trouble: str, words: str, hint: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = ApiServer.of([] if trouble == "missing" else RESOURCES)
+    server.denies = lambda access: access.verb == "list"
+
+    async def work(cluster: HttpCluster) -> None:
+        manager = Manager(cluster, name="tests")
+        manager.add_controller(_controller())
+        ready, live = probes.watches_granted(manager.cache), probes.watches_kept(manager.cache)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(1000)
+        with pytest.raises(CheckFailed, match="the server refuses"):
+            await ready()
+        await live()
+        server.collections |= ApiServer.of(RESOURCES).collections
+        server.denies = lambda _: False
+        await asyncio.sleep(61)
+        await ready()
+        assert [one.synced for one in manager.cache.informers] == [True]
+        manager.stop()
+        await running
+
+    with caplog.at_level(logging.WARNING):
+        clock.run(_with_server(server, work), patience=0.001)
+    said = [vars(one) for one in caplog.records if words in str(vars(one).get("error"))]
+    assert len(said) < 8, "once, and again every five minutes"
+    assert all(hint in one["hint"] for one in said)
+
+
+def test_controller_works_without_a_refused_watch_and_again_once_it_is_granted() -> None:
+    """Of what it watches beside its own kind; reading that says why it cannot be done."""
+    server = ApiServer.of(RESOURCES)
+    server.denies = lambda access: access.resource == "leases"
+    passes: list[tuple[float, str]] = []
+
+    async def work(cluster: HttpCluster) -> None:
+        manager = Manager(cluster, name="tests")
+
+        class Reading:
+            async def reconcile(self, request: Request) -> None:
+                now = asyncio.get_running_loop().time()
+                try:
+                    await manager.client.get(LEASE, request)
+                except Forbidden as error:
+                    passes.append((now, str(error)))
+                    raise
+                passes.append((now, "read"))
+
+        builder = ControllerBuilder().watches_for(MAP).watches(LEASE, EnqueueObject())
+        manager.add_controller(builder.build(Reading(), registry=manager.registry))
+        server.put("configmaps", {"metadata": {"name": "a", "namespace": "n"}})
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(900)
+        assert 'cannot list resource "leases"' in passes[0][1]
+        granted = asyncio.get_running_loop().time()
+        server.denies = lambda _: False
+        await asyncio.sleep(65)
+        last, found = passes[-1]
+        assert found == "read"
+        assert last > granted, "not after the back-off of all its failures"
+        manager.stop()
+        await running
+
+    clock.run(_with_server(server, work), patience=0.001)
 
 
 def test_kind_that_is_installed_in_time_is_found() -> None:
@@ -395,6 +473,39 @@ def test_liveness_fails_when_a_watch_cannot_be_kept_and_not_when_it_is_quiet() -
         await running
 
     clock.run(_with_server(server, work), patience=0.001)
+
+
+@pytest.mark.parametrize("fault", ["forbidden", Fault.ERROR, Fault.TOO_MANY, Fault.CUT_BEFORE])
+def test_liveness_fails_when_lists_are_answered_and_watches_are_not(
+    fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = ApiServer.of(RESOURCES)
+    if fault == "forbidden":
+        server.denies = lambda access: access.verb == "watch"
+    else:
+        server.plan = lambda _, path: Fault(fault) if "watch=true" in path else None
+
+    async def work(cluster: HttpCluster) -> None:
+        manager = Manager(cluster, name="tests")
+        manager.add_controller(_controller())
+        live = probes.watches_kept(manager.cache)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(290)
+        await live()
+        await asyncio.sleep(15)
+        with pytest.raises(CheckFailed, match="not kept for 300 s"):
+            await live()
+        server.denies, server.plan = (lambda _: False), None
+        await asyncio.sleep(125)
+        await live()
+        manager.stop()
+        await running
+
+    with caplog.at_level(logging.INFO):
+        clock.run(_with_server(server, work), patience=0.001)
+    said = [one.message for one in caplog.records if one.name.endswith("contact")]
+    assert len(said) <= 4, said
+    assert said[-1] == "the watch is kept again"
 
 
 def test_liveness_fails_when_watches_are_begun_and_stay_silent() -> None:

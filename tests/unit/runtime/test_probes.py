@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import cast
@@ -10,7 +11,7 @@ from typing import cast
 import aiohttp
 import pytest
 
-from olmkit.kube.api import Cluster, ClusterError
+from olmkit.kube.api import Cluster, ClusterError, Forbidden
 from olmkit.kube.objects import GVK
 from olmkit.runtime import probes
 from olmkit.runtime.cache import Cache
@@ -90,6 +91,32 @@ def test_reason_stands_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert caplog.records[-1].error == "secret words"  # type: ignore[attr-defined]
 
 
+def test_reason_is_said_once_however_often_the_kubelet_asks(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    reasons = ["a", "a", "b", "b", "", "b"]
+
+    async def changing() -> None:
+        if reason := reasons.pop(0):
+            raise CheckFailed(reason)
+
+    async def work() -> None:
+        async with asking(changing=changing) as url, aiohttp.ClientSession() as session:
+            for path in ("", "/changing", "", "", "", ""):
+                async with session.get(f"{url}/readyz{path}"):
+                    pass
+
+    with caplog.at_level(logging.INFO, logger=probes.__name__):
+        asyncio.run(work())
+    said = [(one.message, vars(one).get("error")) for one in caplog.records if "check" in vars(one)]
+    assert said == [
+        ("check failed", "a"),
+        ("check failed", "b"),
+        ("check passes again", None),
+        ("check failed", "b"),
+    ]
+
+
 def test_readiness_follows_the_manager() -> None:
     manager = Manager(cast("Cluster", None), name="test")
 
@@ -114,22 +141,41 @@ def test_informer_that_was_not_listed_is_named() -> None:
     asyncio.run(work())
 
 
+def test_what_the_server_refuses_is_named_by_readiness_and_left_alone_by_liveness() -> None:
+    async def work() -> None:
+        cache = Cache(cast("Cluster", None))
+        [(_, contact)] = cache.informer(POD).contacts()
+        await probes.watches_granted(cache)()
+        contact.begin()
+        contact.failed("cannot list", Forbidden("no list for you"))
+        await asyncio.sleep(3600)
+        with pytest.raises(CheckFailed, match="no list for you"):
+            await probes.watches_granted(cache)()
+        await probes.watches_kept(cache)()
+        contact.failed("cannot list", ClusterError("down"))
+        await probes.watches_granted(cache)()
+        with pytest.raises(CheckFailed, match="not kept"):
+            await probes.watches_kept(cache)()
+
+    clock.run(work())
+
+
 def test_watch_that_cannot_be_kept_ends_the_life_of_the_process_after_a_while() -> None:
     async def work() -> None:
         cache = Cache(cast("Cluster", None))
         check = probes.watches_kept(cache, patience=60)
-        informer = cache.informer(POD)
+        [(_, contact)] = cache.informer(POD).contacts()
+        contact.begin()
         await check()
-        informer.failure = ClusterError("down")
-        await check()
+        contact.failed("cannot list", ClusterError("down"))
         await asyncio.sleep(59)
         await check()
         await asyncio.sleep(2)
         with pytest.raises(CheckFailed, match="Pod"):
             await check()
-        informer.failure = None
+        contact.kept()
         await check()
-        informer.failure = ClusterError("down again")
+        contact.failed("cannot list", ClusterError("down again"))
         await check()
 
     clock.run(work())

@@ -131,7 +131,13 @@ def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) ->
             code, text = await ask(f"http://127.0.0.1:{health}/readyz?verbose")
             assert (code, text.splitlines()) == (
                 200,
-                ["[+]manager ok", "[+]ping ok", "[+]webhook ok", "readyz check passed"],
+                [
+                    "[+]manager ok",
+                    "[+]ping ok",
+                    "[+]watches ok",
+                    "[+]webhook ok",
+                    "readyz check passed",
+                ],
             )
             code, _ = await ask(f"https://127.0.0.1:{metrics}/metrics")
             assert code == 401  # metrics are for whom the cluster knows

@@ -108,8 +108,7 @@ def _story(server: _Server, *, seconds: float = 600) -> tuple[list[str], list[st
     async def story() -> None:
         reflector = Reflector(
             server,  # type: ignore[arg-type]
-            "v1",
-            "ConfigMap",
+            RESOURCE,
             sink,
             chance=random.Random(1),
         )
@@ -282,7 +281,7 @@ def test_many_events_at_once_let_others_run() -> None:
     async def story() -> None:
         events = [_event(EventType.MODIFIED, f"x{number}", number) for number in range(20, 10020)]
         server = _Server([_page()], [[*events, asyncio.Event().wait]])
-        reflector = Reflector(server, "v1", "ConfigMap", Counting())  # type: ignore[arg-type]
+        reflector = Reflector(server, RESOURCE, Counting())  # type: ignore[arg-type]
         taken.append(0)
         running = asyncio.create_task(reflector.run())
         longest, before = 0, 0

@@ -43,6 +43,19 @@ def test_first_in_is_first_out() -> None:
     clock.run(story())
 
 
+def test_what_waits_for_its_time_can_be_hastened() -> None:
+    async def story() -> None:
+        queue: WorkQueue[str] = WorkQueue()
+        queue.add("later", after=600, priority=-100)
+        queue.add("now")
+        queue.hasten()
+        queue.hasten()
+        assert await _take(queue, 2) == [("now", 0), ("later", -100)]
+        assert len(queue) == 0
+
+    clock.run(story())
+
+
 def test_a_key_waits_once_however_often_it_is_added() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
