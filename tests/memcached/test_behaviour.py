@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from aiohttp import web
 from memcached_operator import decisions, wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE
@@ -23,7 +22,7 @@ from olmkit.kube import conditions
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.manager import Manager
-from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.apiserver import Access, ApiServer
 
 STATUS = frozenset({"status"})
 RESOURCES = [
@@ -51,10 +50,14 @@ async def operator(server: ApiServer, image: str = "memcached:1.6") -> AsyncIter
 
 
 def play(
-    work: Callable[[ApiServer], Awaitable[None]], *there: tuple[str, Manifest], image: str = "m:1"
+    work: Callable[[ApiServer], Awaitable[None]],
+    *there: tuple[str, Manifest],
+    image: str = "m:1",
+    denies: Callable[[Access], bool] = lambda _: False,
 ) -> ApiServer:
     """Put objects there, run the operator, and let `work` change and look at the world."""
     server = ApiServer.of(RESOURCES)
+    server.denies = denies
 
     async def scene() -> None:
         async with asyncio.timeout(30), server.serving():
@@ -265,33 +268,36 @@ def test_labels_of_the_object_ask_for_no_pass() -> None:
     play(work, ("memcacheds", memcached()))
 
 
-def test_missing_permission_for_services_is_said_and_the_rest_is_done() -> None:
-    async def scene() -> None:
-        server = ApiServer.of(RESOURCES)
-        handle = server._handle  # noqa: SLF001 - the wire, with RBAC in front
+@pytest.mark.parametrize(
+    ("resource", "verbs"),
+    [
+        ("services", ["patch"]),
+        ("services", ["get", "list", "watch", "patch"]),
+        ("deployments", ["get", "list", "watch", "patch"]),
+        ("pods", ["list", "watch"]),
+    ],
+    ids=["services alone", "services", "deployments", "pods"],
+)
+def test_missing_permission_is_said_and_the_rest_is_done(resource: str, verbs: list[str]) -> None:
+    def denies(access: Access) -> bool:
+        return access.resource == resource and access.verb in verbs
 
-        async def guarded(request: web.Request) -> web.StreamResponse:
-            if request.method == "PATCH" and "/services/" in request.path:
-                body = {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "no"}
-                return web.json_response(body, status=403)
-            return await handle(request)
+    def message(server: ApiServer) -> str:
+        found = server.get("memcacheds", "m") or {}
+        listed = (found.get("status") or {}).get("conditions") or []
+        return str((conditions.find(listed, "Degraded") or {}).get("message"))
 
-        application = web.Application()
-        application.router.add_route("*", "/{path:.*}", guarded)
-        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
-        server.put("memcacheds", memcached())
-        try:
-            async with asyncio.timeout(30), operator(server):
-                await until(lambda: said(server, "Degraded")[0] == "True")
-                assert server.get("deployments", "m") is not None
-        finally:
-            server.end_watches()
-            await runner.cleanup()
+    async def work(server: ApiServer) -> None:
+        verb = "list" if "list" in verbs else "patch"
+        await until(lambda: f'cannot {verb} resource "{resource}"' in message(server))
+        assert said(server, "Degraded") == ("True", "Reconciling")
+        for other in {"services", "deployments"} - {resource}:
+            assert server.get(other, "m") is not None
+        server.denies = lambda _: False
+        await until(lambda: said(server, "Degraded")[0] == "False")
+        await settled(server)
 
-    asyncio.run(scene())
+    play(work, ("memcacheds", memcached()), denies=denies)
 
 
 def _typed(name: str) -> Memcached:
