@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from olmkit.cli import render
 from olmkit.cli.app import App
-from olmkit.jobs import project
 from olmkit.jobs.project import ScaffoldResult
 
 
 def emit(app: App, result: ScaffoldResult, *, dry_run: bool) -> None:
     """The files that were made or changed, and what only the author can do."""
-    changes = project.all_changes(result)
     app.emit(
-        {"changes": render.changes_json(changes)},
-        text=lambda: render.changes_text(changes, dry_run=dry_run) or "nothing to change",
+        {"changes": render.changes_json(result.changes)},
+        text=lambda: render.changes_text(result.changes, dry_run=dry_run) or "nothing to change",
         diagnostics=result.diagnostics,
     )

@@ -1,23 +1,23 @@
 """Projects: begin one, add an API or a webhook to one, change what it is.
 
 Reads the parts of a project that a scaffold may touch, lets the middle say what
-is wanted, and writes the difference. What markers say is generated afterwards,
-so that a project is complete after each command; sources with errors stop it
-before anything is written.
+is wanted, and writes the difference. What markers say is generated with it, so that
+a project is complete after each command; sources with errors stop it before
+anything is written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import olmkit.project
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic
-from olmkit.base.tree import Change, Changes, File, Tree, diff
+from olmkit.base.tree import Changes, File, Tree, diff
 from olmkit.edges import disk
+from olmkit.edges.workspace import Workspace
 from olmkit.jobs import scaffold as generating
-from olmkit.jobs.scaffold import GenerateResult
 from olmkit.project import (
     config,
     scaffold,
@@ -38,10 +38,9 @@ _MAX_FILE = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaffoldResult:
-    """What was written, or would be: scaffolded, and generated after it."""
+    """What was written, or would be: scaffolded, and generated of it."""
 
     changes: Changes
-    generated: Changes = field(default_factory=Changes)
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
@@ -127,28 +126,18 @@ def _finish(
     dry_run: bool,
     generate: bool = False,
 ) -> ScaffoldResult:
-    changes = diff(draft.tree(), draft.present)
+    """Write what the draft wants, and what is generated of it; both are known before."""
+    wanted = draft.tree()
     findings = (*(project.findings if project else ()), *draft.notes)
-    generates = generate and not dry_run
-    if generate and project is not None and project.own_apis():
-        generating.generate(folder, dry_run=True)  # its errors stop the command before it writes
+    if generate:
+        result = generating.plan(Workspace(folder, wanted))
+        made = {one.path: one.wanted for one in result.changes if one.wanted is not None}
+        wanted = wanted.merge(made)
+        findings = (*draft.notes, *result.diagnostics)
+    changes = diff(wanted, draft.present)
     if not dry_run:
         disk.apply(folder, changes)
-    generated = Changes()
-    if generates:
-        result = _generated(folder, changes)
-        generated = result.changes
-        findings = (*draft.notes, *result.diagnostics)
-    return ScaffoldResult(changes=changes, generated=generated, diagnostics=findings)
-
-
-def _generated(folder: Path, changes: Changes) -> GenerateResult:
-    """Generate from what was written; where that has errors, all is as it was before."""
-    try:
-        return generating.generate(folder)
-    except BaseException:
-        disk.apply(folder, changes.undone())
-        raise
+    return ScaffoldResult(changes=changes, diagnostics=findings)
 
 
 def _templates() -> Tree:
@@ -172,11 +161,3 @@ def _read(folder: Path, names: Iterable[str]) -> Tree:
             data = disk.read_file(path, limit=_MAX_FILE)
             files[path.relative_to(folder).as_posix()] = File(data, path.stat().st_mode & 0o777)
     return Tree(files)
-
-
-def all_changes(result: ScaffoldResult) -> Changes:
-    """Scaffolded and generated files together, by path; a file in both counts once."""
-    found: dict[str, Change] = {change.path: change for change in result.changes}
-    for change in result.generated:
-        found.setdefault(change.path, change)
-    return Changes(tuple(found[path] for path in sorted(found)))

@@ -31,6 +31,7 @@ from olmkit.base.diagnostics import (
 from olmkit.base.tree import Changes, File, Tree, diff
 from olmkit.bundle import base_csv
 from olmkit.edges import disk, go_modules
+from olmkit.edges.workspace import Workspace
 from olmkit.jobs import sources as project_sources
 from olmkit.project import config, makefile
 from olmkit.project.config import Project
@@ -90,25 +91,32 @@ def generate(
     Raises `InputError` when the sources or markers have errors, `ConfigurationError`
     when there is no project or it is set up wrongly; then nothing is written.
     """
+    result = plan(Workspace(folder), options)
+    if not dry_run:
+        disk.apply(folder, result.changes)
+    return result
+
+
+def plan(workspace: Workspace, options: GenerateOptions | None = None) -> GenerateResult:
+    """What `generate` would write; nothing is. Raises as it does."""
     wish = options or GenerateOptions()
-    project = _project(folder, wish)
+    folder = workspace.folder
+    project = _project(workspace, wish)
     findings = Findings()
     if project_sources.has_no_types(project) and Target.CSV in wish.targets:
         wish = replace(wish, targets=frozenset({Target.CSV}))
         sources = Sources(packages=(), declarations={}, package_of={})
     else:
         sources = project_sources.read(
-            folder, project, findings, prefix=_prefix(folder), environment=wish.environment
+            workspace, project, findings, prefix=_prefix(folder), environment=wish.environment
         )
     if Target.CRD not in wish.targets:
         findings.items = [one for one in findings if one.rule not in _OF_SCHEMAS]
-    wanted, stale = _wanted(folder, project, sources, wish, findings)
+    wanted, stale = _wanted(workspace, project, sources, wish, findings)
     found = _judged(findings, strict=wish.strict_markers or project.settings.strict_markers)
     if has_errors(found):
         raise _refusal(found)
-    changes = diff(wanted, _present(folder, wanted))
-    if not dry_run:
-        disk.apply(folder, changes)
+    changes = diff(wanted, workspace.present(wanted))
     return GenerateResult(
         changes=changes,
         files=tuple(wanted),
@@ -118,20 +126,24 @@ def generate(
 
 def load_project(folder: Path) -> Project:
     """The project in a folder; `ConfigurationError` when there is none."""
+    return _load(Workspace(folder))
+
+
+def _load(workspace: Workspace) -> Project:
+    folder = workspace.folder
     if not folder.is_dir():
         raise ConfigurationError(f"`{folder}` is not a folder")
     return config.parse(
-        _read_if_there(folder / config.PROJECT_FILE),
-        _read_if_there(folder / config.PYPROJECT_FILE),
+        _read_if_there(workspace, config.PROJECT_FILE),
+        _read_if_there(workspace, config.PYPROJECT_FILE),
         prefix=_prefix(folder),
     )
 
 
-def _project(folder: Path, wish: GenerateOptions) -> Project:
+def _project(workspace: Workspace, wish: GenerateOptions) -> Project:
     """The project with the settings of this run; a Go module needs a project file for CSVs only."""
-    is_plain_go = (folder / go_modules.MOD_FILE).is_file() and not (
-        folder / config.PROJECT_FILE
-    ).exists()
+    folder = workspace.folder
+    is_plain_go = workspace.has(go_modules.MOD_FILE) and not workspace.has(config.PROJECT_FILE)
     if is_plain_go and Target.CSV in wish.targets:
         raise ConfigurationError(
             f"`{_prefix(folder)}{config.PROJECT_FILE}` does not exist, and the CSV needs it",
@@ -139,21 +151,20 @@ def _project(folder: Path, wish: GenerateOptions) -> Project:
         )
     if is_plain_go:
         project = config.without_file(
-            _read_if_there(folder / config.PYPROJECT_FILE), prefix=_prefix(folder)
+            _read_if_there(workspace, config.PYPROJECT_FILE), prefix=_prefix(folder)
         )
     else:
-        project = load_project(folder)
+        project = _load(workspace)
     settings = project.settings
     for text in wish.settings:
         settings = config.changed(settings, text)
     project = replace(project, settings=settings)
-    return _as_made(folder, project) if project_sources.is_go(folder, project) else project
+    return _as_made(workspace, project) if project_sources.is_go(workspace, project) else project
 
 
-def _as_made(folder: Path, project: Project) -> Project:
+def _as_made(workspace: Workspace, project: Project) -> Project:
     """What no setting says is as the project's Makefile has it for controller-gen."""
-    path = folder / makefile.MAKEFILE
-    data = _read_if_there(path) if path.is_file() else None
+    data = _read_if_there(workspace, makefile.MAKEFILE)
     found = makefile.read(data.decode("utf-8", "replace")) if data else None
     if found is None:
         return project
@@ -165,7 +176,7 @@ def _as_made(folder: Path, project: Project) -> Project:
         name="makefile-options",
         severity=Severity.INFO,
         message=f"{', '.join(f'`{name}`' for name in names)}: as controller-gen is run here",
-        at=Location(path=_prefix(folder) + makefile.MAKEFILE, line=found.line),
+        at=Location(path=_prefix(workspace.folder) + makefile.MAKEFILE, line=found.line),
         hint="[tool.olmkit] and `--set` win over it",
     )
     return replace(project, settings=settings, findings=(*project.findings, note))
@@ -176,19 +187,23 @@ def _prefix(folder: Path) -> str:
     return "" if shown == "." else shown.rstrip("/") + "/"
 
 
-def _read_if_there(path: Path) -> bytes | None:
-    return disk.read_file(path, limit=source.MAX_SOURCE_SIZE) if path.exists() else None
+def _read_if_there(workspace: Workspace, path: str) -> bytes | None:
+    return workspace.read_if_there(path, limit=source.MAX_SOURCE_SIZE)
 
 
 # What is wanted
 
 
 def _wanted(
-    folder: Path, project: Project, sources: Sources, wish: GenerateOptions, findings: Findings
+    workspace: Workspace,
+    project: Project,
+    sources: Sources,
+    wish: GenerateOptions,
+    findings: Findings,
 ) -> tuple[Tree, tuple[Diagnostic, ...]]:
     files: dict[str, File | bytes] = {}
     notes: list[Diagnostic] = []
-    header = _header(folder, project)
+    header = _header(workspace, project)
     if Target.CRD in wish.targets:
         options = Options(
             allow_dangerous_types=project.settings.allow_dangerous_types,
@@ -196,13 +211,13 @@ def _wanted(
             infer_defaults=project.settings.infer_defaults,
             max_description=project.settings.max_description,
             preserve_unknown_fields=project.settings.preserve_unknown_fields,
-            is_strict=not project_sources.is_go(folder, project),
+            is_strict=not project_sources.is_go(workspace, project),
         )
         for name, crd in manifests.crds(sources, findings, options).items():
             path = f"{CRD_FOLDER}/{name}"
-            _stamp(crd, _read_if_there(folder / path), project.settings.controller_gen_version)
+            _stamp(crd, _read_if_there(workspace, path), project.settings.controller_gen_version)
             files[path] = header + _stream([crd])
-        notes += _strangers(folder, sources, files)
+        notes += _strangers(workspace, sources, files)
     if Target.RBAC in wish.targets:
         found = roles.roles(sources, role_name=project.settings.role_name)
         if found:
@@ -212,8 +227,8 @@ def _wanted(
         if found:
             files[WEBHOOK_FILE] = header + _stream(found)
     if Target.CSV in wish.targets and not has_errors(findings):
-        files |= _base_csv(folder, project, sources, findings)
-        files |= _bundle_overlay(folder, project)
+        files |= _base_csv(workspace, project, sources, findings)
+        files |= _bundle_overlay(workspace, project)
     return Tree(files), tuple(notes)
 
 
@@ -221,13 +236,13 @@ def _stream(objects: Iterable[Any]) -> bytes:
     return b"".join(b"---\n" + documents.dump(one) for one in objects)
 
 
-def _header(folder: Path, project: Project) -> bytes:
+def _header(workspace: Workspace, project: Project) -> bytes:
     """The text that stands above every generated object, its year put in."""
     settings = project.settings
     if not settings.header_file:
         return b""
     year = f" {settings.year}" if settings.year else " "
-    return disk.read_file(folder / settings.header_file).replace(b" YEAR", year.encode())
+    return workspace.read(settings.header_file).replace(b" YEAR", year.encode())
 
 
 def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
@@ -244,12 +259,12 @@ def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
 
 
 def _strangers(
-    folder: Path, sources: Sources, files: dict[str, File | bytes]
+    workspace: Workspace, sources: Sources, files: dict[str, File | bytes]
 ) -> tuple[Diagnostic, ...]:
     """CRD files of our groups that no kind asks for any more; they may be somebody's, and stay."""
     found = Findings()
     groups = {package.group for package in sources.packages if package.kinds() and package.group}
-    bases = folder / CRD_FOLDER
+    bases = workspace.folder / CRD_FOLDER
     for path in sorted(bases.glob("*.yaml")) if bases.is_dir() else ():
         if f"{CRD_FOLDER}/{path.name}" in files or path.name.partition("_")[0] not in groups:
             continue
@@ -263,7 +278,7 @@ def _strangers(
 
 
 def _base_csv(
-    folder: Path, project: Project, sources: Sources, findings: Findings
+    workspace: Workspace, project: Project, sources: Sources, findings: Findings
 ) -> dict[str, File | bytes]:
     """The base CSV with its owned APIs as the markers say; not touched when they are so already."""
     if not project.name:
@@ -272,7 +287,7 @@ def _base_csv(
             hint="write `projectName: …` into the PROJECT file",
         )
     path = f"{CSV_FOLDER}/{project.name}.clusterserviceversion.yaml"
-    data = _read_if_there(folder / path)
+    data = _read_if_there(workspace, path)
     own = () if project_sources.has_no_types(project) else project.own_apis()
     wanted = {ApiKey(api.qualified_group, api.version, api.kind): api.at for api in own}
     generated = csv_markers.owned(sources, wanted, findings)
@@ -280,7 +295,7 @@ def _base_csv(
         csv: Any = base_csv.default(project.name)
         csv["spec"].setdefault("apiservicedefinitions", {})
     else:
-        csv = _load_csv(data, str(folder / path))
+        csv = _load_csv(data, str(workspace.folder / path))
     spec = csv.setdefault("spec", {})
     apis = spec.get("customresourcedefinitions") or {}
     present = apis.get("owned") or []
@@ -291,12 +306,12 @@ def _base_csv(
     return {path: documents.dump(csv)}
 
 
-def _bundle_overlay(folder: Path, project: Project) -> dict[str, File | bytes]:
+def _bundle_overlay(workspace: Workspace, project: Project) -> dict[str, File | bytes]:
     """What a bundle is generated from, unless the project says it already."""
     path = f"{posixpath.dirname(CSV_FOLDER)}/kustomization.yaml"
-    if (folder / path).exists():
+    if workspace.has(path):
         return {}
-    present = [name for name in _OVERLAYS if (folder / "config" / name).is_dir()]
+    present = [name for name in _OVERLAYS if workspace.has(f"config/{name}")]
     resources = [f"bases/{project.name}.clusterserviceversion.yaml"]
     resources += [f"../{name}" for name in present]
     return {path: documents.dump({"resources": resources})}
@@ -316,16 +331,6 @@ def _load_csv(data: bytes, path: str) -> Any:
             f"{document.at('spec', 'customresourcedefinitions', 'owned')}: `owned` is no list"
         )
     return document.value
-
-
-def _present(folder: Path, wanted: Tree) -> Tree:
-    """What lies at the wanted paths now."""
-    found: dict[str, File] = {}
-    for path in wanted:
-        place = folder / posixpath.normpath(path)
-        if place.exists():
-            found[path] = File(disk.read_file(place), place.stat().st_mode & 0o777)
-    return Tree(found)
 
 
 # Findings

@@ -7,7 +7,7 @@ project file says, and else what lies there.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from olmkit.apis import go_source, source
@@ -17,6 +17,7 @@ from olmkit.apis.model import Sources
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import File, Tree
 from olmkit.edges import disk, go_modules
+from olmkit.edges.workspace import Workspace
 from olmkit.project.config import Project
 
 # Folders that hold no sources of the operator, when a whole project is looked through.
@@ -26,7 +27,7 @@ _NO_SOURCES = frozenset(
 
 
 def read(
-    folder: Path,
+    workspace: Workspace,
     project: Project,
     findings: Findings,
     *,
@@ -44,16 +45,16 @@ def read(
             hint="its CRDs and roles are yours to write; `olmkit generate csv` makes the base of "
             "its bundles",
         )
-    if is_go(folder, project):
-        return _read_go(folder, project, findings, prefix=prefix, environment=environment)
-    return source.read(_python_tree(folder, project), findings, prefix=prefix)
+    if is_go(workspace, project):
+        return _read_go(workspace.folder, project, findings, prefix=prefix, environment=environment)
+    return source.read(_python_tree(workspace, project), findings, prefix=prefix)
 
 
-def is_go(folder: Path, project: Project) -> bool:
+def is_go(workspace: Workspace, project: Project) -> bool:
     """Whether the project's types are Go's: its file says so, or says nothing beside a `go.mod`."""
     if project.language:
         return project.language == "go"
-    return (folder / go_modules.MOD_FILE).is_file()
+    return workspace.has(go_modules.MOD_FILE)
 
 
 def has_no_types(project: Project) -> bool:
@@ -108,16 +109,13 @@ def _lies_in(relative: str, named: str) -> bool:
 # Python
 
 
-def _python_tree(folder: Path, project: Project) -> Tree:
+def _python_tree(workspace: Workspace, project: Project) -> Tree:
     """The Python files of a project: the packages it names, else all that are no tests."""
     files: dict[str, File] = {}
-    for name in _python_folders(folder, project):
-        root = folder / name
-        for path in _python_files(root):
-            relative = path.relative_to(folder).as_posix()
-            if not name and _is_elsewhere(relative):
-                continue
-            files[relative] = File(disk.read_file(path))
+    for name in _python_folders(workspace, project):
+        for path in workspace.files(posixpath.normpath(name)):
+            if path.endswith(".py") and (name or not _is_elsewhere(path)):
+                files[path] = File(workspace.read(path))
     if not files:
         language = project.language
         if language and language != "python":
@@ -132,26 +130,17 @@ def _python_tree(folder: Path, project: Project) -> Tree:
     return Tree(files)
 
 
-def _python_folders(folder: Path, project: Project) -> tuple[str, ...]:
+def _python_folders(workspace: Workspace, project: Project) -> tuple[str, ...]:
     if project.settings.sources:
-        return _named_folders(folder, project)
+        return _named_folders(workspace.folder, project)
     packages = dict.fromkeys(api.path.partition(".")[0] for api in project.own_apis() if api.path)
     found = [
         place
         for package in packages
         for place in (package, f"src/{package}")
-        if (folder / place).is_dir()
+        if workspace.has(place)
     ]
     return tuple(found) if found else ("",)
-
-
-def _python_files(root: Path) -> Iterator[Path]:
-    if root.is_file():
-        yield root
-        return
-    for path in disk.files_of(root):
-        if path.suffix == ".py":
-            yield path
 
 
 def _is_elsewhere(relative: str) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
+from olmkit.base.tree import Changes
 from olmkit.jobs import bundle, check, overlay, project
 from olmkit.jobs import scaffold as generating
 from olmkit.jobs.bundle import GenerateOptions
@@ -81,6 +82,30 @@ PROJECTS: dict[str, tuple[dict[str, bool], Sequence[Step]]] = {
         {},
         [DEPLOY, hooks(defaulting=True, validation=True), V1, hooks(version="v1", conversion=True)],
     ),
+    "webhooks of others alone": (
+        {},
+        [
+            WebhookRequest(group="core", version="v1", kind="Pod", defaulting=True),
+            WebhookRequest(
+                group="cert-manager",
+                version="v1",
+                kind="Issuer",
+                validation=True,
+                external_domain="io",
+            ),
+        ],
+    ),
+    "namespaced later": (
+        {},
+        [
+            DEPLOY,
+            hooks(defaulting=True),
+            foreign("core", "v1", "Node"),
+            EditRequest(namespaced=True),
+            ApiRequest(group="cache", version="v1", kind="World", namespaced=False),
+        ],
+    ),
+    "of all namespaces later": ({"namespaced": True}, [DEPLOY, EditRequest(namespaced=False)]),
     "webhooks in several groups": (
         {"multigroup": True},
         [
@@ -98,14 +123,18 @@ def scaffolded(folder: Path, flags: dict[str, bool], steps: Sequence[Step]) -> P
     request = InitRequest(domain="example.com", name="toy-operator", **flags)  # type: ignore[arg-type]
     project.init(place, request)
     for step in steps:
-        match step:
-            case ApiRequest():
-                project.create_api(place, step)
-            case WebhookRequest():
-                project.create_webhook(place, step)
-            case EditRequest():
-                project.edit(place, step)
+        taken(place, step)
     return place
+
+
+def taken(place: Path, step: Step, *, dry_run: bool = False) -> Changes:
+    match step:
+        case ApiRequest():
+            return project.create_api(place, step, dry_run=dry_run).changes
+        case WebhookRequest():
+            return project.create_webhook(place, step, dry_run=dry_run).changes
+        case EditRequest():
+            return project.edit(place, step, dry_run=dry_run).changes
 
 
 @pytest.mark.parametrize(("flags", "steps"), PROJECTS.values(), ids=PROJECTS)
@@ -119,9 +148,37 @@ def test_a_scaffolded_project_has_nothing_to_generate_and_a_bundle_without_findi
     assert overlay.render(place)
     if not steps:
         return
-    bundle.generate(place, GenerateOptions(version="0.0.1"))
+    made = bundle.generate(place, GenerateOptions())
+    assert [found for found in made.diagnostics if found.severity is not Severity.INFO] == []
     [verdict] = check.validate_bundles([str(place / "bundle")], CheckOptions())
     assert [found.message for found in verdict.diagnostics] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["kinds of others in a namespace", "all webhooks", "namespaced later"]
+)
+def test_a_dry_run_tells_all_that_is_written_then_and_writes_nothing(
+    tmp_path: Path, name: str
+) -> None:
+    flags, steps = PROJECTS[name]
+    place = scaffolded(tmp_path, flags, [])
+    for step in steps:
+        before = files(place)
+        told = taken(place, step, dry_run=True)
+        assert files(place) == before
+        assert taken(place, step) == told
+        after = files(place)
+        assert {one.path for one in told} == {
+            path for path in after if after[path] != before.get(path)
+        }
+
+
+def files(place: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(place).as_posix(): path.read_bytes()
+        for path in place.rglob("*")
+        if path.is_file()
+    }
 
 
 def venv(place: Path) -> None:
@@ -191,10 +248,10 @@ def test_sources_with_errors_stop_it_before_anything_is_written(tmp_path: Path) 
     place = scaffolded(tmp_path, {}, [PLAIN])
     types = place / "toy_operator/api/v1alpha1/memcached.py"
     types.write_text(types.read_text() + "\nx = = 1\n")
-    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    before = files(place)
     with pytest.raises(InputError, match="nothing is written"):
         project.create_api(place, ApiRequest(group="cache", version="v1", kind="Other"))
-    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+    assert files(place) == before
 
 
 def test_what_does_not_fit_to_the_sources_is_taken_back(tmp_path: Path) -> None:
@@ -203,10 +260,10 @@ def test_what_does_not_fit_to_the_sources_is_taken_back(tmp_path: Path) -> None:
     hand = place / "toy_operator/api/v1/hand.py"  # the same kind, which PROJECT does not know
     hand.parent.mkdir()
     hand.write_text(types.replace("Memcached", "Other"))
-    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    before = files(place)
     with pytest.raises(InputError, match="nothing is written"):
         project.create_api(place, ApiRequest(group="cache", version="v1", kind="Other"))
-    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+    assert files(place) == before
 
 
 def test_the_image_of_the_operator_is_edited(tmp_path: Path) -> None:

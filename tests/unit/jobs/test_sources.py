@@ -8,6 +8,7 @@ import pytest
 
 from olmkit.apis.findings import Findings
 from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.edges.workspace import Workspace
 from olmkit.jobs import scaffold, sources
 from olmkit.jobs.scaffold import GenerateOptions, Target
 from olmkit.project import config
@@ -23,7 +24,7 @@ package v1
 def read(folder: Path, settings: str = "") -> list[str]:
     pyproject = f"[tool.olmkit]\n{settings}\n".encode()
     project = config.without_file(pyproject)
-    found = sources.read(folder, project, Findings(), prefix="", environment={})
+    found = sources.read(Workspace(folder), project, Findings(), prefix="", environment={})
     return [package.module for package in found.packages]
 
 

@@ -1,0 +1,60 @@
+"""A folder as it is, with files laid over it that are not written yet.
+
+What reads a folder through this sees what will lie there, so that a plan made of two steps is
+known before either is carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from olmkit.base.tree import File, Tree
+from olmkit.edges import disk
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder; `pending` are files that count as written. Paths are relative to it."""
+
+    folder: Path
+    pending: Tree = field(default_factory=Tree)
+
+    def has(self, path: str) -> bool:
+        """Whether a file or folder is there."""
+        below = f"{path.rstrip('/')}/"
+        is_pending = path in self.pending or any(one.startswith(below) for one in self.pending)
+        return is_pending or (self.folder / path).exists()
+
+    def read(self, path: str, *, limit: int = disk.MAX_FILE_SIZE) -> bytes:
+        """The bytes of one file; raises as `disk.read_file` does."""
+        if path in self.pending:
+            return self.pending.data(path)
+        return disk.read_file(self.folder / path, limit=limit)
+
+    def read_if_there(self, path: str, *, limit: int = disk.MAX_FILE_SIZE) -> bytes | None:
+        return self.read(path, limit=limit) if self.has(path) else None
+
+    def files(self, below: str) -> Iterator[str]:
+        """The paths of all files below a folder (`.`: this one), in order; or of that file."""
+        place = self.folder / below
+        if place.is_file():
+            yield below
+            return
+        start = "" if below == "." else f"{below}/"
+        found = {path for path in self.pending if path.startswith(start)}
+        if place.exists() or not found:
+            found |= {path.relative_to(self.folder).as_posix() for path in disk.files_of(place)}
+        yield from sorted(found)
+
+    def present(self, paths: Iterable[str]) -> Tree:
+        """What lies at these paths, of those where something does."""
+        files: dict[str, File] = {}
+        for path in paths:
+            place = self.folder / path
+            if path in self.pending:
+                files[path] = self.pending[path]
+            elif place.exists():
+                files[path] = File(disk.read_file(place), place.stat().st_mode & 0o777)
+        return Tree(files)
