@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import random
 import subprocess
+import traceback
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -477,7 +479,14 @@ def certificate(
 ) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("tls")
     words = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    words += ["-days", "2", "-subj", "/CN=tests", "-addext", "subjectAltName=IP:127.0.0.1"]
+    words += [
+        "-days",
+        "2",
+        "-subj",
+        "/CN=tests",
+        "-addext",
+        "subjectAltName=IP:127.0.0.1,DNS:registry.example.com",
+    ]
     words += ["-keyout", str(folder / "key"), "-out", str(folder / "cert")]
     done = subprocess.run(["openssl", *words], capture_output=True, check=False)
     if done.returncode:
@@ -503,6 +512,56 @@ def test_unknown_authority_is_refused_and_named_one_is_trusted(
             assert (await target.resolve("v1")).digest == IMAGE.digest
 
     with RegistryServer(folder=tmp_path / "tls", certificate=certificate) as server:
+        run(check(server))
+
+
+@asynccontextmanager
+async def tunnel(port: int, user: str) -> AsyncIterator[str]:
+    """A proxy that lets `user` through to `port` of this machine, whatever host is asked for."""
+    wanted = b"Proxy-Authorization: Basic " + base64.b64encode(user.encode())
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+            await writer.drain()
+        writer.close()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if wanted not in head:
+            writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+            writer.close()
+            return
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        other = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(carry(reader, other[1]), carry(other[0], writer))
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+
+
+def test_registry_is_reached_through_a_proxy(
+    tmp_path: Path, certificate: tuple[Path, Path], registry: RegistryServer
+) -> None:
+    del registry
+    trusting = replace(QUICK, ca_file=str(certificate[0]))
+
+    async def check(server: RegistryServer) -> None:
+        port = int(server.host.rpartition(":")[2])
+        async with tunnel(port, "tester:hunter2") as proxy:
+            through = replace(trusting, environment={"https_proxy": f"tester:hunter2@{proxy}"})
+            async with opened("registry.example.com", "a/b", through) as target:
+                await pushed(target)
+                assert await target.resolve("v1") == IMAGE.descriptor
+            stranger = replace(trusting, environment={"https_proxy": f"tester:swordfish@{proxy}"})
+            async with opened("registry.example.com", "a/b", stranger) as target:
+                with pytest.raises(RemoteError, match="through the proxy") as caught:
+                    await target.resolve("v1")
+        told = "".join(traceback.format_exception(caught.value)) + caught.value.hint
+        assert "https_proxy" in told
+        assert "swordfish" not in told
+
+    with RegistryServer(folder=tmp_path / "proxied", certificate=certificate) as server:
         run(check(server))
 
 
