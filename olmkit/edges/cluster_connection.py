@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges import proxies, watch_stream
+from olmkit.edges import proxies, watch_stream, web
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube.api import (
     ClusterError,
@@ -98,7 +98,7 @@ class Connection:
         try:
             return await _read(response)
         except (aiohttp.ClientError, TimeoutError) as error:
-            raise self._unreachable(error) from error
+            raise self._unreachable(error) from web.tellable(error)
         finally:
             response.release()
 
@@ -118,7 +118,7 @@ class Connection:
             async for line in watch_stream.lines(response.content.readany, idle):
                 yield line
         except aiohttp.ClientError as error:
-            raise self._unreachable(error) from error
+            raise self._unreachable(error) from web.tellable(error)
         except TimeoutError:
             return
         finally:
@@ -160,7 +160,7 @@ class Connection:
                     )
             except (aiohttp.ClientError, TimeoutError, OSError) as error:
                 self._observe(method, "<error>")
-                raise self._unreachable(error) from error
+                raise self._unreachable(error) from web.tellable(error)
             self._observe(method, str(response.status))
             self._heed(response)
             if response.status < 400:
@@ -296,6 +296,8 @@ class Connection:
                 number = os_error.errno or 0
                 reason = os.strerror(number) if number > 0 else str(os_error.strerror or os_error)
                 temporary = True
+            case aiohttp.ClientResponseError():  # its own words hold the proxy's URL and password
+                reason, temporary = f"{error.message} (status {error.status})", True
             case _:
                 reason, temporary = str(error) or type(error).__name__, True
         return Unreachable(

@@ -96,7 +96,7 @@ class Reply:
             async for chunk in self._response.content.iter_chunked(_CHUNK):
                 yield chunk
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            raise _translated(error, self._url) from _tellable(error)
+            raise _translated(error, self._url) from tellable(error)
 
     async def read(self, limit: int) -> bytes:
         """The body as a whole; `RemoteError` when it is longer than `limit` bytes."""
@@ -217,7 +217,7 @@ class Web:
                 proxy=proxies.proxy_for(str(url), self.options.environment),
             )
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
-            raise _translated(error, url) from _tellable(error)
+            raise _translated(error, url) from tellable(error)
         try:
             _log.debug("%s %s: %d", method, redact(str(url)), response.status)
             yield Reply(response, url)
@@ -317,6 +317,11 @@ def trusted(options: WebOptions) -> ssl.SSLContext | bool:
     return context
 
 
+def tellable(error: BaseException) -> BaseException | None:
+    """The cause that a traceback may show; some say whole URLs, the secrets in them too."""
+    return None if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL) else error
+
+
 def _translated(error: BaseException, url: URL) -> RemoteError:
     """An error of the HTTP library as ours, with a cure where one is known."""
     if (ours := _own_error(error)) is not None:
@@ -361,11 +366,6 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
             return RemoteError(f"the connection to `{host}` was cut", temporary=True)
         case _:
             return _unreachable(error, host)
-
-
-def _tellable(error: BaseException) -> BaseException | None:
-    """The cause that a traceback may show; some say whole URLs, the secrets in them too."""
-    return None if isinstance(error, aiohttp.ClientResponseError | aiohttp.InvalidURL) else error
 
 
 def _own_error(error: BaseException | None) -> RemoteError | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import datetime
 import ssl
+import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -200,3 +201,24 @@ def test_secret_that_no_header_can_carry_is_not_shown(monkeypatch: pytest.Monkey
 def test_proxy_of_another_kind_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     words = _refused({"http_proxy": "socks5://192.0.2.2:1080", "no_proxy": ""}, monkeypatch)
     assert words == "the proxy for the API server speaks no HTTP"
+
+
+def test_password_of_a_proxy_that_refuses_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+        writer.close()
+
+    async def story() -> None:
+        async with await asyncio.start_server(refuse, "127.0.0.1", 0) as proxy:
+            port = proxy.sockets[0].getsockname()[1]
+            monkeypatch.setenv("https_proxy", f"http://user:hunter2@127.0.0.1:{port}")
+            made = ClusterConfig(server="https://api.example.com", name="k")
+            async with HttpCluster(made) as cluster:
+                await cluster.version()
+
+    with pytest.raises(
+        Unreachable, match=r"Proxy Authentication Required \(status 407\)"
+    ) as raised:
+        asyncio.run(story())
+    assert "hunter2" not in "".join(traceback.format_exception(raised.value))
