@@ -335,6 +335,7 @@ class _Maker:
         for item in base.owned_crds if base else ():
             described.setdefault((item.name, item.gvk.version, item.gvk.kind), item.value)
         owned = []
+        served: set[tuple[str, str, str]] = set()
         for crd in _crds(self.collection.crds):
             for version in collect.served_versions(crd):
                 key = (crd.name, version, crd.defined_kind)
@@ -344,9 +345,10 @@ class _Maker:
                     crd,
                 )
                 bare = {"name": crd.name, "version": version, "kind": crd.defined_kind}
-                owned.append(copy.deepcopy(dict(described.pop(key, bare))))
+                owned.append(copy.deepcopy(dict(described.get(key, bare))))
+                served.add(key)
         for item in base.owned_crds if base else ():
-            if (item.name, item.gvk.version, item.gvk.kind) in described and base:
+            if (item.name, item.gvk.version, item.gvk.kind) not in served and base:
                 self._note(
                     "PRJ106",
                     f"`{item.name}` {item.gvk.version} is described as owned, "

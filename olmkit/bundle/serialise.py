@@ -30,6 +30,17 @@ _GO_ESCAPES = {
 }
 
 
+_RBAC = "rbac.authorization.k8s.io"
+_CRD = ("apiextensions.k8s.io", "CustomResourceDefinition")
+_SERVICE = ("", "Service")
+_WITHOUT_STATUS = frozenset({_CRD, _SERVICE})
+# What is written as its type writes it.
+_TYPED = _WITHOUT_STATUS | {
+    ("", "ServiceAccount"),
+    *((_RBAC, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")),
+}
+
+
 def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
     """A CSV as it is written: conforming to its type, without status and times of creation."""
     try:
@@ -56,18 +67,12 @@ def checked(resource: Resource, type_name: str, *keys: Key) -> Any:
 
 def manifest(resource: Resource) -> Manifest:
     """An object as a bundle holds it: without namespace, and without what a cluster adds."""
-    value: Manifest
-    match (resource.gvk.group, resource.kind):
-        case (
-            "rbac.authorization.k8s.io",
-            "Role" | "ClusterRole" | "RoleBinding" | "ClusterRoleBinding",
-        ) | ("", "ServiceAccount"):
-            value = checked(resource, resource.kind)
-        case ("", "Service") | ("apiextensions.k8s.io", "CustomResourceDefinition"):
-            value = {key: item for key, item in resource.value.items() if key != "status"}
-        case _:
-            value = dict(resource.value)
-    metadata = {key: item for key, item in resource.metadata.items() if key != "namespace"}
+    gvk = resource.gvk
+    is_typed = (gvk.group, gvk.kind) in _TYPED and (gvk.version != "v1beta1")
+    value: Manifest = checked(resource, gvk.kind) if is_typed else dict(resource.value)
+    if (gvk.group, gvk.kind) in _WITHOUT_STATUS:
+        value.pop("status", None)
+    metadata = {key: item for key, item in value.get("metadata", {}).items() if key != "namespace"}
     if metadata.get("creationTimestamp", "") is None:
         del metadata["creationTimestamp"]
     value["metadata"] = metadata

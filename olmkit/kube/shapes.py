@@ -10,6 +10,7 @@ the author wrote.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Mapping
 from importlib import resources
@@ -56,6 +57,9 @@ def _conform(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
         return _map(value, type_name[2:], keys)
     if type_name == "any":
         return value
+    if type_name.endswith("|any"):
+        is_struct = isinstance(value, Mapping)
+        return _struct(value, type_name.removesuffix("|any"), keys) if is_struct else value
     if type_name in _SCALARS:
         return _scalar(value, type_name, keys)
     return _struct(value, type_name, keys)
@@ -66,14 +70,34 @@ def _struct(value: Any, type_name: str, keys: tuple[Key, ...]) -> dict[str, Any]
         raise ShapeError(f"`{_path(keys)}` must be a mapping", keys)
     given = value or {}
     fields = _table()[type_name]
-    result = {key: item for key, item in given.items() if key not in fields}
-    for name, field in fields.items():
-        if field.type == "any" and name not in given:
-            continue
-        item = _conform(given.get(name), field.type, (*keys, name))
-        if field.required or not _is_left_out(item, field):
+    result: dict[str, Any] = {}
+    for name, item in given.items():
+        field = fields.get(name)
+        if field is None:
             result[name] = item
+            continue
+        conformed = _conform(item, field.type, (*keys, name))
+        if field.required or not _is_left_out(conformed, field):
+            result[name] = conformed
+    for name, empty in _always(type_name).items():
+        if name not in given:
+            result[name] = copy.deepcopy(empty)
     return result
+
+
+@functools.cache
+def _always(type_name: str) -> Mapping[str, Any]:
+    """What a type writes for fields of which nothing is given."""
+    empty = {
+        name: (_conform(None, field.type, ()), field)
+        for name, field in _table()[type_name].items()
+        if field.type != "any"
+    }
+    return {
+        name: value
+        for name, (value, field) in empty.items()
+        if field.required or not _is_left_out(value, field)
+    }
 
 
 def _list(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:

@@ -103,6 +103,16 @@ def test_owned_apis_follow_the_crds_and_keep_their_words() -> None:
     assert rules(result) == ["PRJ106"]
 
 
+def test_a_crd_that_is_there_twice_has_its_words_twice() -> None:
+    owned = [{"name": "things.example.com", "kind": "Thing", "version": "v1", "displayName": "T"}]
+    other = {**CRD, "metadata": {**CRD["metadata"], "labels": {"a": "b"}}}
+
+    result = made(CRD, other, DEPLOYMENT, base=based(customresourcedefinitions={"owned": owned}))
+
+    described = result.csv["spec"]["customresourcedefinitions"]["owned"]
+    assert [item.get("displayName") for item in described] == ["T", None, "T", None]
+
+
 def test_samples_become_examples() -> None:
     sample = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "s"}}
     result = made(DEPLOYMENT, CRD, sample)

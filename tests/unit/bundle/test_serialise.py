@@ -122,3 +122,95 @@ def test_examples_are_written_as_go_writes_json() -> None:
 )
 def test_odd_examples_hold_no_objects(text: str, count: int) -> None:
     assert len(serialise.parsed_examples(text)) == count
+
+
+def test_a_crd_is_written_without_what_is_empty_in_its_type() -> None:
+    schema = {
+        "type": "object",
+        "required": [],
+        "properties": {
+            "a": {"type": "string", "format": "", "nullable": False, "minLength": 0},
+            "b": {"type": "object", "additionalProperties": {"type": "string", "pattern": ""}},
+            "c": {"type": "object", "additionalProperties": True},
+            "d": {"type": "array", "items": {"type": "string", "uniqueItems": False}},
+        },
+        "default": {"a": "", "b": {}},
+    }
+    version = {
+        "name": "v1",
+        "served": False,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [
+            {"name": "A", "type": "date", "jsonPath": ".a", "priority": 0}
+        ],
+    }
+    written = serialise.manifest(
+        resource(
+            {
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": "x.g", "labels": {}, "creationTimestamp": None},
+                "spec": {
+                    "group": "g",
+                    "names": {"kind": "X", "plural": "x", "shortNames": []},
+                    "scope": "Cluster",
+                    "preserveUnknownFields": False,
+                    "versions": [version],
+                },
+                "status": {"storedVersions": []},
+            }
+        )
+    )
+    assert written == {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "x.g"},
+        "spec": {
+            "group": "g",
+            "names": {"kind": "X", "plural": "x"},
+            "scope": "Cluster",
+            "versions": [
+                {
+                    **version,
+                    "additionalPrinterColumns": [{"name": "A", "type": "date", "jsonPath": ".a"}],
+                    "schema": {
+                        "openAPIV3Schema": {
+                            "type": "object",
+                            "properties": {
+                                "a": {"type": "string", "minLength": 0},
+                                "b": {
+                                    "type": "object",
+                                    "additionalProperties": {"type": "string"},
+                                },
+                                "c": {"type": "object", "additionalProperties": True},
+                                "d": {"type": "array", "items": {"type": "string"}},
+                            },
+                            "default": {"a": "", "b": {}},
+                        }
+                    },
+                }
+            ],
+        },
+    }
+
+
+def test_a_service_is_written_without_what_is_empty_in_its_type() -> None:
+    written = serialise.manifest(
+        resource(
+            {
+                "apiVersion": "v1",
+                "kind": "Service",
+                "metadata": {"name": "s", "namespace": "n", "annotations": {}},
+                "spec": {"externalName": "", "selector": {}, "ports": [{"port": 1}]},
+                "status": {"loadBalancer": {}},
+            }
+        )
+    )
+    assert written == {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "s"},
+        "spec": {"ports": [{"port": 1}]},
+    }
