@@ -15,7 +15,6 @@ from typing import NamedTuple
 from olmkit.base.diagnostics import InputError
 
 FILE_MODE = 0o644
-EXECUTABLE_MODE = 0o755
 
 
 class File(NamedTuple):

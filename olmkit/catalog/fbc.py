@@ -88,14 +88,14 @@ def dump(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> by
     return b"".join(dump_blob(blob, form, keep_unknown=keep_unknown) for blob in ordered(blobs))
 
 
-def dump_tree(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> Tree:
+def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
     """A file for each package, in a folder of its name; custom blobs of no package at the top.
 
     Raises `InputError` for a package whose name cannot be a folder.
     """
 
     def text(part: Iterable[Blob]) -> bytes:
-        return b"".join(dump_blob(blob, form, keep_unknown=keep_unknown) for blob in part)
+        return b"".join(dump_blob(blob, form) for blob in part)
 
     groups, rest = _grouped(blobs)
     files: dict[str, bytes] = {}

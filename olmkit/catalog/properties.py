@@ -36,7 +36,6 @@ GVK_REQUIRED: Final = "olm.gvk.required"
 OBJECT: Final = "olm.bundle.object"
 CSV_METADATA: Final = "olm.csv.metadata"
 CHANNEL: Final = "olm.channel"
-CONSTRAINT: Final = "olm.constraint"
 LABEL: Final = "olm.label"
 MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.oci.content import Platform
 
-ENGINES = ("docker", "podman")
 Say = Callable[[str], None]
 _SHOWN_LINES = 6
 

@@ -143,11 +143,10 @@ def object_metadata(metadata: Mapping[str, Any]) -> Iterator[FieldError]:
     yield from _owners(metadata.get("ownerReferences"))
 
 
-def label_errors(
-    value: Any, field: tuple[Key, ...] = ("metadata", "labels")
-) -> Iterator[FieldError]:
+def label_errors(value: Any) -> Iterator[FieldError]:
     if not isinstance(value, Mapping):
         return
+    field = ("metadata", "labels")
     for key, label in value.items():
         problem = qualified_name_problem(str(key))
         if problem:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.kube.objects import mapping, sequence, text
 from olmkit.olm import kinds
 
 
@@ -139,14 +139,6 @@ def _images(csv: Mapping[str, Any]) -> Iterator[str]:
         spec = objects.pod_spec({"kind": "Deployment", "spec": deployment.get("spec")})
         for part in ("initContainers", "containers"):
             yield from (text(one.get("image")) for one in _mappings(spec.get(part)))
-
-
-def of_step_manifests(manifests: Iterable[Manifest]) -> Preview | None:
-    """The preview of the CSV among the objects of a bundle."""
-    for manifest in manifests:
-        if objects.kind(manifest) == "ClusterServiceVersion":
-            return of_csv(manifest)
-    return None
 
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:

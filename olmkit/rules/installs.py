@@ -18,7 +18,6 @@ from olmkit.rules import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 WEBHOOK_TYPES = ("ValidatingAdmissionWebhook", "MutatingAdmissionWebhook", "ConversionWebhook")
-CONVERSION = "ConversionWebhook"
 _DEPLOYMENTS: tuple[Key, ...] = ("spec", "install", "spec", "deployments")
 _WEBHOOKS: tuple[Key, ...] = ("spec", "webhookdefinitions")
 _MAX_PORT = 65535

@@ -367,9 +367,7 @@ def object_field_unknown(bundle: Bundle) -> Iterator[Finding]:
             yield misfit_finding(document, difference)
 
 
-def misfit_finding(
-    document: Document, difference: Difference, severity: Severity | None = None
-) -> Finding:
+def misfit_finding(document: Document, difference: Difference) -> Finding:
     """A difference from a Kubernetes type, in words."""
     key = difference.keys[-1] if difference.keys else ""
     field = field_errors.path(difference.keys)
@@ -378,27 +376,23 @@ def misfit_finding(
             return Finding(
                 f"`{field}` must be {difference.wanted}, not {difference.found}",
                 at=document.at(*difference.keys),
-                severity=severity,
             )
         case Misfit.TEXT:
             return Finding(
                 f"`{field}` must be a text, not {difference.found}",
                 at=document.at(*difference.keys),
                 hint="put it in quotes",
-                severity=severity,
             )
         case Misfit.MISSING:
             return Finding(
                 f"`{f'{field}.' if field else ''}{difference.wanted}` is missing",
                 at=document.at(*difference.keys),
-                severity=severity,
             )
         case Misfit.CASE:
             return Finding(
                 f"`{field}` is not known; its name is `{difference.wanted}`",
                 at=document.at_key(*difference.keys),
                 hint=f"write `{difference.wanted}`: the API server drops `{key}`",
-                severity=severity,
             )
         case Misfit.UNKNOWN:
             near = typed.near(str(key), difference.type)
@@ -406,7 +400,6 @@ def misfit_finding(
                 f"`{field}` is not known",
                 at=document.at_key(*difference.keys),
                 hint=f"did you mean `{near}`" if near else "the API server drops it",
-                severity=severity,
             )
 
 
