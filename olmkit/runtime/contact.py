@@ -65,8 +65,7 @@ class Contact:
         is_news = self._said is None or self._said[0] != words or now >= self._said[1]
         if is_news:
             self._said = words, now + _SAID_AGAIN
-        facts = {**self._facts, "error": words}
-        if isinstance(error, OlmkitError) and error.hint:
-            facts["hint"] = error.hint
+        hint = error.hint if isinstance(error, OlmkitError) else ""
+        facts = {**self._facts, "error": words, "hint": hint}
         _LOG.log(logging.WARNING if is_news else logging.DEBUG, what, extra=facts)
         self._changed()

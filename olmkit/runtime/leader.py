@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
-from olmkit.kube.api import Cluster, ClusterError, NotFound
+from olmkit.kube.api import Cluster, ClusterError, Conflict, NotFound
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.events import NORMAL, EventRecorder
 
@@ -98,6 +98,7 @@ class LeaseLock:
         self._lease: Manifest | None = None
         self._seen: dict[str, Any] = {}
         self._seen_at = 0.0
+        self._complaint = ""  # said already: it is tried every two seconds
 
     @property
     def holder(self) -> str:
@@ -120,11 +121,13 @@ class LeaseLock:
         Also credentials that cannot be had for a moment, which are no `ClusterError`.
         """
         try:
-            return await self._try_once()
+            holds = await self._try_once()
         except OlmkitError as error:
-            _LOG.warning("lease not acquired", extra={"error": str(error)})
-            self._lease = None
+            self._complain("lease not acquired", error)
             return False
+        if holds or self.is_anothers:
+            self._complaint = ""
+        return holds
 
     async def release(self) -> None:
         """Give the lease back, when it is ours; anybody may take it at once.
@@ -223,11 +226,21 @@ class LeaseLock:
         try:
             lease = await self._cluster.replace(resource, self._lease | {"spec": spec})
         except ClusterError as error:
-            _LOG.info("lease not written", extra={"error": str(error)})
-            self._lease = None
+            self._complain("lease not written", error)
             return False
         self._remember(lease)
         return True
+
+    def _complain(self, what: str, error: OlmkitError) -> None:
+        """Say what went wrong, once; the lease must be read again."""
+        self._lease = None
+        if str(error) == self._complaint:
+            return
+        self._complaint = str(error)
+        facts = {"namespace": self._settings.namespace, "error": str(error), "hint": error.hint}
+        # That another was quicker is no trouble.
+        level = logging.INFO if isinstance(error, Conflict) else logging.WARNING
+        _LOG.log(level, what, extra=facts)
 
     def _remember(self, lease: Manifest) -> None:
         spec = lease.get("spec")

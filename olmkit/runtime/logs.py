@@ -18,7 +18,10 @@ _PLAIN = re.compile(r"[^\s\"=\\\x00-\x1f\x7f]+")
 
 
 class FactsFormatter(logging.Formatter):
-    """Time, level, logger and message in one line, then the facts that were given as `extra`."""
+    """Time, level, logger and message in one line, then the facts that were given as `extra`.
+
+    A fact that is an empty text says nothing, and is left out.
+    """
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s %(message)s")
@@ -26,7 +29,7 @@ class FactsFormatter(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the base's name
         own = {key: value for key, value in record.__dict__.items() if key not in _USUAL}
         facts = reconcile_facts.get({}) | own
-        said = [f"{key}={_word(value)}" for key, value in facts.items()]
+        said = [f"{key}={_word(value)}" for key, value in facts.items() if value != ""]
         return " ".join([super().formatMessage(record), *said])
 
 

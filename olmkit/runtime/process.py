@@ -86,7 +86,7 @@ def main(
         try:
             await run(operator, given, os.environ if environment is None else environment)
         except OlmkitError as error:
-            _LOG.error("%s", error, extra={"hint": error.hint} if error.hint else None)
+            _LOG.error("%s", error, extra={"hint": error.hint})
             raise
         finally:
             last.start()

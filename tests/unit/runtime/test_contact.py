@@ -36,8 +36,8 @@ def test_trouble_is_said_once_and_again_when_it_changes_or_lasts(
     said = [(one.message, vars(one).get("error"), vars(one).get("hint")) for one in caplog.records]
     assert said == [
         ("cannot list", "no", "grant it"),
-        ("cannot list", "another", None),
-        ("cannot list", "another", None),
+        ("cannot list", "another", ""),
+        ("cannot list", "another", ""),
         ("the watch is kept again", None, None),
     ]
     assert {vars(one)["kind"] for one in caplog.records} == {"Pod"}
