@@ -26,10 +26,4 @@ def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
     REF is an image anywhere; without it, the operator's image that was built into `dist/oci`.
     Without TARGET too, it goes where its name says. The pinned reference is printed.
     """
-    if len(references) > 2:
-        raise click.UsageError("There are more than two references.")
-    source = references[0] if len(references) == 2 else ""
-    target = references[-1] if references else ""
-    with published.reporting(app) as report:
-        made = app.run(job.push_image(source, target, access, report, project=app.project))
-    published.show(app, made)
+    published.push(app, job.push_image, references, access)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
+
+import click
 
 from olmkit.cli.app import App
+from olmkit.edges.access import Access
 from olmkit.edges.transfer import Outcome, Report, Step
 from olmkit.jobs.publish import Published
 
@@ -19,6 +23,22 @@ def reporting(app: App) -> Iterator[Report]:
             progress.advance(f"{step.outcome}: {_words(step)}")
 
         yield said
+
+
+def push(
+    app: App,
+    pushing: Callable[..., Coroutine[Any, Any, Published]],
+    references: Sequence[str],
+    access: Access,
+) -> None:
+    """Push what `[REF] [TARGET]` name, by one of the pushes of `jobs.publish`, and show it."""
+    if len(references) > 2:
+        raise click.UsageError("There are more than two references.")
+    source = references[0] if len(references) == 2 else ""
+    target = references[-1] if references else ""
+    with reporting(app) as report:
+        made = app.run(pushing(source, target, access, report, project=app.project))
+    show(app, made)
 
 
 def show(app: App, published: Published) -> None:
