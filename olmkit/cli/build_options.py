@@ -58,3 +58,16 @@ def build_options(
         ),
     ]
     return options.add(registry_options(gathered), added)
+
+
+def engine_option(file: str) -> Callable[..., Any]:
+    """`--engine`, which builds `file`; the function gets it as `engine`, empty for none."""
+    return click.option(
+        "--engine",
+        type=click.Choice(["none", "docker", "podman"]),
+        default="none",
+        show_default=True,
+        envvar="OLMKIT_ENGINE",
+        callback=lambda _context, _option, word: "" if word == "none" else word,
+        help=f"Build {file} with an engine instead.",
+    )

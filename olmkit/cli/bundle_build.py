@@ -6,7 +6,7 @@ import click
 
 from olmkit.cli import published
 from olmkit.cli.app import App, command
-from olmkit.cli.build_options import build_options
+from olmkit.cli.build_options import build_options, engine_option
 from olmkit.edges.access import Access
 from olmkit.jobs import bundle_build as job
 from olmkit.jobs.publish import BuildOptions
@@ -22,14 +22,7 @@ from olmkit.jobs.publish import BuildOptions
 )
 @click.argument("folders", metavar="[DIR]...", nargs=-1)
 @build_options
-@click.option(
-    "--engine",
-    type=click.Choice(["none", "docker", "podman"]),
-    default="none",
-    show_default=True,
-    envvar="OLMKIT_ENGINE",
-    help="Build `bundle.Dockerfile` with an engine instead.",
-)
+@engine_option("`bundle.Dockerfile`")
 def build(
     app: App, *, folders: tuple[str, ...], options: BuildOptions, access: Access, engine: str
 ) -> None:
@@ -41,11 +34,11 @@ def build(
     """
     folders = folders or ("bundle",)
     with published.reporting(app) as report:
-        if engine == "none":
-            made = app.run(job.build(folders, options, access, report))
-        else:
+        if engine:
             say = app.terminal.note
             made = app.run(job.build_with_engine(engine, folders, options, access, report, say))
+        else:
+            made = app.run(job.build(folders, options, access, report))
     if len(made) == 1:
         published.show(app, made[0])
     else:

@@ -8,7 +8,7 @@ import click
 
 from olmkit.cli import published
 from olmkit.cli.app import App, command
-from olmkit.cli.build_options import build_options
+from olmkit.cli.build_options import build_options, engine_option
 from olmkit.edges.access import Access
 from olmkit.jobs import image_build as job
 from olmkit.jobs.image_build import ImageBuildOptions
@@ -50,14 +50,7 @@ from olmkit.project.image_plan import ImagePlan
     help="Take all packages from this folder of wheels, and nothing from the network.",
 )
 @click.option("--sbom", is_flag=True, help="Put a CycloneDX bill of materials into the image.")
-@click.option(
-    "--engine",
-    type=click.Choice(["none", "docker", "podman"]),
-    default="none",
-    show_default=True,
-    envvar="OLMKIT_ENGINE",
-    help="Build the Containerfile with an engine instead.",
-)
+@engine_option("the Containerfile")
 @click.option("--dry-run", is_flag=True, help="Show what would be built.")
 def build(
     app: App, *, options: BuildOptions, access: Access, engine: str, dry_run: bool, **given: Any
@@ -67,7 +60,7 @@ def build(
     The base, a layer with the packages the operator needs, a layer with its code. It goes to the
     layout `dist/oci`, and is the same on every machine. The pinned reference is printed.
     """
-    wanted = ImageBuildOptions(publish=options, engine="" if engine == "none" else engine, **given)
+    wanted = ImageBuildOptions(publish=options, engine=engine, **given)
     if dry_run:
         planned = job.plan(wanted)
         app.emit(_json(planned), text=_text(planned))
