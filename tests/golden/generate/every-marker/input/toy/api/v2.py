@@ -1,0 +1,20 @@
+# +groupName=toys.example.com
+"""A version to come."""
+
+from __future__ import annotations
+
+from olmkit.runtime.kinds import CustomResource, Model
+
+
+class ToySpec(Model):
+    """ToySpec is to come."""
+
+    needed: str
+
+
+# +kubebuilder:unservedversion
+# +kubebuilder:resource:shortName=ty
+class Toy(CustomResource):
+    """Toy is not served yet."""
+
+    spec: ToySpec

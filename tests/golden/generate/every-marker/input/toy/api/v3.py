@@ -1,0 +1,20 @@
+# +groupName=toys.example.com
+"""A version to come."""
+
+from __future__ import annotations
+
+from olmkit.runtime.kinds import CustomResource, Model
+
+
+class ToySpec(Model):
+    """ToySpec is to come."""
+
+    needed: str
+
+
+# +kubebuilder:skipversion
+# +kubebuilder:resource:shortName=ty
+class Toy(CustomResource):
+    """Toy is left out."""
+
+    spec: ToySpec
