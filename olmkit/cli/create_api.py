@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli import scaffolding
 from olmkit.cli.app import App, command
+from olmkit.cli.scaffolding import dry_run_option, kind_options
 from olmkit.jobs import project
 from olmkit.project.scaffold_api import ApiRequest, DeployImage
 
@@ -23,10 +26,7 @@ from olmkit.project.scaffold_api import ApiRequest, DeployImage
     --no-resource --external-api-domain io
     """,
 )
-@click.option("--group", default="", help="Group, without the project's domain.")
-@click.option("--version", required=True, help="Version, such as v1alpha1.")
-@click.option("--kind", required=True, help="Kind, in camel case.")
-@click.option("--plural", default="", help="Plural; else as Kubernetes makes it.")
+@kind_options
 @click.option(
     "--namespaced/--cluster-scoped", default=True, help="Scope of the kind.", show_default=True
 )
@@ -38,32 +38,16 @@ from olmkit.project.scaffold_api import ApiRequest, DeployImage
 @click.option("--image-container-command", default="", help="Its command, words by commas.")
 @click.option("--image-container-port", type=int, default=0, help="Port that it listens on.")
 @click.option("--run-as-user", type=int, default=None, help="User of the pods, not root.")
-@click.option(
-    "--external-api-domain", default=None, help="Domain after the group, for a kind of others."
-)
-@click.option(
-    "--external-api-path", default="", help="Go package of its types, for the PROJECT file."
-)
-@click.option("--force", is_flag=True, help="Write files anew that are there already.")
-@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@dry_run_option
 def create(
     app: App,
     *,
-    group: str,
-    version: str,
-    kind: str,
-    plural: str,
-    namespaced: bool,
-    resource: bool,
-    controller: bool,
     image: str | None,
     image_container_command: str,
     image_container_port: int,
     run_as_user: int | None,
-    external_api_domain: str | None,
-    external_api_path: str,
-    force: bool,
     dry_run: bool,
+    **given: Any,
 ) -> None:
     """Add a kind: its types, sample, roles and reconciler.
 
@@ -81,18 +65,6 @@ def create(
         )
     elif image_container_command or image_container_port or run_as_user is not None:
         raise ConfigurationError("command, port and user belong to an image: `--image …`")
-    request = ApiRequest(
-        group=group,
-        version=version,
-        kind=kind,
-        plural=plural,
-        namespaced=namespaced,
-        resource=resource,
-        controller=controller,
-        force=force,
-        deploy=deploy,
-        external_domain=external_api_domain,
-        external_path=external_api_path,
-    )
+    request = ApiRequest(deploy=deploy, **given)
     result = project.create_api(app.project, request, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run)

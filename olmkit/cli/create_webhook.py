@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from olmkit.cli import scaffolding
 from olmkit.cli.app import App, command
+from olmkit.cli.scaffolding import dry_run_option, kind_options
 from olmkit.jobs import project
 from olmkit.project.scaffold_webhook import WebhookRequest
 
@@ -19,10 +22,7 @@ from olmkit.project.scaffold_webhook import WebhookRequest
     olmkit create webhook --group core --version v1 --kind Pod --defaulting
     """,
 )
-@click.option("--group", default="", help="Group, without the project's domain.")
-@click.option("--version", required=True, help="Version; with --conversion, that of the hub.")
-@click.option("--kind", required=True, help="Kind, in camel case.")
-@click.option("--plural", default="", help="Plural of a kind of others, if it is irregular.")
+@kind_options
 @click.option("--defaulting", is_flag=True, help="Fill in what an object leaves open.")
 @click.option(
     "--validation",
@@ -31,55 +31,22 @@ from olmkit.project.scaffold_webhook import WebhookRequest
     is_flag=True,
     help="Refuse objects, or warn of them.",
 )
-@click.option("--conversion", is_flag=True, help="Convert between the versions of the kind.")
+@click.option("--conversion", is_flag=True, help="Convert to --version, the hub, and back.")
 @click.option(
     "--spoke",
     "spokes",
     multiple=True,
     help="A version that is converted to the hub; else all others. May be repeated.",
 )
-@click.option(
-    "--external-api-domain", default=None, help="Domain after the group, for a kind of others."
-)
-@click.option(
-    "--external-api-path", default="", help="Go package of its types, for the PROJECT file."
-)
-@click.option("--force", is_flag=True, help="Write files anew that are there already.")
-@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
-def create(
-    app: App,
-    *,
-    group: str,
-    version: str,
-    kind: str,
-    plural: str,
-    defaulting: bool,
-    validation: bool,
-    conversion: bool,
-    spokes: tuple[str, ...],
-    external_api_domain: str | None,
-    external_api_path: str,
-    force: bool,
-    dry_run: bool,
-) -> None:
+@dry_run_option
+def create(app: App, *, spokes: tuple[str, ...], dry_run: bool, **given: Any) -> None:
     """Add webhooks to a kind: defaulting, validation, conversion.
 
     Defaulting and validation may be of a kind that others define, whose webhooks get plain
     manifests: one of Kubernetes by its group (`apps`, `core` for pods and the like), one of
     another operator by its group and `--external-api-domain`.
     """
-    request = WebhookRequest(
-        group=group,
-        version=version,
-        kind=kind,
-        plural=plural,
-        defaulting=defaulting,
-        validation=validation,
-        conversion=conversion,
-        spokes=tuple(part for spoke in spokes for part in spoke.split(",") if part),
-        external_domain=external_api_domain,
-        external_path=external_api_path,
-        force=force,
-    )
+    listed = tuple(part for spoke in spokes for part in spoke.split(",") if part)
+    request = WebhookRequest(spokes=listed, **given)
     result = project.create_webhook(app.project, request, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run)

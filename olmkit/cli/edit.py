@@ -7,6 +7,7 @@ import click
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli import scaffolding
 from olmkit.cli.app import App, command
+from olmkit.cli.scaffolding import dry_run_option
 from olmkit.jobs import project
 from olmkit.project.scaffold_edit import EditRequest
 
@@ -26,7 +27,7 @@ from olmkit.project.scaffold_edit import EditRequest
     "--namespaced/--no-namespaced", default=None, help="See the own namespace alone, or all."
 )
 @click.option("--image", default="", help="The operator's image, with a tag or digest.")
-@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@dry_run_option
 def edit(
     app: App, *, multigroup: bool | None, namespaced: bool | None, image: str, dry_run: bool
 ) -> None:

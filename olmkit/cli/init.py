@@ -9,6 +9,7 @@ import click
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli import scaffolding
 from olmkit.cli.app import App, command
+from olmkit.cli.scaffolding import dry_run_option
 from olmkit.jobs import project
 from olmkit.project.scaffold import LAYOUT, InitRequest
 
@@ -30,7 +31,7 @@ _LAYOUTS = (LAYOUT, "python/v1", "python")
 )
 @click.option("--multigroup", is_flag=True, help="Allow kinds of several API groups.")
 @click.option("--namespaced", is_flag=True, help="An operator that sees its own namespace alone.")
-@click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing.")
+@dry_run_option
 def init(
     app: App,
     *,
