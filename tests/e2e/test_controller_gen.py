@@ -164,3 +164,32 @@ def test_random_types_give_what_controller_gen_writes(
         # An inline field that is required has no name to be required under.
         theirs = re.sub(r'^ +- ""\n', "", STAMP.sub("", wanted.read_text()), flags=re.MULTILINE)
         assert in_order(ours) == in_order(theirs), text
+
+
+@pytest.mark.parametrize("case", ["go-all", "go-every-marker", "go-markers", "go-types"])
+def test_golden_files_of_go_projects_are_what_controller_gen_writes(
+    case: str, controller_gen: str, cases: Path, root: Path, tmp_path: Path
+) -> None:
+    golden = root / "tests/golden/generate" / case
+    shutil.copytree(golden / "input", tmp_path, dirs_exist_ok=True)
+    go_mod = (cases / "go/crd-corev1/project/go.mod").read_text()
+    (tmp_path / "go.mod").write_text(re.sub(r"^module .*", "module example.com/toys", go_mod))
+    shutil.copy(cases / "go/common/go.sum", tmp_path / "go.sum")
+
+    subprocess.run(
+        [
+            *(controller_gen, "rbac:roleName=manager-role", "webhook", "crd:omitToolVersion=true"),
+            *("paths=./...", "output:crd:dir=config/crd/bases"),
+        ],
+        cwd=tmp_path,
+        check=True,
+        env={**os.environ, "GOFLAGS": "-mod=mod"},
+    )
+
+    written = {
+        path.relative_to(tmp_path).as_posix(): path.read_text()
+        for path in (tmp_path / "config").rglob("*.yaml")
+    }
+    assert written
+    for path, text in written.items():
+        assert (golden / "expected/files" / path).read_text() == text
