@@ -74,7 +74,8 @@ def connect(address: str, timeout: float) -> socket.socket:
         if address.startswith("unix:"):
             return _connect_unix(address[5:].removeprefix("//"), timeout)
         host, _, port = address.rpartition(":")
-        return socket.create_connection((host.strip("[]") or "localhost", int(port)), timeout)
+        # No host is this machine, which needs no name: a pod may have none for it.
+        return socket.create_connection((host.strip("[]") or None, int(port)), timeout)
     except (OSError, ValueError, OverflowError) as error:
         raise ProbeError(NO_CONNECTION, f'failed to connect service "{address}": {error}') from None
 

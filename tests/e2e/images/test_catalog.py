@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import os
 import subprocess
@@ -75,15 +76,16 @@ def running(docker: Callable[..., str], name: str, *words: str) -> Iterator[str]
         docker("rm", "--force", made)
 
 
-def probe(docker: Callable[..., str], container: str, port: int) -> str:
-    """What OLM would see: the probe, executed until it says that all is well."""
-    words = ("exec", container, "grpc_health_probe", f"-addr=:{port}", "-rpc-timeout=5s")
+def probe(execute: Callable[..., str], *where: str, port: int) -> str:
+    """What OLM would see: the probe, executed until it has an answer within half a second."""
+    limits = ("-connect-timeout=500ms", "-rpc-timeout=500ms")
+    words = (*where, "grpc_health_probe", f"-addr=:{port}", *limits)
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         with contextlib.suppress(AssertionError):
-            return docker(*words)
+            return execute(*words)
         time.sleep(0.2)
-    raise TimeoutError(docker("logs", container))
+    return execute(*words)  # which says what is wrong
 
 
 def test_catalog_with_our_server_answers_and_is_healthy(
@@ -93,7 +95,7 @@ def test_catalog_with_our_server_answers_and_is_healthy(
     port = free_port()
     words = ("catalog", "serve", "/configs", "--cache-dir=/tmp/cache", f"--port={port}")
     with running(docker, catalog_image, *words) as container:
-        assert probe(docker, container, port) == "status: SERVING\n"
+        assert probe(docker, "exec", container, port=port) == "status: SERVING\n"
         with CatalogClient(f"127.0.0.1:{port}") as client:
             assert PACKAGES in client.ask("ListPackages", {})
         theirs = subprocess.run(
@@ -103,6 +105,32 @@ def test_catalog_with_our_server_answers_and_is_healthy(
         assert docker("exec", container, "id", "-u").strip() == "1001"
         docker("stop", container)
         assert docker("inspect", "-f", "{{.State.ExitCode}}", container).strip() == "0"
+
+
+def test_containerd_runs_it_as_the_image_says(catalog_image: str, ctr: Callable[..., str]) -> None:
+    ctr("image", "pull", "--plain-http", catalog_image)
+    ctr("run", "--detach", catalog_image, "catalog")
+    numbers = itertools.count()
+
+    def execute(*words: str) -> str:
+        return ctr("task", "exec", "--exec-id", f"probe-{next(numbers)}", "catalog", *words)
+
+    try:
+        assert probe(execute, port=50051) == "status: SERVING\n"
+    finally:
+        ctr("task", "rm", "--force", "catalog")
+        ctr("container", "rm", "catalog")
+        ctr("image", "rm", catalog_image)
+
+
+def test_skopeo_reads_and_copies_it(
+    catalog_image: str, skopeo: Callable[..., bytes], tmp_path: Path
+) -> None:
+    told = json.loads(skopeo("inspect", "--tls-verify=false", f"docker://{catalog_image}"))
+    assert told["Labels"][sources.CONFIGS_LABEL] == "/configs"
+    assert catalog_image.endswith(f"@{told['Digest']}")
+    words = ("copy", "-q", "--src-tls-verify=false", f"docker://{catalog_image}")
+    skopeo(*words, f"oci:{tmp_path}/copy:v1")
 
 
 def test_catalog_with_opm_answers_and_is_healthy(
@@ -120,7 +148,7 @@ def test_catalog_with_opm_answers_and_is_healthy(
     port = free_port()
     command = json.loads(docker("inspect", "-f", "{{json .Config.Cmd}}", pinned))
     with running(docker, pinned, *command, f"--port={port}", "--pprof-addr=") as container:
-        assert "SERVING" in probe(docker, container, port)
+        assert "SERVING" in probe(docker, "exec", container, port=port)
         with CatalogClient(f"127.0.0.1:{port}") as client:
             assert PACKAGES in client.ask("ListPackages", {})
 

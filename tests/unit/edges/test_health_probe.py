@@ -64,6 +64,11 @@ def test_healthy_server_is_healthy(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "status: SERVING\n"
 
 
+def test_address_without_a_host_is_this_machine() -> None:
+    with server(lambda *_: SERVING) as address:
+        assert health_probe.main([f"-addr=:{address.rpartition(':')[2]}"]) == 0
+
+
 def test_server_that_is_not_ready_is_unhealthy(capsys: pytest.CaptureFixture[str]) -> None:
     with server(lambda *_: NOT_SERVING) as address:
         assert health_probe.main(["--addr", address]) == 4
