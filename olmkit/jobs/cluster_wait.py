@@ -57,15 +57,39 @@ async def until_ready(
 
     Raises `ClusterError` when the server stays away for the whole time.
     """
-    patience = patience or Patience()
+
+    def explained(seen: Snapshot) -> Explanation:
+        return explain(seen, package, target=target)
+
+    async def look() -> Snapshot:
+        seen = await cluster_read.snapshot(reader, namespace, logs=False)
+        if not explained(seen).is_ready:
+            seen = await cluster_read.with_logs(reader, seen)
+        return seen
+
+    return await settled(look, explained, report=report, act=act, patience=patience or Patience())
+
+
+async def settled(
+    look: Callable[[], Awaitable[T]],
+    explained: Callable[[T], Explanation],
+    *,
+    report: Report,
+    patience: Patience,
+    act: Callable[[T, Explanation], Awaitable[None]] | None = None,
+) -> Explanation:
+    """Look again and again until what is seen is ready, needs somebody, or the time is over.
+
+    Raises `ClusterError` when the server stays away for the whole time.
+    """
     clock = asyncio.get_running_loop().time
     end = clock() + patience.seconds
     last: Explanation | None = None
     since = clock()
     while True:
-        seen = await _look(reader, package, namespace, target, report, end)
+        seen = await patiently(look, report, end)
         now = clock()
-        explanation = explain(seen, package, target=target)
+        explanation = explained(seen)
         if last is None or (explanation.cause, explanation.message) != (last.cause, last.message):
             since = now
             report(explanation.message)
@@ -115,20 +139,6 @@ def waiting_plans(seen: Snapshot) -> list[Manifest]:
     """The InstallPlans that wait for approval, the newest last."""
     found = [plan for plan in seen.plans if kinds.phase(plan) == "RequiresApproval"]
     return sorted(found, key=lambda plan: kinds.number(kinds.spec(plan).get("generation")))
-
-
-async def _look(
-    reader: ClusterObjects, package: str, namespace: str, target: str, report: Report, end: float
-) -> Snapshot:
-    """One picture; while the server is away, tries again."""
-
-    async def look() -> Snapshot:
-        seen = await cluster_read.snapshot(reader, namespace, logs=False)
-        if explain(seen, package, target=target).standing is not Standing.READY:
-            seen = await cluster_read.with_logs(reader, seen)
-        return seen
-
-    return await patiently(look, report, end)
 
 
 async def patiently(work: Callable[[], Awaitable[T]], report: Report, end: float) -> T:

@@ -8,7 +8,7 @@ server, so that what will be installed can be said beforehand from anywhere.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from olmkit.base.diagnostics import InputError, OlmkitError
@@ -24,7 +24,7 @@ from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import kinds, v1, wanted
-from olmkit.olm.explanation import Explanation, Standing
+from olmkit.olm.explanation import Explanation
 from olmkit.olm.preview import Preview
 from olmkit.olm.v1 import ExtensionRequest
 
@@ -129,34 +129,19 @@ async def upgrade(
 async def why(reader: ClusterObjects, package: str) -> Explanation:
     """How it stands, and why."""
     await require_olm(reader)
-    extension, catalogs = await asyncio.gather(
-        reader.find(v1.CLUSTER_EXTENSION, package), reader.list(v1.CLUSTER_CATALOG)
-    )
-    return v1.explain(extension, catalogs, package)
+    return v1.explain(*await _look(reader, package), package)
 
 
 async def until_ready(
     reader: ClusterObjects, package: str, *, report: Report, patience: Patience
 ) -> Explanation:
     """Wait until it is installed or somebody must act; a server that is away is waited for."""
-    clock = asyncio.get_running_loop().time
-    end, since, last = clock() + patience.seconds, clock(), ""
-    while True:
-        found = await cluster_wait.patiently(lambda: why(reader, package), report, end)
-        if found.message != last:
-            report(found.message)
-            last, since = found.message, clock()
-        lasted = clock() - since
-        blocked = found.standing is Standing.BLOCKED and lasted >= patience.believed
-        if found.is_ready or blocked:
-            return found
-        if clock() >= end:
-            return replace(
-                found,
-                standing=Standing.STUCK,
-                message=f"{found.message} (after {patience.seconds:.0f} s)",
-            )
-        await asyncio.sleep(patience.interval)
+    return await cluster_wait.settled(
+        lambda: _look(reader, package),
+        lambda seen: v1.explain(*seen, package),
+        report=report,
+        patience=patience,
+    )
 
 
 async def removal(reader: ClusterObjects, package: str) -> tuple[Manifest, ...]:
@@ -202,6 +187,15 @@ async def read_catalog(reader: ClusterObjects, name: str) -> Catalog:
     )
     lines = await reader.cluster.request("GET", path, accept="*/*")
     return catalog_job.read(name, tree=Tree({"catalog.json": lines}), valid=False)
+
+
+async def _look(
+    reader: ClusterObjects, package: str
+) -> tuple[Manifest | None, tuple[Manifest, ...]]:
+    """The ClusterExtension and all catalogs."""
+    return await asyncio.gather(
+        reader.find(v1.CLUSTER_EXTENSION, package), reader.list(v1.CLUSTER_CATALOG)
+    )
 
 
 async def _preview(
