@@ -82,6 +82,28 @@ def test_manifest_whose_parts_are_there_is_looked_for() -> None:
     assert [step.descriptor for step in steps if step.outcome is Outcome.SENT] == [IMAGE.descriptor]
 
 
+class Busy(MemoryStore):
+    """A store that knows how much was sent to it at the same time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.most = 0
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0)
+        await super().push(descriptor, content)
+        self.now -= 1
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_only_so_many_pieces_travel_at_once(jobs: int) -> None:
+    target = Busy()
+    run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, jobs=jobs))
+    assert target.most == jobs
+
+
 class Mounting(Careful):
     """A store whose neighbours have everything."""
 
