@@ -13,31 +13,33 @@ from __future__ import annotations
 
 import copy
 import posixpath
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import Diagnostic, InputError, Location
+from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.documents import Document, Key
-from olmkit.kube import objects, patches
-from olmkit.kube.patches import PatchError
+from olmkit.kube import objects
 from olmkit.project import kustomize_fields as fields
 from olmkit.project import (
     kustomize_generators,
     kustomize_names,
+    kustomize_patches,
     kustomize_replacements,
+    kustomize_shape,
     kustomize_transforms,
     kustomize_variables,
 )
 from olmkit.project.kustomize_fields import FieldSpec, Lists
+from olmkit.project.kustomize_patches import Patch
 from olmkit.project.kustomize_resources import (
     PIPE_HINT,
     Resource,
-    Selector,
-    idle_patch,
     refusal,
     require_unique,
+    same_namespace,
 )
 from olmkit.project.kustomize_variables import Variable
 
@@ -46,48 +48,10 @@ Reader = Callable[[str], bytes | None]
 
 FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
+# What is fetched from a repository or a server: `https://…`, `git@…`, `github.com/…`, `…?ref=…`.
+_REMOTE = re.compile(r"://|^git@|[?&](ref|version)=|^(github\.com|gitlab\.com|bitbucket\.org)[/:]")
 # Deeper than any project; a chain of overlays this long is a mistake or an attack.
 _MAX_DEPTH = 50
-
-_PLAIN_KEYS = frozenset({"apiVersion", "kind", "metadata"})
-_SUPPORTED_KEYS = frozenset(
-    {
-        "resources",
-        "bases",
-        "components",
-        "configurations",
-        "namespace",
-        "namePrefix",
-        "nameSuffix",
-        "labels",
-        "commonLabels",
-        "commonAnnotations",
-        "patches",
-        "patchesStrategicMerge",
-        "patchesJson6902",
-        "replicas",
-        "images",
-        "replacements",
-        "sortOptions",
-        "configMapGenerator",
-        "secretGenerator",
-        "generatorOptions",
-        "vars",
-    }
-)
-_KNOWN_KEYS = frozenset(
-    {
-        "buildMetadata",
-        "crds",
-        "generators",
-        "helmChartInflationGenerator",
-        "helmCharts",
-        "helmGlobals",
-        "openapi",
-        "transformers",
-        "validators",
-    }
-)
 
 
 def is_overlay(read: Reader, folder: str) -> bool:
@@ -223,21 +187,8 @@ class _Builder:
             raise refusal(
                 f"{posixpath.basename(path)} is empty", Location(path=self.shown(path), line=1)
             )
-        if not isinstance(document.value, dict):
-            raise refusal("a kustomization must be a mapping", document.at())
-        self._check_keys(document)
+        kustomize_shape.check(document)
         return document
-
-    def _check_keys(self, document: Document) -> None:
-        for key, value in document.value.items():
-            if key in _KNOWN_KEYS and value:
-                raise refusal(
-                    f"`{key}` of kustomize is not supported here", document.at_key(key), PIPE_HINT
-                )
-            if key not in _PLAIN_KEYS | _SUPPORTED_KEYS | _KNOWN_KEYS:
-                raise refusal(
-                    f'invalid Kustomization: json: unknown field "{key}"', document.at_key(key)
-                )
 
     def _folder(self, folder: str, entry: Any) -> str:
         return posixpath.normpath(posixpath.join(folder, str(entry)))
@@ -245,7 +196,7 @@ class _Builder:
     def _add(self, folder: str, entry: Any, built: _Built, at: Location) -> None:
         if not isinstance(entry, str) or not entry:
             raise refusal("a resource must be a path", at)
-        if "://" in entry or entry.startswith("git@") or "?ref=" in entry:
+        if _REMOTE.search(entry) is not None:
             raise refusal(f"`{entry}` is not on this machine", at, PIPE_HINT)
         path = self._folder(folder, entry)
         if path.startswith(("..", "/")):
@@ -276,7 +227,7 @@ class _Builder:
 
     def _documents(self, folder: str, entry: Any, at: Location) -> Iterator[Document]:
         path, data = self._data(folder, entry, at)
-        yield from documents.load_all(data, self.shown(path), as_kustomize=True)
+        yield from map(_unique, documents.load_all(data, self.shown(path), as_kustomize=True))
 
     def _file(self, folder: str, entry: Any, at: Location) -> Document:
         path, data = self._data(folder, entry, at)
@@ -326,7 +277,7 @@ class _Builder:
                 built.resources, name, count, overlay.at(*keys), built.lists
             )
         for keys, entry in _entries(overlay, "images"):
-            if not objects.text(objects.mapping(entry).get("name")):
+            if not objects.mapping(entry).get("name"):
                 raise refusal("an entry of `images` needs a `name`", overlay.at(*keys))
             kustomize_transforms.set_images(
                 built.resources, objects.mapping(entry), overlay.at(*keys), built.lists
@@ -355,12 +306,7 @@ class _Builder:
     def _patch(self, overlay: Document, folder: str, built: _Built, section: str) -> None:
         for keys, entry in _entries(overlay, section):
             for patch in self._patches_of(overlay, folder, section, keys, entry):
-                if patch.target is not None and not any(map(patch.target.matches, built.resources)):
-                    self.findings.append(idle_patch(patch.at))
-                try:
-                    _apply(built, patch)
-                except PatchError as error:
-                    raise refusal(f"the patch does not apply: {error}", patch.at) from None
+                kustomize_patches.apply(built.resources, patch, self.findings)
 
     def _patches_of(
         self,
@@ -369,130 +315,33 @@ class _Builder:
         section: str,
         keys: tuple[Key, ...],
         entry: Any,
-    ) -> Iterator[_Patch]:
-        at = overlay.at(*keys)
+    ) -> Sequence[Patch]:
         given = objects.mapping(entry)
         if section == "patchesStrategicMerge":
             given = {"patch" if "\n" in str(entry) else "path": entry}
-        unknown = sorted(set(given) - {"path", "patch", "target", "options"})
-        if unknown:
-            raise refusal(
-                f"`{unknown[0]}` is no part of a patch", overlay.at_key(*keys, unknown[0])
-            )
-        if bool(given.get("path")) == bool(given.get("patch")):
-            raise refusal("a patch needs one of `path` and `patch`", at)
-        target = None
-        if given.get("target"):
-            target = Selector.parse(given["target"], overlay.at(*keys, "target"))
+        loaded = None
         if given.get("path"):
-            place = overlay.at(*keys, "path") if isinstance(entry, dict) else at
+            place = overlay.at(*keys, "path") if isinstance(entry, dict) else overlay.at(*keys)
             loaded = list(self._documents(folder, given["path"], place))
-        else:
-            loaded = _inline(str(given["patch"]), overlay.path, at)
-        for document in loaded:
-            if document.value is None:
-                continue
-            inline = not given.get("path")
-            yield _Patch(document.value, target, at if inline else document.at())
-
-
-@dataclass(frozen=True, slots=True)
-class _Patch:
-    value: Any
-    target: Selector | None
-    at: Location
-
-
-def _inline(text: str, path: str, at: Location) -> list[Document]:
-    try:
-        return list(documents.load_all(text.encode(), path, as_kustomize=True))
-    except InputError as error:
-        raise refusal(f"the patch is no YAML: {error.diagnostics[0].message}", at) from None
-
-
-def _apply(built: _Built, patch: _Patch) -> None:
-    if isinstance(patch.value, list):
-        if patch.target is None:
-            raise refusal("a JSON patch needs a `target`", patch.at)
-        for resource in built.resources:
-            if patch.target.matches(resource):
-                old = resource.now
-                resource.value = _still_one(
-                    patches.json_patch(resource.value, patch.value), resource, patch
-                )
-                if resource.now != old:
-                    resource.past.append(old)
-        return
-    if not isinstance(patch.value, dict):
-        raise refusal("a patch is a mapping or a list of operations", patch.at)
-    if patch.target is not None:
-        wanted = [resource for resource in built.resources if patch.target.matches(resource)]
-    else:
-        wanted = [_meant(built.resources, patch)]
-    for resource in wanted:
-        merged = patches.strategic_merge(resource.value, _without_identity(patch.value))
-        if merged is None:
-            built.resources.remove(resource)
-        else:
-            resource.value = _still_one(merged, resource, patch)
-
-
-def _still_one(value: Any, resource: Resource, patch: _Patch) -> dict[str, Any]:
-    """What a patch made of a resource, which must have kind and name as before."""
-    if isinstance(value, dict) and objects.kind(value) and objects.name(value):
-        return value
-    raise refusal(
-        f"the patch leaves {resource} without kind or name",
-        patch.at,
-        hint="both may be replaced, and not taken away",
-    )
-
-
-def _meant(resources: Sequence[Resource], patch: _Patch) -> Resource:
-    api, name = objects.gvk(patch.value), objects.name(patch.value)
-    namespace = objects.namespace(patch.value)
-    if not api.kind or not name:
-        raise refusal("a patch without `target` needs `kind` and `metadata.name`", patch.at)
-    found = [
-        resource
-        for resource in resources
-        if (resource.gvk.group, resource.gvk.kind) == (api.group, api.kind)
-        and any(
-            identity.name == name and _same_namespace(identity.namespace, namespace)
-            for identity in resource.identities
-        )
-    ]
-    if len(found) != 1:
-        reason = "no resource matches" if not found else "several resources match"
-        raise refusal(
-            f"{reason} the strategic merge patch of {api.kind} `{name}`",
-            patch.at,
-            hint="correct its kind, name or namespace, or give the patch a `target`",
-        )
-    return found[0]
+        return kustomize_patches.parse(overlay, keys, given, loaded)
 
 
 def _is_same(one: Resource, other: Resource) -> bool:
     return one.gvk.kind == other.gvk.kind and any(
-        identity.name == other.name and _same_namespace(identity.namespace, other.namespace)
+        identity.name == other.name and same_namespace(identity.namespace, other.namespace)
         for identity in one.identities
     )
 
 
-def _same_namespace(first: str, second: str) -> bool:
-    return (first or "default") == (second or "default")
-
-
-def _without_identity(patch: Mapping[str, Any]) -> dict[str, Any]:
-    """A patch says which object it means, and does not rename it."""
-    result = {key: item for key, item in patch.items() if key not in ("apiVersion", "kind")}
-    if isinstance(result.get("metadata"), dict):
-        result["metadata"] = {
-            key: item
-            for key, item in result["metadata"].items()
-            if key not in ("name", "namespace")
-        }
-    return result
+def _unique(document: Document) -> Document:
+    """A document none of whose keys stands twice, since only one of them would count."""
+    for one in document.duplicate_keys():
+        raise refusal(
+            f"`{documents.field_path(one.keys)}` stands twice",
+            one.again,
+            hint=f"the first is in line {one.first.line}; take one of them away",
+        )
+    return document
 
 
 def _resources(document: Document) -> Iterator[Resource]:
@@ -529,12 +378,6 @@ def _label(overlay: Document, built: _Built) -> None:
             specs = selecting
         elif given.get("includeTemplates"):
             specs = (fields.LABELS, *fields.TEMPLATE_LABELS)
-        if given.get("fields"):
-            raise refusal(
-                "`fields` of labels is not supported here",
-                overlay.at_key(*keys, "fields"),
-                PIPE_HINT,
-            )
         kustomize_transforms.add_pairs(built.resources, pairs, specs)
 
 

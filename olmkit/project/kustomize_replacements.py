@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from olmkit.base.diagnostics import Location
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError, Location
 from olmkit.kube import objects
 from olmkit.project.kustomize_resources import Resource, Selector, refusal
 
@@ -16,7 +17,11 @@ _MISSING = object()
 
 def replace(resources: Sequence[Resource], replacement: Mapping[str, Any], at: Location) -> None:
     """Carry out one entry of `replacements`; raises `InputError` when a field is not there."""
-    value = _source_value(resources, objects.mapping(replacement.get("source")), at)
+    value = replacement.get("sourceValue")
+    if value is None:
+        value = _source_value(resources, objects.mapping(replacement.get("source")), at)
+    elif replacement.get("source"):
+        raise refusal("a replacement has one of `source` and `sourceValue`", at)
     for item in objects.sequence(replacement.get("targets")):
         target = objects.mapping(item)
         select = Selector.parse(target.get("select"), at)
@@ -105,8 +110,8 @@ def _put(
             hint=f"correct the path, which {resource} has not, or say `create: true`",
         )
     for holder, key in places:
-        old = holder[key] if isinstance(holder, list) else holder.get(key)
-        holder[key] = _new_value(old, value, options, at)
+        old = holder[key] if isinstance(holder, list) else holder.get(key, _MISSING)
+        holder[key] = _as_before(old, _new_value(old, value, options, at), at)
 
 
 def _places(value: Any, steps: Sequence[str], *, create: bool) -> Iterator[tuple[Any, Any]]:
@@ -145,7 +150,7 @@ def _new_value(old: Any, value: Any, options: Mapping[str, Any], at: Location) -
         return copy.deepcopy(value)
     if isinstance(value, dict | list):
         raise refusal("a mapping or a list cannot be part of a text", at)
-    parts = str(old if old is not None else "").split(str(delimiter))
+    parts = str("" if old in (None, _MISSING) else old).split(str(delimiter))
     index = options.get("index") or 0
     if not isinstance(index, int):
         raise refusal("`index` must be a whole number", at)
@@ -156,3 +161,32 @@ def _new_value(old: Any, value: Any, options: Mapping[str, Any], at: Location) -
     else:
         parts[index] = str(value)
     return str(delimiter).join(parts)
+
+
+def _as_before(old: Any, value: Any, at: Location) -> Any:
+    """A value in a field that has one: kustomize keeps the type, and puts the text in.
+
+    A new field is what its text says: `5` of a text too.
+    """
+    if isinstance(old, dict | list):
+        return value
+    if isinstance(value, dict | list):
+        if old is _MISSING:
+            return value
+        raise refusal("a mapping or a list cannot take the place of a single value", at)
+    text = value if isinstance(value, str) else documents.dump(value).decode().strip()
+    if isinstance(old, str):
+        return text
+    meant = _plain(text)
+    if old is not _MISSING and type(meant) is not type(old):
+        raise refusal(f"`{text}` cannot take the place of `{old}`, which is of another type", at)
+    return meant
+
+
+def _plain(text: str) -> Any:
+    """What a text means where it stands without quotes; what is no single value stays text."""
+    try:
+        [document] = documents.load_all(text.encode(), "", as_kustomize=True)
+    except (InputError, ValueError):
+        return text
+    return text if isinstance(document.value, dict | list | None) else document.value

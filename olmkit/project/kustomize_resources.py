@@ -242,3 +242,8 @@ def _meets(term: str, values: Mapping[str, str]) -> bool:
     if term.startswith("!"):
         return term[1:].strip() not in values
     return term in values
+
+
+def same_namespace(first: str, second: str) -> bool:
+    """Whether two resources would lie in one namespace, which is `default` where none is said."""
+    return (first or "default") == (second or "default")

@@ -95,14 +95,14 @@ def test_one_folder_may_be_used_by_two_overlays() -> None:
         ("replicas: [{name: x}]\n", "has `name` and `count`", 1),
         ("replicas: [{name: x, count: 1}]\n", "no resource `x` has replicas", 1),
         ("patches: [{}]\n", "needs one of `path` and `patch`", 1),
-        ("patches: [{patch: a, paths: b}]\n", "`paths` is no part of a patch", 1),
+        ("patches: [{patch: a, paths: b}]\n", 'unknown field "paths"', 1),
         ("patches: [{patch: '[]'}]\n", "a JSON patch needs a `target`", 1),
         ("patches: [{patch: 'x'}]\n", "a patch is a mapping or a list", 1),
         ("patches: [{patch: '['}]\n", "the patch is no YAML", 1),
         ("patches: [{patch: 'a: 1'}]\n", "needs `kind` and `metadata.name`", 1),
         ("patches: [{patch: '[]', target: {kin: x}}]\n", "`kin` says nothing", 1),
         ("patches: [{patch: '[]', target: {kind: '['}}]\n", "is no regular expression", 1),
-        ("labels: [{pairs: {a: b}, fields: [x]}]\n", "`fields` of labels is not supported", 1),
+        ("labels: [{pairs: {a: b}, fields: [x]}]\n", "`fields` of kustomize is not supported", 1),
         ("vars: [{name: X}]\n", "a variable needs", 1),
         ("configMapGenerator: [{}]\n", "a generator needs a `name`", 1),
         ("configMapGenerator: [{name: a, behavior: merge}]\n", "nothing to merge", 1),
@@ -192,3 +192,18 @@ def test_scalars_are_read_as_kustomize_reads_them(text: str, value: Any) -> None
     config = CONFIG.replace("k: v", f"k: {text}")
     (found,) = build(overlay("resources: [a.yaml]", a_yaml=config))
     assert found["data"]["k"] == value
+
+
+@pytest.mark.parametrize("remote", ["https://a.b/c", "git@a.b:c", "github.com/a/b", "../c?ref=v1"])
+def test_what_must_be_fetched_is_refused_with_the_way_around(remote: str) -> None:
+    with pytest.raises(InputError, match="is not on this machine") as refused:
+        build(overlay(f"resources: ['{remote}']\n"))
+    assert "--input -" in refused.value.hint
+
+
+def test_a_key_that_stands_twice_in_a_resource_is_refused_at_the_second() -> None:
+    twice = CONFIG.replace("{k: v}", "\n  k: v\n  k: w")
+    with pytest.raises(InputError, match=r"`data\.k` stands twice") as refused:
+        build(overlay("resources: [a.yaml]\n", a_yaml=twice))
+    assert refused.value.diagnostics[0].at is not None
+    assert refused.value.diagnostics[0].at.line == twice.count("\n")

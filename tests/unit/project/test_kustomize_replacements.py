@@ -93,7 +93,44 @@ def test_a_source_must_be_one_value(source: dict[str, Any], message: str) -> Non
 
 def test_rejected_resources_are_left_alone() -> None:
     found = resources()
-    target = {"select": {"version": "v1"}, "reject": [{"kind": "Thing"}], "fieldPaths": ["n"]}
+    target: dict[str, Any] = {
+        "select": {"version": "v1"},
+        "reject": [{"kind": "Thing"}],
+        "fieldPaths": ["x"],
+    }
+    target["options"] = {"create": True}
     source = {"kind": "Service"}
     kustomize_replacements.replace(found, {"source": source, "targets": [target]}, AT)
-    assert found[0].value["n"] == "web"
+    assert found[0].value["x"] == "web"
+
+
+@pytest.mark.parametrize(
+    ("value", "path", "wanted"),
+    [
+        ("5", "names.0", "5"),
+        ("5", "list.0.v", 5),
+        ("5", "new", 5),
+        ("a: b", "new", "a: b"),
+        ("{", "new", "{"),
+        ("5", "list", "5"),
+    ],
+)
+def test_a_field_keeps_the_type_that_it_has(value: str, path: str, wanted: object) -> None:
+    found = resources()
+    target = {"select": {"kind": "Thing"}, "fieldPaths": [path], "options": {"create": True}}
+    kustomize_replacements.replace(found, {"sourceValue": value, "targets": [target]}, AT)
+    assert kustomize_replacements.find_value(found[1].value, path) == wanted
+
+
+@pytest.mark.parametrize(
+    ("replacement", "message"),
+    [
+        ({"sourceValue": "five", "path": "list.0.v"}, "cannot take the place of `1`"),
+        ({"source": {"kind": "Thing", "fieldPath": "list"}, "path": "names.0"}, "a mapping or a"),
+        ({"source": {"kind": "Service"}, "sourceValue": "x", "path": "n"}, "one of `source`"),
+    ],
+)
+def test_what_does_not_fit_its_place_is_refused(replacement: dict[str, Any], message: str) -> None:
+    target = {"select": {"kind": "Thing"}, "fieldPaths": [replacement.pop("path")]}
+    with pytest.raises(InputError, match=message):
+        kustomize_replacements.replace(resources(), replacement | {"targets": [target]}, AT)
