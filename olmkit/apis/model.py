@@ -1,7 +1,7 @@
 """Kinds and their types as values, whatever language they were written in.
 
-`python_source` makes these from Python text; `schema`, `manifests`, `roles` and
-`csv_markers` read nothing else, so another language needs only another reader.
+`source` makes these from Python text and `go_source` from Go; `schema`, `manifests`, `roles`
+and `csv_markers` read nothing else, so another language needs only another reader.
 """
 
 from __future__ import annotations
