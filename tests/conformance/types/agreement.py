@@ -125,7 +125,8 @@ class Author:
         return Drawn(name, _mostly(st.one_of(whole, whole, whole, whole, some)))
 
     def _integer(self) -> Drawn:
-        low, high = sorted(self.draw(st.tuples(st.integers(-9, 9), st.integers(-9, 9))))
+        low = self.draw(st.integers(-9, 8))
+        high = self.draw(st.integers(low + 1, 9))  # limits that nothing fits are refused
         text = self.pick(
             "int",
             "Int32",
