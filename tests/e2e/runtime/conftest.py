@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,14 +116,46 @@ class Operated:
 
     def install(self, paths: Sequence[Path]) -> None:
         """Create what the manifests in files say; what is there already stays as it is."""
+        self.make(
+            document.value
+            for path in paths
+            for document in documents.load_all(path.read_bytes(), str(path))
+        )
+
+    def make(self, manifests: Iterable[Manifest]) -> None:
+        """Create objects; what is there already stays as it is."""
 
         async def work() -> None:
             async with self.cluster() as cluster:
-                for path in paths:
-                    for document in documents.load_all(path.read_bytes(), str(path)):
-                        await self.create(cluster, document.value)
+                for manifest in manifests:
+                    await self.create(cluster, manifest)
 
         asyncio.run(work())
+
+    @property
+    def role_files(self) -> list[Path]:
+        """What the shipped operator is allowed in a cluster."""
+        names = ("role", "leader_election_role")
+        return [ROOT / f"operator/config/rbac/{name}.yaml" for name in names]
+
+    def roles(self) -> list[Manifest]:
+        """The same as objects, for the namespace `default`."""
+        found = [documents.load(path.read_bytes(), str(path)).value for path in self.role_files]
+        for role in found:
+            if role["kind"] == "Role":
+                role["metadata"]["namespace"] = "default"
+        return found
+
+    def allow(self, user: str, roles: Sequence[Manifest]) -> Path:
+        """Give a user these roles and no others; the kubeconfig that speaks as it."""
+        account = {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": "default", "namespace": "default"},
+        }
+        self.make([account, *roles, *(_binding(role, user) for role in roles)])
+        path = self.plane.folder / f"{user}.kubeconfig"
+        return self.plane.write_kubeconfig(path, user=user, groups=())
 
     def install_kinds(self) -> None:
         """Install the operator's CRDs, and wait until the server serves them."""
@@ -137,6 +169,17 @@ class Operated:
             await cluster.create(resource, manifest)
         except AlreadyExists:
             return
+
+
+def _binding(role: Manifest, user: str) -> Manifest:
+    group = "rbac.authorization.k8s.io"
+    return {
+        "apiVersion": f"{group}/v1",
+        "kind": f"{role['kind']}Binding",
+        "metadata": {**role["metadata"], "name": f"{user}-{role['metadata']['name']}"},
+        "roleRef": {"apiGroup": group, "kind": role["kind"], "name": role["metadata"]["name"]},
+        "subjects": [{"kind": "User", "name": user, "apiGroup": group}],
+    }
 
 
 @contextlib.contextmanager

@@ -17,12 +17,10 @@ import shutil
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from olmkit.base import documents
 from olmkit.kube import conditions
 from olmkit.kube.api import NotFound, PatchType
 from olmkit.testing import rbac
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.e2e
 
-ROOT = Path(__file__).resolve().parent.parent.parent.parent
-ROLES = [ROOT / f"operator/config/rbac/{name}.yaml" for name in ("role", "leader_election_role")]
 USER = "memcached-operator"
 SERVICE_HOST = "127.96.0.1"  # all of 127/8 is this machine: Services need no set-up here
 
@@ -206,43 +202,6 @@ async def _say(*lines: str) -> list[str]:
     return heard
 
 
-def _allow(operated: Operated) -> Path:
-    """Give the operator's user what its roles say; the kubeconfig that speaks as it."""
-    roles = [documents.load(path.read_bytes(), str(path)).value for path in ROLES]
-    for role in roles:
-        if role["kind"] == "Role":
-            role["metadata"]["namespace"] = "default"
-    subject = {"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}
-    bindings = [
-        {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": f"{role['kind']}Binding",
-            "metadata": {**role["metadata"], "name": f"test-{role['metadata']['name']}"},
-            "roleRef": {
-                "apiGroup": "rbac.authorization.k8s.io",
-                "kind": role["kind"],
-                "name": role["metadata"]["name"],
-            },
-            "subjects": [subject],
-        }
-        for role in roles
-    ]
-    account = {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": "default", "namespace": "default"},
-    }
-    files = []
-    for number, manifest in enumerate([account, *roles, *bindings]):
-        file = operated.plane.folder / f"allowed-{number}.json"
-        file.write_text(json.dumps(manifest))
-        files.append(file)
-    operated.install(files)
-    return operated.plane.write_kubeconfig(
-        operated.plane.folder / "allowed.kubeconfig", user=USER, groups=()
-    )
-
-
 def test_cache_is_served_scaled_moved_and_taken_away(
     operated: Operated,
     until: Callable[..., Awaitable[Any]],
@@ -251,7 +210,7 @@ def test_cache_is_served_scaled_moved_and_taken_away(
     program = shutil.which("memcached")
     if program is None:
         missing("memcached is not here: run scripts/system-packages --e2e")
-    config = _allow(operated)
+    config = operated.allow(USER, operated.roles())
 
     async def story() -> None:
         replica = operated.start(
@@ -330,6 +289,6 @@ def test_cache_is_served_scaled_moved_and_taken_away(
 
     asyncio.run(story())
     used = rbac.from_audit_log(operated.audit_log, user=USER)
-    report = rbac.compare(used, rbac.read(ROLES, namespace="default"))
+    report = rbac.compare(used, rbac.read(operated.role_files, namespace="default"))
     assert not report.missing, report.words()
     assert {"get", "list", "watch", "create", "patch"} <= {use.verb for use in used}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
 import urllib.error
 import urllib.request
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from olmkit.kube import conditions
 from olmkit.kube.api import NotFound
 from olmkit.testing.registry import free_port
 
@@ -75,45 +77,130 @@ def test_kinds_that_are_installed_after_the_operator_are_found(
     assert "Traceback" not in replica.words()
 
 
+async def _degraded(cluster: HttpCluster) -> tuple[str, str]:
+    """Status and message."""
+    memcacheds = await cluster.resource("cache.example.com/v1alpha1", "Memcached")
+    found = await cluster.get(memcacheds, "sample", namespace="default")
+    listed = (found.get("status") or {}).get("conditions") or []
+    one = conditions.find(listed, "Degraded") or {}
+    return str(one.get("status")), str(one.get("message"))
+
+
 def test_operator_without_rights_says_which_and_goes_on_when_it_has_them(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     health = free_port()
-    config = operated.plane.write_kubeconfig(
-        operated.plane.folder / "nobody.kubeconfig", user="nobody", groups=()
-    )
-    replica = operated.start(f"--health-probe-bind-address=127.0.0.1:{health}", config=config)
+    config = operated.allow("nobody", [])
+    flags = (f"--health-probe-bind-address=127.0.0.1:{health}", "--watch-patience=1")
+    replica = operated.start(*flags, config=config)
 
     async def is_said() -> bool:
         assert replica.is_running, replica.words()
-        return "memcacheds" in replica.words()
+        return replica.words().count(" cannot list api_version=") == 4
 
     asyncio.run(until(is_said))
-    words = replica.words()
-    assert 'cannot list resource \\"memcacheds\\"' in words, words[-2000:]
-    role = {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": "nobody-is-somebody"},
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": "ClusterRole",
-            "name": "cluster-admin",
-        },
-        "subjects": [{"kind": "User", "name": "nobody", "apiGroup": "rbac.authorization.k8s.io"}],
-    }
-    file = operated.plane.folder / "role.json"
-    file.write_text(json.dumps(role))
-    operated.install([file])
+    assert 'cannot list resource \\"memcacheds\\"' in replica.words()
+    assert "resources: [memcacheds], verbs: [get, list, watch]" in replica.words()
+
+    async def story() -> None:
+        await until(lambda: _answers(health, "/readyz", 500))
+        await asyncio.sleep(3)
+        assert _probe(health, "/healthz")[0] == 200, "a new process would have no more rights"
+        assert replica.words().count(" cannot list api_version=") == 4, "once a kind"
+        async with operated.cluster() as cluster:
+            await _make(cluster)
+            await asyncio.to_thread(operated.allow, "nobody", operated.roles())
+            await until(lambda: _is_deployed(cluster), 90)
+        await until(lambda: _answers(health, "/readyz", 200))
+
+    asyncio.run(story())
+    assert replica.is_running
+
+
+async def _answers(port: int, path: str, code: int) -> bool:
+    return (await asyncio.to_thread(_probe, port, path))[0] == code
+
+
+def test_right_that_is_missing_for_one_kind_is_said_in_the_status(
+    operated: Operated, until: Callable[..., Awaitable[Any]]
+) -> None:
+    roles = operated.roles()
+    [role] = [one for one in roles if one["kind"] == "ClusterRole"]
+    without = copy.deepcopy(role)
+    for rule in without["rules"]:
+        rule["resources"] = [one for one in rule["resources"] if one != "services"]
+    without["rules"] = [rule for rule in without["rules"] if rule["resources"]]
+    replica = operated.start(config=operated.allow("somebody", [without]))
 
     async def story() -> None:
         async with operated.cluster() as cluster:
             await _make(cluster)
-            await until(lambda: _is_deployed(cluster), 90)
+
+            async def is_said() -> bool:
+                status, message = await _degraded(cluster)
+                return status == "True" and 'cannot list resource "services"' in message
+
+            await until(is_said)
+            assert await _is_deployed(cluster)
+            everything = {**role, "metadata": {"name": "everything"}}
+            await asyncio.to_thread(operated.allow, "somebody", [everything])
+
+            async def is_well() -> bool:
+                return (await _degraded(cluster))[0] == "False"
+
+            await until(is_well, 90)
+            services = await cluster.resource("v1", "Service")
+            await cluster.get(services, "sample", namespace="default")
 
     asyncio.run(story())
     assert replica.is_running
-    assert _probe(health, "/readyz")[0] == 200
+    assert "Traceback" not in replica.words()
+
+
+def test_kind_that_is_deleted_ends_the_life_of_the_process_unless_it_comes_back(
+    operated: Operated, until: Callable[..., Awaitable[Any]]
+) -> None:
+    health = free_port()
+    flags = (f"--health-probe-bind-address=127.0.0.1:{health}", "--watch-patience=4")
+    replica = operated.start(*flags)
+
+    async def story() -> None:
+        await until(lambda: _answers(health, "/readyz", 200))
+        async with operated.cluster() as cluster:
+            await _make(cluster)
+            await until(lambda: _is_deployed(cluster))
+            crds = await cluster.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+            memcacheds = await cluster.resource("cache.example.com/v1alpha1", "Memcached")
+            await cluster.delete(memcacheds, "sample", namespace="default")
+            await cluster.delete(crds, "memcacheds.cache.example.com")
+        await until(lambda: _answers(health, "/healthz", 500), 90)
+        assert "install its CustomResourceDefinition again" in replica.words()
+        await asyncio.to_thread(operated.install_kinds)
+        await until(lambda: _answers(health, "/healthz", 200), 90)
+        async with operated.cluster() as cluster:
+            deployments = await cluster.resource("apps/v1", "Deployment")
+            await cluster.delete(deployments, "sample", namespace="default")
+            await _make(cluster)
+            await until(lambda: _is_deployed(cluster))
+
+    asyncio.run(story())
+    assert replica.is_running
+    assert "Traceback" not in replica.words()
+
+
+def test_credentials_that_are_not_accepted_are_said_and_end_the_life_of_the_process(
+    operated: Operated, until: Callable[..., Awaitable[Any]]
+) -> None:
+    """A new process has a new certificate or token."""
+    health = free_port()
+    path = operated.plane.folder / "expired.kubeconfig"
+    operated.plane.write_kubeconfig(path, token="expired")
+    flags = (f"--health-probe-bind-address=127.0.0.1:{health}", "--watch-patience=1")
+    replica = operated.start(*flags, config=path)
+    asyncio.run(until(lambda: _answers(health, "/healthz", 500)))
+    assert replica.is_running
+    assert "they may be wrong, or have expired" in replica.words()
+    assert replica.words().count("cannot ask for the kind") == 4, "once a kind"
 
 
 @pytest.mark.parametrize(
