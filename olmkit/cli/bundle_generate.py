@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Severity
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, Severity
 from olmkit.bundle.generate import Origin
 from olmkit.cli import app as frame
 from olmkit.cli import render
@@ -112,15 +112,10 @@ def generate(
     )
     digests = None
     if image_digests or known_digests:
-        names = job.images_to_pin(app.project, options)
-        digests = job.known_digests(known_digests, names) if known_digests else {}
-        left = [name for name in names if name not in digests]
-        if left and not image_digests:
-            raise InputError(
-                f"`{known_digests}` has no digest for `{left[0]}`",
-                "add it, or let registries be asked with `--image-digests`",
-            )
-        digests |= app.run(job.resolve_digests(left, access)) if left else {}
+        pinning = job.pins(
+            app.project, options, known=known_digests, ask=image_digests, access=access
+        )
+        digests = app.run(pinning)
     result = job.generate(app.project, options, digests=digests, dry_run=dry_run or check)
     app.emit(
         _json(result, explain=explain),

@@ -133,6 +133,24 @@ def generate(
     )
 
 
+async def pins(
+    project: Path, options: GenerateOptions, *, known: Path | None, ask: bool, access: Access
+) -> dict[str, str]:
+    """Image → the same by digest, as a file has it, else as registries say when they may be asked.
+
+    Raises `InputError` when one stays without a digest.
+    """
+    names = images_to_pin(project, options)
+    found = known_digests(known, names) if known else {}
+    left = [name for name in names if name not in found]
+    if left and not ask:
+        raise InputError(
+            f"`{known}` has no digest for `{left[0]}`",
+            "add it, or let registries be asked with `--image-digests`",
+        )
+    return found | (await resolve_digests(left, access) if left else {})
+
+
 def images_to_pin(project: Path, options: GenerateOptions) -> tuple[str, ...]:
     """The images of the bundle that are named without a digest."""
     facts = _facts(project)
