@@ -35,6 +35,11 @@ def read_file(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes:
         return stream.read(limit + 1)
 
 
+def read_if_there(path: Path, *, limit: int = MAX_FILE_SIZE) -> bytes | None:
+    """The bytes of one regular file, None when no file is there; raises as `read_file` does."""
+    return read_file(path, limit=limit) if path.is_file() else None
+
+
 def read_pieces(path: Path, *, limit: int = MAX_FILE_SIZE, size: int) -> Iterator[bytes]:
     """The bytes of one regular file, `size` at a time; raises as `read_file` does."""
     with _opened(path, limit) as stream:
@@ -105,6 +110,12 @@ def files_of(folder: Path) -> Iterator[Path]:
             if target.is_dir():
                 continue
         yield path
+
+
+def python_packages(folder: Path) -> frozenset[str]:
+    """The folders with an `__init__.py` in which a project's own package may lie."""
+    found = [*folder.glob("*/__init__.py"), *folder.glob("src/*/__init__.py")]
+    return frozenset(path.parent.relative_to(folder).as_posix() for path in found)
 
 
 def apply(root: Path, changes: Changes) -> None:

@@ -53,9 +53,9 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
     Raises `ConfigurationError` when the project does not say enough.
     """
     project = options.publish.project
-    pyproject = _optional(project / config.PYPROJECT_FILE)
+    pyproject = disk.read_if_there(project / config.PYPROJECT_FILE)
     settings, _ = config.parse_settings(pyproject)
-    application = image_plan.application(pyproject, settings, _packages(project))
+    application = image_plan.application(pyproject, settings, disk.python_packages(project))
     return ImagePlan(
         application=application,
         base=options.base or settings.image_base or image_plan.DEFAULT_BASE,
@@ -168,20 +168,10 @@ def _is_same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def _packages(project: Path) -> frozenset[str]:
-    """The folders with an `__init__.py` in which an operator's package may lie."""
-    found = [*project.glob("*/__init__.py"), *project.glob("src/*/__init__.py")]
-    return frozenset(path.parent.relative_to(project).as_posix() for path in found)
-
-
 def _lock(project: Path) -> str:
     """The file with exact versions and hashes, if the project has one."""
     for name in image_plan.LOCK_FILES:
-        data = _optional(project / name)
+        data = disk.read_if_there(project / name)
         if data is not None and b"--hash=" in data:
             return name
     return ""
-
-
-def _optional(path: Path) -> bytes | None:
-    return disk.read_file(path) if path.is_file() else None

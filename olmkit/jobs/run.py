@@ -57,8 +57,8 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
     run, or no cluster to talk to.
     """
     folder = options.project
-    pyproject = _optional(folder / config.PYPROJECT_FILE)
-    project = config.parse(_optional(folder / config.PROJECT_FILE), pyproject)
+    pyproject = disk.read_if_there(folder / config.PYPROJECT_FILE)
+    project = config.parse(disk.read_if_there(folder / config.PROJECT_FILE), pyproject)
     run_plan.check_language(project)
     plan = run_plan.plan(
         _entrypoint(folder, pyproject, project),
@@ -118,12 +118,7 @@ def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tupl
     settings = project.settings
     if settings.image_entrypoint:
         return settings.image_entrypoint
-    packages = {
-        path.parent.relative_to(folder).as_posix()
-        for pattern in ("*/__init__.py", "src/*/__init__.py")
-        for path in folder.glob(pattern)
-    }
-    application = image_plan.application(pyproject, settings, packages)
+    application = image_plan.application(pyproject, settings, disk.python_packages(folder))
     package = application.packages[0]
     if not (folder / package / "__main__.py").is_file():
         raise ConfigurationError(
@@ -150,7 +145,3 @@ def _manifests(folder: Path) -> list[Manifest]:
             continue
         found += [value for value in listed if isinstance(value, dict)]
     return found
-
-
-def _optional(path: Path) -> bytes | None:
-    return disk.read_file(path) if path.is_file() else None
