@@ -294,7 +294,9 @@ class _Reader:
                 one.at,
                 hint='write `json:"…"` behind its type; `json:"-"` leaves it out',
             )
-            return None
+            if not one.names or is_hidden:
+                return None
+            tag = one.names[0]  # so Go writes it, and CSVs may speak of it
         name, *words = tag.split(",")
         if name == "-" and not words:
             return None

@@ -217,3 +217,12 @@ def test_what_no_marker_can_say_is_kept() -> None:
     assert (odd, nothing, number) == ("odd", None, {"name": 1})
     assert mine["actionDescriptors"] == [{"path": "open"}]
     assert mine["new"] is True
+
+
+def test_a_go_field_without_a_tag_is_described_by_its_own_name(go_projects: Any) -> None:
+    body = f"// +{CSV}:type=spec\nNoTag string\n// +{CSV}:type=spec\nhidden string\n"
+    _, made = go_projects.spec(body)
+
+    (owned,) = csv_markers.owned(made.sources, {KEY: None}, Findings())
+
+    assert [one["path"] for one in owned.description["specDescriptors"]] == ["NoTag"]
