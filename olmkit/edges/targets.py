@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from olmkit.base.diagnostics import RemoteError
 from olmkit.edges import docker_archive, sources, transfer
@@ -30,6 +30,9 @@ from olmkit.oci.reference import (
 )
 from olmkit.oci.store import Store
 
+if TYPE_CHECKING:
+    from olmkit.edges.web import Web
+
 
 async def send(
     source: Store,
@@ -37,11 +40,16 @@ async def send(
     target: ImageReference,
     access: Access,
     report: Report = silent,
+    *,
+    web: Web | None = None,
 ) -> Descriptor:
-    """Bring the image `root` of `source` to `target`; what it is there."""
+    """Bring the image `root` of `source` to `target`; what it is there.
+
+    Several may share one `web`.
+    """
     match target:
         case Reference() | LayoutReference():
-            async with sources.open_store(target, access, write=True) as store:
+            async with sources.open_store(target, access, web=web, write=True) as store:
                 await transfer.copy(source, store, root, tag=target.tag or "", report=report)
             return root
         case ArchiveReference():

@@ -6,11 +6,13 @@ its bundle as its tag. All of them are read before the first goes anywhere.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges import sources
 from olmkit.edges.access import Access
 from olmkit.edges.transfer import Report, silent
 from olmkit.jobs import publish
@@ -28,12 +30,20 @@ async def build(
     wanted = publish.check(options)
     made = [publish.bundle_image(folder, options) for folder in folders]
     targets = _targets(folders, [tag for _, tag in made], wanted, options.target)
-    return tuple(
-        [
-            await publish.publish(image, tag, replace(options, target=target), access, report)
-            for (image, tag), target in zip(made, targets, strict=True)
-        ]
-    )
+    async with contextlib.AsyncExitStack() as stack:
+        web = None
+        if options.push:
+            from olmkit.edges.web import Web
+
+            web = await stack.enter_async_context(Web(sources.web_options(access)))
+        return tuple(
+            [
+                await publish.publish(
+                    image, tag, replace(options, target=target), access, report, web=web
+                )
+                for (image, tag), target in zip(made, targets, strict=True)
+            ]
+        )
 
 
 async def build_with_engine(

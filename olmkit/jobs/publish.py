@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
@@ -27,6 +28,9 @@ from olmkit.oci.reference import (
     Source,
 )
 from olmkit.oci.store import MemoryStore, Store
+
+if TYPE_CHECKING:
+    from olmkit.edges.web import Web
 
 DEFAULT_LAYOUT = "dist/oci"
 _CONTAINERFILE = "bundle.Dockerfile"
@@ -135,29 +139,15 @@ async def publish(
     report: Report = silent,
     *,
     base: Store | None = None,
+    web: Web | None = None,
 ) -> Published:
     """Leave what was built in its layout, and send it on when that is asked.
 
     `tag` is its name in the layout when `options` has none; `base` holds the layers that
-    are not in memory.
+    are not in memory; several builds may share the connections of one `web`.
     """
     memory = MemoryStore.of(image, base)
-    return await publish_from(
-        memory, image.descriptor, tag, options, access, report, platforms=_platforms(image)
-    )
-
-
-async def publish_from(
-    memory: Store,
-    root: Descriptor,
-    tag: str,
-    options: BuildOptions,
-    access: Access,
-    report: Report = silent,
-    *,
-    platforms: tuple[str, ...] = (),
-) -> Published:
-    """The same for an image that lies in a store."""
+    root = image.descriptor
     wanted = check(options)
     layout = _layout_for(wanted, tag, options)
     steps: list[Step] = []
@@ -165,14 +155,14 @@ async def publish_from(
     reference = sources.pinned(layout, root)
     if wanted is not None and (options.push or not isinstance(wanted, Reference | LayoutReference)):
         steps.clear()
-        root = await _send(memory, root, wanted, access, report, steps)
+        root = await _send(memory, root, wanted, access, report, steps, web=web)
         reference = sources.pinned(wanted, root)
     return Published(
         reference=reference,
         digest=str(root.digest),
         tag=str(wanted or layout),
         layout=str(layout),
-        platforms=platforms,
+        platforms=_platforms(image),
         steps=tuple(steps),
     )
 
@@ -221,12 +211,14 @@ async def _send(
     access: Access,
     report: Report,
     steps: list[Step],
+    *,
+    web: Web | None = None,
 ) -> Descriptor:
     def noted(step: Step) -> None:
         steps.append(step)
         report(step)
 
-    return await targets.send(source, root, wanted, access, noted)
+    return await targets.send(source, root, wanted, access, noted, web=web)
 
 
 def _layout_for(wanted: ImageReference | None, tag: str, options: BuildOptions) -> LayoutReference:
