@@ -34,19 +34,24 @@ IMAGE = "memcached:1.6"
 @asynccontextmanager
 async def operator(*, image: str = IMAGE) -> AsyncIterator[ApiServer]:
     """A server, and the operator running against it."""
-    async with ApiServer.of(RESOURCES).serving() as server:
-        config = ClusterConfig(server=server.url)
-        async with HttpCluster(config) as cluster:
-            manager = Manager(cluster, name="memcached-operator", cache_settings=wiring.CACHE)
-            wiring.add_controller(
-                manager, settings=Settings(image=image), now=lambda: "2024-05-01T00:00:00Z"
-            )
-            running = asyncio.create_task(manager.run())
-            try:
-                yield server
-            finally:
-                manager.stop()
-                await running
+    async with ApiServer.of(RESOURCES).serving() as server, operating(server, image=image):
+        yield server
+
+
+@asynccontextmanager
+async def operating(server: ApiServer, *, image: str) -> AsyncIterator[None]:
+    """The operator running against a server."""
+    async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
+        manager = Manager(cluster, name="memcached-operator", cache_settings=wiring.CACHE)
+        wiring.add_controller(
+            manager, settings=Settings(image=image), now=lambda: "2024-05-01T00:00:00Z"
+        )
+        running = asyncio.create_task(manager.run())
+        try:
+            yield
+        finally:
+            manager.stop()
+            await running
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:
@@ -188,7 +193,34 @@ def test_missing_image_is_said_and_no_deployment_is_made() -> None:
         async with operator(image="") as server:
             server.put("memcacheds", memcached())
             await until(lambda: condition(server, "Degraded") == "True")
+            status = (server.get("memcacheds", "sample") or {})["status"]
+            found = conditions.find(status["conditions"], "Available") or {}
+            assert (found["status"], found["reason"]) == ("False", "Reconciling")
+            assert "MEMCACHED_IMAGE" in found["message"]
             assert server.get("deployments", "sample") is None
+
+    run(work)
+
+
+def test_image_of_a_new_release_is_rolled_out_and_the_selector_stays() -> None:
+    async def work() -> None:
+        async with operator(image="memcached:1.5") as server:
+            server.put("memcacheds", memcached())
+            before = await until(lambda: server.get("deployments", "sample"))
+            await until(lambda: server.get("services", "sample"))
+        async with server.serving():
+            async with operating(server, image="registry:5000/memcached:1.6"):
+                after = await until(
+                    lambda: (
+                        (found := server.get("deployments", "sample"))
+                        and found["spec"] != before["spec"]
+                        and found
+                    )
+                )
+        [container] = after["spec"]["template"]["spec"]["containers"]
+        assert container["image"] == "registry:5000/memcached:1.6"
+        assert after["metadata"]["labels"]["app.kubernetes.io/version"] == "1.6"
+        assert after["spec"]["selector"] == before["spec"]["selector"]
 
     run(work)
 

@@ -306,6 +306,7 @@ def test_new_object_asks_for_no_later_pass(stage: Stage) -> None:
         stage.memcached(size=1)
         await _is_made(stage, "m")
         await stage.rest()
+        assert stage.condition("Progressing") == ("True", "Reconciling")
 
     stage.play(work)
     assert [one for _, one in stage.passes if one != Result()] == []
