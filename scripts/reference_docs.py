@@ -40,6 +40,11 @@ def markers_page() -> Tree:
     return Tree({marker_pages.PAGE: marker_pages.page().encode()})
 
 
+def types_page() -> Tree:
+    """The page of what can be wrong with types and markers."""
+    return Tree({marker_pages.FINDINGS_PAGE: marker_pages.findings_page().encode()})
+
+
 def _help(path: str) -> str:
     context = click.Context(program.root, info_name="olmkit", terminal_width=_WIDTH)
     command: click.Command = program.root
@@ -57,7 +62,7 @@ def main() -> None:
     folder = ROOT / pages.FOLDER
     found = disk.read_tree(folder).at(pages.FOLDER) if folder.is_dir() else Tree()
     disk.apply(ROOT, tree.diff(wanted, found, stale=frozenset(found)))
-    for page in (commands_page(), markers_page()):
+    for page in (commands_page(), markers_page(), types_page()):
         (path,) = page
         found = Tree({path: (ROOT / path).read_bytes()}) if (ROOT / path).exists() else Tree()
         disk.apply(ROOT, tree.diff(page, found))

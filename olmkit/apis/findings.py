@@ -1,6 +1,6 @@
 """What can be wrong with types and markers: codes, names, and how much each matters.
 
-The table is the documentation: `--explain` and the reference pages print it.
+The table is the documentation: a reference page is made of it.
 """
 
 from __future__ import annotations

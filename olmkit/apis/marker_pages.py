@@ -1,6 +1,7 @@
-"""Every marker in words: for `olmkit generate --list-markers` and the reference page.
+"""Every marker in words, and every finding about types and markers: for the reference pages.
 
-Both come from the table that reading asks, so they cannot say anything else.
+They come from the tables that reading asks, so they cannot say anything else; `olmkit
+generate --list-markers` prints the one of markers.
 """
 
 from __future__ import annotations
@@ -8,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from olmkit.apis.findings import RULES
 from olmkit.apis.marker_table import REGISTRY
 from olmkit.apis.marker_values import ListOf, MapOf, Scalar, ValueType
 from olmkit.apis.markers import Argument
 
 PAGE = "docs/reference/markers.md"
+FINDINGS_PAGE = "docs/reference/types.md"
 _WORDS = {
     Scalar.STRING: "text",
     Scalar.INT: "integer",
@@ -32,6 +35,16 @@ prints the same.
 
 A marker is a comment line: `// +name=value` in Go, `# +name=value` in Python. Arguments in
 brackets may be left out; items of a list stand between semicolons, or between commas in braces."""
+
+
+_FINDINGS_HEAD = """\
+# What generating says about types and markers
+
+Made from the program's own table by `make docs`; do not edit.
+
+An error writes nothing, and has exit code 1. `--strict-markers` makes errors of API004, API005 and
+API022. For types in Go, API028 and API029 are warnings: controller-gen writes the same, and a patch
+of an overlay may mend it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +114,15 @@ def page() -> str:
     """The reference page."""
     lines = [_HEAD, "", "| marker | stands on | what it does |", "| --- | --- | --- |"]
     lines += [f"| `{row.form}` | {_and(row.levels)} | {row.doc} |" for row in rows()]
+    return "\n".join(lines) + "\n"
+
+
+def findings_page() -> str:
+    """The reference page of what can be found wrong."""
+    lines = [_FINDINGS_HEAD, "", "| code | name | weight | meaning |", "| --- | --- | --- | --- |"]
+    lines += [
+        f"| {rule.code} | {rule.name} | {rule.severity} | {rule.doc} |" for rule in RULES.values()
+    ]
     return "\n".join(lines) + "\n"
 
 
