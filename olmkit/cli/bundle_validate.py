@@ -13,8 +13,9 @@ from olmkit.cli.registry_options import registry_options
 from olmkit.cli.render import Sources
 from olmkit.cli.verdict import Verdict, finding_options
 from olmkit.edges.access import Access
-from olmkit.jobs import check
-from olmkit.jobs.check import CheckOptions, Pulled
+from olmkit.jobs import check, checked
+from olmkit.jobs.check import CheckOptions
+from olmkit.jobs.checked import Pulled
 from olmkit.rules import engine
 from olmkit.rules.engine import Facts
 
@@ -74,7 +75,7 @@ def validate(
         )
     else:
         pulled: Pulled = {}
-        if not check.are_folders(references):
+        if not checked.are_folders(references):
             pulled = app.run(check.pull(references, access))
         results = check.validate_bundles(references, options, pulled=pulled)
         verdict.give(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.base.tree import Tree
 from olmkit.catalog.model import Catalog
 from olmkit.cli.app import App
 from olmkit.edges.access import Access
 from olmkit.jobs import catalog as job
+from olmkit.jobs import checked
+from olmkit.jobs.checked import Pulled
 
 
-def pulled(app: App, references: Sequence[str], access: Access) -> Mapping[str, Tree | OlmkitError]:
+def pulled(app: App, references: Sequence[str], access: Access) -> Pulled:
     """The files of those catalogs that are images."""
-    return {} if job.are_folders(references) else app.run(job.pull(references, access))
+    return {} if checked.are_folders(references) else app.run(job.pull(references, access))
 
 
 def read(app: App, reference: str, access: Access, *, valid: bool = True) -> Catalog:

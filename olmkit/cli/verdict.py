@@ -7,36 +7,19 @@ noun and what a finding may quote, is handed in.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import click
 
-from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, Severity
+from olmkit.base.diagnostics import Diagnostic, Location, Severity
 from olmkit.cli import options, render
 from olmkit.cli.app import App
 from olmkit.cli.exits import Exit, exit_code
 from olmkit.cli.render import Sources
+from olmkit.jobs.checked import Checked
 from olmkit.rules import engine
 
 FORMATS = ("text", "json", "sarif", "github", "concise")
-
-
-class Checked(Protocol):
-    """What was found in one bundle or catalog, or why it could not be read."""
-
-    @property
-    def reference(self) -> str: ...
-
-    @property
-    def diagnostics(self) -> Sequence[Diagnostic]: ...
-
-    @property
-    def error(self) -> OlmkitError | None: ...
-
-    @property
-    def passed(self) -> bool: ...
-
-    def count(self, severity: Severity) -> int: ...
 
 
 class Verdict(NamedTuple):

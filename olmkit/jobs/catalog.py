@@ -8,13 +8,13 @@ first, as the field's own tools do, with the rules that OLM itself depends on.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from olmkit.base import diagnostics as judgement
-from olmkit.base.diagnostics import Diagnostic, InputError, OlmkitError, Severity
+from olmkit.base.diagnostics import Diagnostic, InputError, OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.catalog import fbc, icons, model, outline_reader
 from olmkit.catalog.blobs import Blob
@@ -22,6 +22,8 @@ from olmkit.catalog.fbc import Form
 from olmkit.catalog.model import Catalog
 from olmkit.edges import disk, workers
 from olmkit.edges.folder import Folder
+from olmkit.jobs import checked
+from olmkit.jobs.checked import Checked, Pulled
 from olmkit.rules import engine
 from olmkit.rules.engine import CATALOG, Rule
 
@@ -42,22 +44,6 @@ class ValidateOptions:
     profile: str = "default"
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValidateResult:
-    """What was found in one catalog, or why it could not be read."""
-
-    reference: str
-    diagnostics: tuple[Diagnostic, ...] = ()
-    error: OlmkitError | None = None
-
-    @property
-    def passed(self) -> bool:
-        return self.error is None and not judgement.has_errors(self.diagnostics)
-
-    def count(self, severity: Severity) -> int:
-        return sum(found.severity is severity for found in self.diagnostics)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,32 +78,19 @@ def init(options: InitOptions, form: Form) -> bytes:
     return fbc.dump_blob(Blob.of(value), form)
 
 
-def are_folders(references: Sequence[str]) -> bool:
-    """Whether all catalogs lie on the disk, so that nothing has to be pulled."""
-    return all(Path(name).exists() for name in references)
-
-
-async def pull(references: Sequence[str], access: Access) -> Mapping[str, Tree | OlmkitError]:
+async def pull(references: Sequence[str], access: Access) -> Pulled:
     """The files of those that are images, or why they cannot be had."""
     from olmkit.edges import sources
 
-    pulled: dict[str, Tree | OlmkitError] = {}
-    for name in references:
-        if name in pulled or are_folders((name,)):
-            continue
-        try:
-            pulled[name] = (await sources.read_catalog_tree(name, access)).tree
-        except OlmkitError as error:
-            pulled[name] = error
-    return pulled
+    return await checked.pull(references, lambda name: sources.read_catalog_tree(name, access))
 
 
 def validate(
     references: Sequence[str],
     options: ValidateOptions,
     *,
-    pulled: Mapping[str, Tree | OlmkitError] | None = None,
-) -> tuple[ValidateResult, ...]:
+    pulled: Pulled | None = None,
+) -> tuple[Checked, ...]:
     """Check each catalog; the results stand in the order of the references.
 
     Raises `ConfigurationError` for an unknown rule or profile, before any work.
@@ -132,16 +105,14 @@ def validate(
     )
 
 
-def _check(
-    reference: str, tree: Tree | OlmkitError | None, rules: Sequence[Rule]
-) -> ValidateResult:
+def _check(reference: str, tree: Tree | OlmkitError | None, rules: Sequence[Rule]) -> Checked:
     if isinstance(tree, OlmkitError):
-        return ValidateResult(reference=reference, error=tree)
+        return Checked(reference=reference, error=tree)
     try:
         _, found = _read(_files(reference, tree), rules)
     except OlmkitError as error:
-        return ValidateResult(reference=reference, error=error)
-    return ValidateResult(reference=reference, diagnostics=judgement.below(reference, found))
+        return Checked(reference=reference, error=error)
+    return Checked(reference=reference, diagnostics=judgement.below(reference, found))
 
 
 def read(

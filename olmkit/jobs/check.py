@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from olmkit.base import diagnostics as judgement
-from olmkit.base.diagnostics import Diagnostic, OlmkitError, Severity
+from olmkit.base.diagnostics import OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.bundle import layout
 from olmkit.edges import disk, workers
+from olmkit.jobs import checked
+from olmkit.jobs.checked import Checked, Pulled
 from olmkit.rules import engine
 from olmkit.rules.engine import Facts, Rule
 
 if TYPE_CHECKING:
     from olmkit.edges.access import Access
-
-Pulled = Mapping[str, Tree | OlmkitError]
-"""The files of images by reference, or why they cannot be had."""
 
 
 class CheckOptions(NamedTuple):
@@ -38,41 +35,11 @@ class CheckOptions(NamedTuple):
     facts: Facts = Facts()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
-    """What was found in one bundle, or why it could not be read."""
-
-    reference: str
-    name: str = ""
-    diagnostics: tuple[Diagnostic, ...] = ()
-    error: OlmkitError | None = None
-
-    @property
-    def passed(self) -> bool:
-        return self.error is None and not judgement.has_errors(self.diagnostics)
-
-    def count(self, severity: Severity) -> int:
-        return sum(found.severity is severity for found in self.diagnostics)
-
-
-def are_folders(references: Sequence[str]) -> bool:
-    """Whether all bundles lie on the disk, so that nothing has to be pulled."""
-    return all(Path(name).exists() for name in references)
-
-
 async def pull(references: Sequence[str], access: Access) -> Pulled:
     """The files of those that are images, or why they cannot be had."""
     from olmkit.edges import sources
 
-    pulled: dict[str, Tree | OlmkitError] = {}
-    for name in references:
-        if name in pulled or are_folders((name,)):
-            continue
-        try:
-            pulled[name] = (await sources.read_bundle_tree(name, access)).tree
-        except OlmkitError as error:
-            pulled[name] = error
-    return pulled
+    return await checked.pull(references, lambda name: sources.read_bundle_tree(name, access))
 
 
 def validate_bundles(
@@ -80,7 +47,7 @@ def validate_bundles(
     options: CheckOptions,
     *,
     pulled: Pulled | None = None,
-) -> tuple[CheckResult, ...]:
+) -> tuple[Checked, ...]:
     """Check each bundle; the results stand in the order of the references.
 
     Raises `ConfigurationError` for an unknown rule or profile, before any work.
@@ -88,7 +55,7 @@ def validate_bundles(
     check = _Check(options)
     trees = pulled or {}
 
-    def work(reference: str) -> CheckResult:
+    def work(reference: str) -> Checked:
         return check.run(reference, trees.get(reference))
 
     with _without_collector():
@@ -116,15 +83,15 @@ class _Check:
         self._severities = profile.severities
         self._facts = options.facts
 
-    def run(self, reference: str, tree: Tree | OlmkitError | None) -> CheckResult:
+    def run(self, reference: str, tree: Tree | OlmkitError | None) -> Checked:
         if isinstance(tree, OlmkitError):
-            return CheckResult(reference=reference, error=tree)
+            return Checked(reference=reference, error=tree)
         try:
             found = disk.read_tree(Path(reference)) if tree is None else tree
             bundle = layout.read(found, reference)
         except OlmkitError as error:
-            return CheckResult(reference=reference, error=error)
-        return CheckResult(
+            return Checked(reference=reference, error=error)
+        return Checked(
             reference=reference,
             name=bundle.csv.name if bundle.csv else "",
             diagnostics=engine.run(

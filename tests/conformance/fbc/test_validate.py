@@ -19,7 +19,8 @@ from typing import Any
 
 from olmkit.base.diagnostics import Severity
 from olmkit.jobs import catalog as job
-from olmkit.jobs.catalog import ValidateOptions, ValidateResult
+from olmkit.jobs.catalog import ValidateOptions
+from olmkit.jobs.checked import Checked
 
 HERE = Path(__file__).parent
 DIFFERENCES: dict[str, str] = tomllib.loads((HERE / "differences.toml").read_text("utf-8"))["cases"]
@@ -93,7 +94,7 @@ def _folder(cases: Path, case: str, spare: Path) -> Path:
     return made
 
 
-def _check(folder: Path) -> ValidateResult:
+def _check(folder: Path) -> Checked:
     (result,) = job.validate([str(folder)], OPTIONS)
     return result
 

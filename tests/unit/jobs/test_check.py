@@ -8,7 +8,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
 from olmkit.base.tree import Tree
 from olmkit.edges.sources import Access
-from olmkit.jobs import check
+from olmkit.jobs import check, checked
 from olmkit.jobs.check import CheckOptions
 
 MINIMAL = Path(__file__).parent.parent / "rules" / "minimal"
@@ -49,8 +49,8 @@ def test_an_unknown_rule_is_refused_before_any_work() -> None:
 
 
 def test_only_what_is_not_on_the_disk_is_pulled() -> None:
-    assert check.are_folders([str(MINIMAL)])
-    assert not check.are_folders([str(MINIMAL), "example.org/a:1"])
+    assert checked.are_folders([str(MINIMAL)])
+    assert not checked.are_folders([str(MINIMAL), "example.org/a:1"])
 
     pulled = asyncio.run(check.pull([str(MINIMAL), "bundel"], Access()))
 
