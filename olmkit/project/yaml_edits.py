@@ -48,7 +48,7 @@ def with_item(
     elif text.has_key(keys):
         text.fill_list(keys, item, marker=marker)
     else:
-        text.insert_key(keys, [item])
+        return with_value(data, path, keys, [item])
     return text.data()
 
 
@@ -64,7 +64,8 @@ def with_replaced_item(data: bytes, path: str, keys: tuple[Key, ...], old: str, 
 def with_value(data: bytes, path: str, keys: tuple[Key, ...], value: Any) -> bytes:
     """`data` with `value` under `keys`; the mapping above is made when it is not there.
 
-    A new key goes to its place by alphabet. Raises `InputError` where there is no mapping.
+    A new key goes to its place by alphabet. Raises `InputError` where there is no mapping, and
+    where an item of a list is meant that is not there.
     """
     text = _Text(data, path)
     if text.document.get(*keys, default=_MISSING) == value:
@@ -72,13 +73,16 @@ def with_value(data: bytes, path: str, keys: tuple[Key, ...], value: Any) -> byt
     for depth in range(1, len(keys)):
         above = text.document.get(*keys[:depth], default=_MISSING)
         if above is _MISSING or above is None or above == {}:
+            if any(isinstance(key, int) for key in keys[depth - 1 :]):
+                where = documents.field_path(keys)
+                raise _refusal(f"there is no `{where}`", text.document.at(*keys[:depth]), "")
             nested = value
             for key in reversed(keys[depth:]):
                 nested = {key: nested}
             return with_value(data, path, keys[:depth], nested)
         if not isinstance(above, Mapping | list):
             where = documents.field_path(keys[:depth])
-            raise _refusal(f"`{where}` is no mapping", text.document.at(*keys[:depth]))
+            raise _refusal(f"`{where}` is no mapping", text.document.at(*keys[:depth]), "")
     if text.has_key(keys):
         text.replace_value(keys, value)
     else:

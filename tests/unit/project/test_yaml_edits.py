@@ -194,6 +194,26 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("spec: 5\n", "`spec` is no mapping", "k:1:7"),
+        ("kind: A\n", "there is no `spec.list[0].env`", "k:1:1"),
+        ("spec: {}\n", "there is no `spec.list[0].env`", "k:1:7"),
+        ("spec:\n  list: []\n", "there is no `spec.list[0].env`", "k:2:9"),
+        ("spec:\n  list: 5\n", "`spec.list` is no mapping", "k:2:9"),
+        ("spec:\n  list:\n  - 5\n", "`spec.list[0]` is no mapping", "k:3:5"),
+    ],
+)
+def test_an_item_below_what_is_not_there_is_refused_at_its_place(
+    text: str, message: str, place: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        yaml_edits.with_item(text.encode(), "k", ("spec", "list", 0, "env"), {"name": "A"})
+    assert caught.value.diagnostics[0].message == message
+    assert str(caught.value.diagnostics[0].at) == place
+
+
 @st.composite
 def commented(draw: Any) -> tuple[dict[str, Any], bytes, list[str]]:
     """A mapping, its text with comments between the lines, and the comments."""

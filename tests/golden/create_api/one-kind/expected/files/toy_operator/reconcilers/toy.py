@@ -28,5 +28,6 @@ class ToyReconciler:
         if manifest is None:
             return Result()  # it is gone, and what it owned goes with it
         toy = Toy.from_manifest(manifest)
-        _LOG.info("reconciling", extra={"object": str(request), "uid": toy.metadata.uid})
+        uid = toy.metadata.uid
+        _LOG.info("reconciling", extra={"object": str(request), "uid": uid})
         return Result()
