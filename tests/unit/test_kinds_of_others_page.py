@@ -53,7 +53,7 @@ def test_commands_and_code_of_the_page_make_an_operator_that_works(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = (root / PAGE).read_text()
-    [commands] = re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    commands = "".join(re.findall(r"^```sh\n(.*?)^```", page, re.DOTALL | re.MULTILINE))
     [code] = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     for line in commands.replace("\\\n", " ").splitlines():
