@@ -9,12 +9,14 @@ of Kubernetes is out, with the releases that the table shall hold.
 
 from __future__ import annotations
 
+import itertools
 import json
 import lzma
 import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,30 +50,25 @@ STANDARD = {
 def main() -> None:
     table: dict[str, Any] = {"packages": {}}
     forms: dict[str, dict[str, dict[str, list[str]]]] = defaultdict(lambda: defaultdict(dict))
-    for version in sys.argv[1:]:
+    for version, (module, folders) in itertools.product(sys.argv[1:], PACKAGES.items()):
         release = version.rpartition(".")[0]
-        for module, folders in PACKAGES.items():
-            root = downloaded(module, version)
-            for folder in folders:
-                path = f"{module}/{folder}"
-                found = package(path, root / folder)
-                if found is None:
-                    continue
-                entry = table["packages"].setdefault(path, head(module, found))
-                entry["releases"].append(release)
-                entry["methods"] = methods(found)
-                for name in sorted(found.declarations):
-                    if is_wanted(found.declarations[name]):
-                        form = json.dumps(go_table.encode(found.declarations[name]))
-                        forms[path][name].setdefault(form, []).append(release)
+        root = downloaded(module, version)
+        for found in packages(module, folders, root):
+            entry = table["packages"].setdefault(found.path, head(module, found))
+            entry["releases"].append(release)
+            entry["methods"] = methods(found)
+            for name in sorted(found.declarations):
+                if is_wanted(found.declarations[name]):
+                    form = json.dumps(go_table.encode(found.declarations[name]))
+                    forms[found.path][name].setdefault(form, []).append(release)
     goroot = Path(output("go", "env", "GOROOT"))
     for path, names in STANDARD.items():
-        found = package(path, goroot / "src" / path)
-        if found is None:
+        library = package(path, goroot / "src" / path)
+        if library is None:
             raise SystemExit(f"{path} is not in {goroot}")
-        table["packages"][path] = head("", found) | {"releases": [""]}
+        table["packages"][path] = head("", library) | {"releases": [""]}
         for name in names:
-            form = json.dumps(go_table.encode(found.declarations[name]))
+            form = json.dumps(go_table.encode(library.declarations[name]))
             forms[path][name][form] = [""]
     for path, types in forms.items():
         table["packages"][path]["types"] = {
@@ -110,6 +107,14 @@ def downloaded(module: str, version: str) -> Path:
 def output(*command: str, folder: str | None = None) -> str:
     done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
     return done.stdout.strip()
+
+
+def packages(module: str, folders: Iterable[str], root: Path) -> Iterator[GoPackage]:
+    """The packages of a module that this release of it has."""
+    for folder in folders:
+        found = package(f"{module}/{folder}", root / folder)
+        if found is not None:
+            yield found
 
 
 def package(path: str, folder: Path) -> GoPackage | None:

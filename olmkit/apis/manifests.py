@@ -7,6 +7,7 @@ stamp of a tool's version is written: it would change files without a reason.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -262,21 +263,20 @@ class _Crd:
 
     def _metadata(self, kept: list[Version]) -> Manifest:
         found: Manifest = {}
-        for version in kept:
-            for marker in version.kind.markers:
-                if marker.name != "kubebuilder:metadata":
-                    continue
-                for kind in ("annotations", "labels"):
-                    for pair in marker.get(kind) or ():
-                        key, equals, value = pair.partition("=")
-                        if not equals:
-                            self.findings.add(
-                                "API016",
-                                f"`{pair}` in `{kind}` is no `key=value`",
-                                marker.at,
-                            )
-                            continue
-                        found.setdefault(kind, {})[key] = value
+        markers = (
+            marker
+            for version in kept
+            for marker in version.kind.markers
+            if marker.name == "kubebuilder:metadata"
+        )
+        for marker, kind in itertools.product(markers, ("annotations", "labels")):
+            for pair in marker.get(kind) or ():
+                key, equals, value = pair.partition("=")
+                if equals:
+                    found.setdefault(kind, {})[key] = value
+                else:
+                    words = f"`{pair}` in `{kind}` is no `key=value`"
+                    self.findings.add("API016", words, marker.at)
         return found
 
 
