@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import random
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -29,17 +28,14 @@ from olmkit.kube.api import (
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.cache import Cache, Index
+from olmkit.runtime.own_writes import OwnWrites
 from olmkit.runtime.reconcile import Request
 from olmkit.runtime.reflector import BREATH
 from olmkit.runtime.snapshot import Snapshot
 
 T = TypeVar("T")
 
-_FRESH_TIMEOUT = 5.0
 _PAGE = 500
-_SWEEP = 500  # writes after which it is looked which of them the cache has shown
-_MAX_WRITTEN = 10_000
-_COMPARABLE = re.compile(r"[1-9][0-9]*")
 
 
 class Written(StrEnum):
@@ -76,19 +72,12 @@ class Client:
         self._field_manager = field_manager
         self._uncached = uncached
         self._dry_run = dry_run
-        self._written: dict[tuple[GVK, Request], str] = {}
-        self._shows = cache  # what will show own writes, also to who reads from the server
-        self._sweep_above = _SWEEP
+        self._own = OwnWrites(cache) if cache is not None else None
 
     @property
     def direct(self) -> Client:
         """The same client, reading from the server."""
         return self._but(cache=None)
-
-    @property
-    def remembered_writes(self) -> int:
-        """How many own writes are remembered for reads that want to be `fresh`."""
-        return len(self._written)
 
     @property
     def rehearsal(self) -> Client:
@@ -107,7 +96,7 @@ class Client:
             "namespace": self._namespace,
         }
         found = Client(self.cluster, field_manager=self._field_manager, **mine | changed)
-        found._written, found._shows = self._written, self._shows  # one memory of own writes
+        found._own = self._own  # one memory, also for who reads from the server
         return found
 
     async def get(
@@ -135,8 +124,8 @@ class Client:
                 )
             except NotFound:
                 return None
-        if fresh:
-            await self._wait_for_own_write(gvk, key)
+        if fresh and self._own is not None:
+            await self._own.wait_for(gvk, key)
         snapshot = await self._cache.get(gvk, key, metadata_only=metadata_only)
         return None if snapshot is None else _manifest(gvk, snapshot)
 
@@ -431,33 +420,9 @@ class Client:
 
     def _remember(self, resource: Resource, written: Manifest) -> Manifest:
         version = (written.get("metadata") or {}).get("resourceVersion")
-        if self._shows is not None and isinstance(version, str) and not self._dry_run:
-            self._written[(resource.gvk, _key(written))] = version
-            if len(self._written) > self._sweep_above:
-                self._forget_seen(self._shows)
+        if self._own is not None and isinstance(version, str) and not self._dry_run:
+            self._own.remember(resource.gvk, _key(written), version)
         return written
-
-    def _forget_seen(self, cache: Cache) -> None:
-        """Forget the writes that the cache has shown meanwhile: nobody would wait for them."""
-        informers = {
-            one.gvk: one for one in cache.informers if one.synced and not one.metadata_only
-        }
-        for (gvk, key), version in list(self._written.items()):
-            informer = informers.get(gvk)
-            if informer is not None and _reached(informer.version_of(key.namespace), version):
-                del self._written[(gvk, key)]
-        while len(self._written) > _MAX_WRITTEN:
-            self._written.pop(next(iter(self._written)))
-        self._sweep_above = max(_SWEEP, 2 * len(self._written))
-
-    async def _wait_for_own_write(self, gvk: GVK, key: Request) -> None:
-        wanted = self._written.get((gvk, key))
-        if wanted is None or self._cache is None or not _COMPARABLE.fullmatch(wanted):
-            return
-        informer = await self._cache.synced_informer(gvk)
-        async with asyncio.timeout(_FRESH_TIMEOUT):
-            while not _reached(informer.version_of(key.namespace), wanted):  # noqa: ASYNC110 - rare
-                await asyncio.sleep(0.005)
 
 
 async def retry_on_conflict(
@@ -485,13 +450,6 @@ async def retry_on_conflict(
             await asyncio.sleep(pause * (1 + 0.1 * chance.random()))
             pause *= factor
     raise AssertionError("unreachable")
-
-
-def _reached(seen: str, wanted: str) -> bool:
-    """Whether a resource version is at least another: longer is greater, then as text."""
-    if not _COMPARABLE.fullmatch(seen):
-        return True
-    return (len(seen), seen) >= (len(wanted), wanted)
 
 
 def _manifest(gvk: GVK, snapshot: Snapshot) -> Manifest:
