@@ -40,7 +40,7 @@ MANAGER_OVERLAY = "config/manager/kustomization.yaml"
 # `init` makes these; one that is there already belongs to somebody.
 _ONLY_ONCE = (PROJECT_FILE, PYPROJECT_FILE, "Makefile", DEFAULT_OVERLAY)
 # Names that a package cannot have beside what it imports.
-_TAKEN = frozenset({"olmkit", "pydantic", "annotated_types", "pytest", "tests", "config"})
+_TAKEN = frozenset({"olmkit", "pydantic", "annotated_types", "pytest", "test", "tests", "config"})
 # The longest name of a Service that has the project's name before it.
 _LONGEST = "-controller-manager-metrics-service"
 _MAX_NAME = 63 - len(_LONGEST)
