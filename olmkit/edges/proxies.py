@@ -11,6 +11,8 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from olmkit.base.diagnostics import ConfigurationError
+
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -19,18 +21,32 @@ def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
 
     `NO_PROXY` lists `*`, addresses, networks as CIDR, and domains: `example.com` holds for
     it and all below it, `.example.com` and `*.example.com` for what is below. A port, if
-    one is written, must be the same.
+    one is written, must be the same. Raises `ConfigurationError`, which does not show it, for
+    what is no URL.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")
     names = (f"{parts.scheme}_proxy", f"{parts.scheme}_proxy".upper())
-    proxy = next((environment[name] for name in names if environment.get(name)), None)
-    if proxy is None or not host:
+    name = next((name for name in names if environment.get(name)), None)
+    if name is None or not host:
         return None
     port = parts.port or _PORTS.get(parts.scheme, 0)
     if _is_excepted(host, port, environment.get("no_proxy") or environment.get("NO_PROXY") or ""):
         return None
-    return proxy if "://" in proxy else f"http://{proxy}"
+    proxy = environment[name] if "://" in environment[name] else f"http://{environment[name]}"
+    if not _is_valid(proxy):
+        raise ConfigurationError(
+            f"the variable `{name}` holds no URL of a proxy", hint="write it as `http://host:port`"
+        )
+    return proxy
+
+
+def _is_valid(proxy: str) -> bool:
+    try:
+        parts = urlsplit(proxy)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
 
 
 def _is_excepted(host: str, port: int, listed: str) -> bool:

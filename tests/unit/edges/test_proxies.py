@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges import proxies
 
 
@@ -62,3 +63,11 @@ def test_what_no_proxy_lists_is_reached_directly(host: str, listed: str) -> None
 def test_what_no_proxy_does_not_list_is_not(host: str, listed: str) -> None:
     environment = {"HTTPS_PROXY": "p:1", "NO_PROXY": listed}
     assert proxies.proxy_for(f"https://{host}", environment) == "http://p:1"
+
+
+@pytest.mark.parametrize("value", ["http://u:hunter2@[::", "http://u:hunter2@p:many", "http://"])
+def test_what_is_no_url_is_said_and_not_shown(value: str) -> None:
+    with pytest.raises(ConfigurationError, match="`HTTPS_PROXY` holds no URL") as caught:
+        proxies.proxy_for("https://quay.io/", {"HTTPS_PROXY": value})
+    assert "hunter2" not in caught.value.message + caught.value.hint
+    assert proxies.proxy_for("https://localhost/", {"HTTPS_PROXY": value}) is None
