@@ -56,6 +56,7 @@ RULES: dict[str, Rule] = {
         Rule("API028", "schema-refused", _ERROR, "The API server refuses what a type says."),
         Rule("API029", "nothing-fits", _ERROR, "Limits leave no value that a field could have."),
         Rule("API030", "import-circle", _ERROR, "Modules import each other and cannot be loaded."),
+        Rule("API031", "name-clash", _ERROR, "Two kinds of a group are served under one name."),
     )
 }
 

@@ -5,13 +5,15 @@ As with schemas (`schema_checks`), the reference generators pass it on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers import Marker
 from olmkit.apis.model import Struct
 from olmkit.base import names
-from olmkit.base.diagnostics import Severity
+from olmkit.base.diagnostics import Related, Severity
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
@@ -37,6 +39,31 @@ def check(kind: Struct, findings: Findings, *, severity: Severity) -> None:
                 continue
         for fault in faults:
             findings.add("API028", f"the API server refuses {fault}", marker.at, severity=severity)
+
+
+@dataclass(slots=True)
+class ServedNames:
+    """Under which names the kinds of each group are served; of two with one, one stays away."""
+
+    _taken: dict[tuple[str, str], Struct] = field(default_factory=dict)
+
+    def add(
+        self, crd: Mapping[str, Any], kind: Struct, findings: Findings, *, severity: Severity
+    ) -> None:
+        """Tell of every name of a CRD that another kind of its group has."""
+        group, said = crd["spec"]["group"], crd["spec"]["names"]
+        served = (said["plural"], said["singular"], *said.get("shortNames", ()))
+        for name in dict.fromkeys((*served, said["kind"], said["listKind"])):
+            first = self._taken.setdefault((group, name), kind)
+            if first is not kind:
+                findings.add(
+                    "API031",
+                    f"`{kind.name.name}` and `{first.name.name}` are both served as `{name}`",
+                    kind.at,
+                    hint="give one of them another name: `+kubebuilder:resource:…`",
+                    related=(Related(first.at, f"`{first.name.name}` stands here"),),
+                    severity=severity,
+                )
 
 
 def _names(marker: Marker) -> Iterator[str]:

@@ -18,7 +18,7 @@ from olmkit.apis.markers import Marker
 from olmkit.apis.model import Package, Sources, Struct
 from olmkit.apis.schema import Options, SchemaBuilder
 from olmkit.base import names
-from olmkit.base.diagnostics import Related, Severity
+from olmkit.base.diagnostics import Related
 
 Manifest = dict[str, Any]
 
@@ -81,6 +81,7 @@ def crds(
     builder = SchemaBuilder(sources, findings, options or Options())
     found: dict[str, Manifest] = {}
     makers: dict[str, Struct] = {}
+    served = kind_checks.ServedNames()
     for key, every in versions(sources, findings).items():
         crd = _Crd(key, every, findings).manifest(builder)
         if not crd:
@@ -95,6 +96,8 @@ def crds(
                 hint="give one of them another plural: `+kubebuilder:resource:path=…`",
                 related=(Related(first.at, f"the CRD of `{first.name.name}`"),),
             )
+        else:
+            served.add(crd, kind, findings, severity=builder.options.severity)
         found[f"{key.group}_{crd['spec']['names']['plural']}.yaml"] = crd
     return found
 
@@ -208,7 +211,7 @@ class _Crd:
     def _version(self, version: Version, builder: SchemaBuilder) -> Manifest:
         kind = version.kind
         schema = builder.kind(kind)
-        severity = Severity.ERROR if builder.options.is_strict else Severity.WARNING
+        severity = builder.options.severity
         schema_checks.check(schema, kind, builder.sources, self.findings, severity=severity)
         kind_checks.check(kind, self.findings, severity=severity)
         written: Manifest = {

@@ -35,7 +35,7 @@ from olmkit.apis.model import (
     Untyped,
     WellKnown,
 )
-from olmkit.base.diagnostics import Location, Related
+from olmkit.base.diagnostics import Location, Related, Severity
 
 # An object of a cluster fits 1.5 MB; a schema of more fields than this never does.
 MAX_FIELDS = 50_000
@@ -65,6 +65,11 @@ class Options:
     max_description: int | None = None
     preserve_unknown_fields: bool | None = None
     is_strict: bool = False
+
+    @property
+    def severity(self) -> Severity:
+        """How much it matters that an API server would refuse something."""
+        return Severity.ERROR if self.is_strict else Severity.WARNING
 
 
 @dataclass(slots=True)

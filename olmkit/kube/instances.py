@@ -25,6 +25,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 # Fields of every object, whatever its schema says.
 _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _MAX_DEPTH = 100
+_BITS: Mapping[str, int] = {"int32": 31, "int64": 63}
 
 
 def differences(
@@ -155,6 +156,9 @@ def _check_number(
             yield keys, f"must be less than {most}"
         elif value > most:
             yield keys, f"must be at most {most}"
+    bits = _BITS.get(str(schema.get("format")))
+    if bits and isinstance(value, int) and not -(2**bits) <= value < 2**bits:
+        yield keys, f"is too large for the format {schema['format']}"
     factor = schema.get("multipleOf")
     if isinstance(value, int) and isinstance(factor, int) and factor > 0 and value % factor:
         yield keys, f"must be a multiple of {factor}"

@@ -161,3 +161,30 @@ def test_two_kinds_with_one_name_of_a_crd_are_refused(projects: Any) -> None:
     made = projects.make({"api/v1.py": first + second})
     assert made.codes == ["API008"]
     assert list(made.crds) == ["example.com_boxes.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("marker", "name"),
+    [
+        ("kubebuilder:resource:shortName=things", "things"),
+        ("kubebuilder:resource:singular=thing", "thing"),
+        ("kubebuilder:resource:shortName=t", "t"),
+    ],
+)
+def test_kinds_of_a_group_are_served_under_names_of_their_own(
+    projects: Any, marker: str, name: str
+) -> None:
+    text = (
+        f"# +groupName=example.com\n{HEAD}# +kubebuilder:resource:shortName=t\n"
+        f"class Thing{BODY}\n\n# +{marker}\nclass Other{BODY}"
+    )
+    made = projects.make({"api/v1.py": text})
+    (found,) = made.findings
+    assert found.rule == "API031"
+    assert found.message == f"`Thing` and `Other` are both served as `{name}`"
+
+
+def test_a_kind_is_not_named_like_the_list_of_another(projects: Any) -> None:
+    text = f"# +groupName=example.com\n{HEAD}class Thing{BODY}\n\nclass ThingList{BODY}"
+    made = projects.make({"api/v1.py": text})
+    assert made.codes == ["API031"]
