@@ -53,6 +53,31 @@ def test_each_of_several_bundles_is_tagged_with_its_version(
         )
 
 
+def test_several_bundles_share_their_connections(tmp_path: Path, registry: RegistryServer) -> None:
+    folders = [bundle(tmp_path / name, f"0.{name}.0") for name in "1234"]
+    opened = 0
+
+    async def carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(65536):
+            writer.write(data)
+        writer.close()
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal opened
+        opened += 1
+        there, back = await asyncio.open_connection("127.0.0.1", registry.port)
+        await asyncio.gather(carry(reader, back), carry(there, writer))
+
+    async def story() -> None:
+        async with await asyncio.start_server(forward, "127.0.0.1", 0) as server:
+            host = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            options = BuildOptions(project=tmp_path, target=f"{host}/shared/bundle", push=True)
+            assert len(await bundle_build.build(folders, options, ACCESS)) == 4
+
+    asyncio.run(story())
+    assert opened <= 5, "as many as there are pieces on their way at once"
+
+
 @pytest.mark.parametrize("target", ["", "oci:other"])
 def test_several_bundles_share_a_layout(
     tmp_path: Path, target: str, monkeypatch: pytest.MonkeyPatch
