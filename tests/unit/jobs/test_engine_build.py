@@ -15,7 +15,7 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
 from olmkit.edges import docker_archive
 from olmkit.edges.access import Access
-from olmkit.jobs import engine_build, publish
+from olmkit.jobs import bundle_build, engine_build, publish
 from olmkit.jobs import image as image_job
 from olmkit.jobs.publish import BuildOptions, Published
 from olmkit.oci import image, layer
@@ -103,6 +103,26 @@ def test_containerfile_of_a_bundle_lies_beside_it(root: Path, tmp_path: Path) ->
     (tmp_path / "bundle.Dockerfile").write_text("FROM scratch\n")
     found = tmp_path.resolve() / "bundle.Dockerfile"
     assert publish.containerfile("bundle", options) == (found, name)
+
+
+def test_each_of_several_bundles_is_built_under_its_own_name(root: Path, project: Path) -> None:
+    versions = ("0.0.1", "0.0.2")
+    for version in versions:
+        shutil.copytree(root / "bundle" / version, project / version)
+    made = run(
+        bundle_build.build_with_engine(
+            "docker",
+            versions,
+            BuildOptions(project=project, target="registry.example.com/team/bundle"),
+            Access(environment={**os.environ, "OLMKIT_CACHE": str(project.parent / "cache")}),
+            lambda _: None,
+            lambda _: None,
+        )
+    )
+    names = [f"registry.example.com/team/bundle:v{version}" for version in versions]
+    assert [published.tag for published in made] == names
+    words = (project.parent / "words").read_text()
+    assert all(f"--tag {name}" in words for name in names)
 
 
 def test_layers_that_are_others_are_not_taken() -> None:
