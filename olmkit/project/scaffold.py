@@ -12,6 +12,7 @@ import keyword
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import (
@@ -180,6 +181,33 @@ def set_flag(draft: Draft, key: str, *, on: bool) -> None:
         draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, (key,), value=True))
     else:
         draft.put(PROJECT_FILE, yaml_edits.without_key(data, PROJECT_FILE, (key,)))
+
+
+def record(draft: Draft, api: Api, found: int | None, facts: Mapping[str, Any]) -> None:
+    """Say in the project file what is made for a kind; `found` is its number, if it has one."""
+    data = draft.get(PROJECT_FILE) or b""
+    if found is None:
+        entry = {**_identity(api), **facts}
+        data = yaml_edits.with_item(data, PROJECT_FILE, ("resources",), entry)
+    else:
+        for key, value in facts.items():
+            data = yaml_edits.with_value(data, PROJECT_FILE, ("resources", found, key), value)
+    draft.put(PROJECT_FILE, data)
+
+
+def _identity(api: Api) -> dict[str, Any]:
+    """What the project file says of a kind, without what is made for it."""
+    named = {
+        "core": api.is_core,
+        "domain": api.domain,
+        "external": api.is_external,
+        "group": api.group,
+        "kind": api.kind,
+        "path": api.path,
+        "plural": api.plural,
+        "version": api.version,
+    }
+    return {key: value for key, value in named.items() if value}
 
 
 def watch_own_namespace(draft: Draft) -> None:

@@ -181,10 +181,13 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
         _wire(draft, request, where, values)
         if scaffold.is_namespaced(project) and not api.is_namespaced:
             scaffold.bind_to_cluster(draft, project, templates)
+    recorded = replace(api, path=where.module_of(where.version_folder))
+    scaffold.record(draft, recorded, found, _facts(request, api))
     if request.deploy is not None:
         variable = {"name": values["image_variable"], "value": request.deploy.image}
         scaffold.set_variable(draft, variable)
-    _write_project(draft, request, project, api, found, where)
+        data = draft.get(PROJECT_FILE) or b""
+        draft.put(PROJECT_FILE, _write_plugin(data, project, api, request.deploy))
     if found is None:
         _tell_of_conversion(draft, project, api)
     return draft
@@ -647,40 +650,14 @@ manager.add_controller(
 }
 
 
-def _write_project(
-    draft: Draft,
-    request: ApiRequest,
-    project: Project,
-    api: Api,
-    found: int | None,
-    where: Names,
-) -> None:
-    data = draft.get(PROJECT_FILE) or b""
-    if found is None:
-        data = yaml_edits.with_item(
-            data, PROJECT_FILE, ("resources",), _resource(request, api, where)
-        )
-    else:
-        for key, value in _resource(request, api, where).items():
-            is_extra = key in ("group", "kind", "version", "domain", "plural", "path")
-            if not is_extra:
-                data = yaml_edits.with_value(data, PROJECT_FILE, ("resources", found, key), value)
-    if request.deploy is not None:
-        data = _write_plugin(data, project, api, request.deploy)
-    draft.put(PROJECT_FILE, data)
-
-
-def _resource(request: ApiRequest, api: Api, where: Names) -> dict[str, Any]:
-    entry: dict[str, Any] = {}
+def _facts(request: ApiRequest, api: Api) -> dict[str, Any]:
+    """What the project file says is made for a kind."""
+    facts: dict[str, Any] = {}
     if request.resource:
-        entry["api"] = {"crdVersion": "v1"} | ({"namespaced": True} if api.is_namespaced else {})
+        facts["api"] = {"crdVersion": "v1"} | ({"namespaced": True} if api.is_namespaced else {})
     if request.controller:
-        entry["controller"] = True
-    entry |= {"domain": api.domain} if api.domain else {}
-    entry |= {"group": api.group} if api.group else {}
-    entry |= {"kind": api.kind, "path": where.module_of(where.version_folder)}
-    entry |= {"plural": api.plural} if api.plural else {}
-    return entry | {"version": api.version}
+        facts["controller"] = True
+    return facts
 
 
 def _write_plugin(data: bytes, project: Project, api: Api, deploy: DeployImage) -> bytes:

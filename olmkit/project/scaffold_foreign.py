@@ -10,14 +10,13 @@ Source of the entries of the project file: version 3 of kubebuilder's, with `cor
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError, Location
 from olmkit.base.tree import Tree
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK
-from olmkit.project import python_edits, scaffold, scaffold_api, yaml_edits
+from olmkit.project import python_edits, scaffold, scaffold_api
 from olmkit.project.config import PROJECT_FILE, Api, Project
 from olmkit.project.scaffold import Draft
 from olmkit.project.scaffold_api import ApiRequest, KindRequest, Names
@@ -91,19 +90,6 @@ def find(project: Project, api: Api) -> int | None:
     return None
 
 
-def entry(api: Api) -> dict[str, Any]:
-    """What the project file says of a kind of others, without what is done about it."""
-    found: dict[str, Any] = {}
-    found |= {"core": True} if api.is_core else {}
-    found |= {"domain": api.domain} if api.domain else {}
-    found |= {"external": True} if api.is_external else {}
-    found |= {"group": api.group} if api.group else {}
-    found |= {"kind": api.kind}
-    found |= {"path": api.path} if api.path else {}
-    found |= {"plural": api.plural} if api.plural else {}
-    return found | {"version": api.version}
-
-
 def create_controller(
     request: ApiRequest, project: Project, present: Tree, templates: Tree
 ) -> Draft:
@@ -124,13 +110,7 @@ def create_controller(
     _wire(draft, where, values)
     if scaffold.is_namespaced(project) and not api.is_namespaced:
         scaffold.bind_to_cluster(draft, project, templates)
-    data = draft.get(PROJECT_FILE) or b""
-    if found is None:
-        resource = {"controller": True} | entry(api)
-        draft.put(PROJECT_FILE, yaml_edits.with_item(data, PROJECT_FILE, ("resources",), resource))
-    else:
-        place = ("resources", found, "controller")
-        draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, place, value=True))
+    scaffold.record(draft, api, found, {"controller": True})
     return draft
 
 

@@ -23,7 +23,7 @@ from olmkit.project import (
     template_files,
     yaml_edits,
 )
-from olmkit.project.config import PROJECT_FILE, Api, Project
+from olmkit.project.config import Api, Project
 from olmkit.project.scaffold import Draft
 from olmkit.project.scaffold_api import KindRequest, Names
 
@@ -77,7 +77,7 @@ def create_webhook(
     if request.conversion:
         _add_conversion(draft, request, project, where, templates, values)
     _add_manifests(draft, request, project, api, templates, values)
-    _write_project(draft, request, project, api, found)
+    scaffold.record(draft, api, found, {"webhooks": _webhooks(request, project, found)})
     return draft
 
 
@@ -446,9 +446,8 @@ def _only(versions: set[str], hub: str) -> bytes:
     return (text + "- op: remove\n  path: /spec/conversion\n").encode()
 
 
-def _write_project(
-    draft: Draft, request: WebhookRequest, project: Project, api: Api, found: int | None
-) -> None:
+def _webhooks(request: WebhookRequest, project: Project, found: int | None) -> dict[str, Any]:
+    """The webhooks of a kind: those that are there, and the new ones."""
     known = _known_webhooks(project, found)
     webhooks = dict(known)
     webhooks |= {"defaulting": True} if request.defaulting else {}
@@ -456,12 +455,4 @@ def _write_project(
     if request.conversion:
         spokes = dict.fromkeys([*(known.get("spoke") or ()), *request.spokes])
         webhooks |= {"conversion": True, "spoke": list(spokes)}
-    webhooks["webhookVersion"] = "v1"
-    data = draft.get(PROJECT_FILE) or b""
-    if found is None:
-        resource = scaffold_foreign.entry(api) | {"webhooks": webhooks}
-        data = yaml_edits.with_item(data, PROJECT_FILE, ("resources",), resource)
-    else:
-        keys = ("resources", found, "webhooks")
-        data = yaml_edits.with_value(data, PROJECT_FILE, keys, webhooks)
-    draft.put(PROJECT_FILE, data)
+    return webhooks | {"webhookVersion": "v1"}
