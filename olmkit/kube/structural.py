@@ -289,7 +289,7 @@ def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Pro
             value = _inner(node["default"], keys)
             yield _invalid((*at, "default", *keys), value, words)
     if "x-kubernetes-validations" in node:
-        yield from _validations(node["x-kubernetes-validations"], (*at, "x-kubernetes-validations"))
+        yield from _validations(node, at, is_root=is_root)
     yield from _junctors(node, at)
 
 
@@ -403,20 +403,24 @@ def _map_keys(items: Mapping[str, Any], listed: list[Any], at: Keys) -> Iterator
             yield _required((*keys, "default"), detail)
 
 
-def _validations(listed: Any, at: Keys) -> Iterator[Problem]:
+def _validations(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[Problem]:
     from olmkit.base import cel
+    from olmkit.kube import cel_fields
 
-    for index, entry in enumerate(_list(listed)):
+    for index, entry in enumerate(_list(node["x-kubernetes-validations"])):
         text = entry.get("rule") if isinstance(entry, dict) else None
-        keys = (*at, index, "rule")
+        keys = (*at, "x-kubernetes-validations", index, "rule")
         if not isinstance(text, str) or not text.strip():
             yield _required(keys, "rule is not specified")
             continue
         try:
-            cel.parse(text)
+            rule = cel.parse(text)
         except cel.CelError as error:
             yield _invalid(keys, text, f"compilation failed: {error.message}")
-        yield from _words_of_rule(entry, text.strip(), (*at, index))
+            continue
+        for field in cel_fields.unknown(rule, node, is_object=is_root):
+            yield _invalid(keys, text, f"compilation failed: undefined field '{field.text}'")
+        yield from _words_of_rule(entry, text.strip(), keys[:-1])
 
 
 def _words_of_rule(entry: Mapping[str, Any], rule: str, at: Keys) -> Iterator[Problem]:

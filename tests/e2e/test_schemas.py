@@ -73,6 +73,14 @@ FIELDS: dict[str, dict[str, Any]] = {
     "default of other type": {**NUMBER, "default": "a"},
     "default without required": {**ITEM, "default": {}},
     "default with unknown": {**ITEM, "default": {"name": "a", "other": 1}},
+    "default with null in a mapping": {
+        "type": "object",
+        "additionalProperties": TEXT,
+        "default": {"a": None},
+    },
+    "default with null in a field": {**ITEM, "default": {"name": "a", "port": None}},
+    "default with null in a list": _list(default=[None]),
+    "rule that may lack old self": _ruled(NUMBER, "self > 1", optionalOldSelf=False),
     "default wrong inside": {**ITEM, "default": {"name": 1}},
     "default too short list": _list(minItems=2, default=["a"]),
     "default too many fields": {
@@ -125,6 +133,25 @@ FIELDS: dict[str, dict[str, Any]] = {
     "rule of other type": _ruled(NUMBER, "self > 'a'"),
     "rule no answer": _ruled(NUMBER, "self + 1"),
     "rule of unknown field": _ruled(ITEM, "self.other == 'x'"),
+    "rule of list items": _ruled(_list(ITEM, maxItems=5), "self.all(x, x.other == 1)"),
+    "rule of sound list items": _ruled(
+        _list(ITEM, maxItems=5), "self.filter(x, x.port > 1).all(x, has(x.port) && x.name == 'a')"
+    ),
+    "rule of a mapping": _ruled(
+        {"type": "object", "additionalProperties": ITEM, "maxProperties": 3},
+        "self.all(key, key == 'a' && self[key].nothing == 'a')",
+    ),
+    "rule of a sound mapping": _ruled(
+        {"type": "object", "additionalProperties": ITEM, "maxProperties": 3},
+        "self.all(key, self[key].name == key) && (!has(self.a) || self.a.port > 1)",
+    ),
+    "rule of an open field": _ruled(
+        {**ITEM, "x-kubernetes-preserve-unknown-fields": True}, "!has(self.port) || self.port > 1"
+    ),
+    "rule of an escaped field": _ruled(
+        {"type": "object", "properties": {"a-b": NUMBER, "namespace": NUMBER, "x.y": NUMBER}},
+        "self.a__dash__b > 1 && self.__namespace__ > 1 && self.x__dot__y > 1",
+    ),
     "rule too dear": _ruled(_list(), "self.all(x, self.all(y, x != y || x == y))"),
     "rule on anything": _ruled({"x-kubernetes-preserve-unknown-fields": True}, "true"),
     "rule with broken message": _ruled(NUMBER, "self > 1", message="a\nb"),
@@ -137,7 +164,7 @@ FIELDS: dict[str, dict[str, Any]] = {
 SEEN_LATER = frozenset(
     {
         *("default breaks rule", "default no date"),
-        *("rule no answer", "rule of other type", "rule of unknown field", "rule on anything"),
+        *("rule no answer", "rule of other type", "rule on anything"),
         *("rule too dear", "rule with unknown path"),
     }
 )
