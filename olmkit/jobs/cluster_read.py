@@ -33,6 +33,7 @@ Objects = tuple[Manifest, ...]
 _JOB = ("batch/v1", "Job")
 _POD = ("v1", "Pod")
 _EVENT = ("v1", "Event")
+_ENDPOINTS = ("discovery.k8s.io/v1", "EndpointSlice")
 
 
 async def require_olm(reader: ClusterObjects) -> None:
@@ -46,13 +47,14 @@ async def require_olm(reader: ClusterObjects) -> None:
 
 async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True) -> Snapshot:
     """Read all that `explain` looks at; `logs` of containers too that have ended badly."""
-    subscriptions, catalogs, groups, plans, csvs, deployments = await asyncio.gather(
+    subscriptions, catalogs, groups, plans, csvs, deployments, slices = await asyncio.gather(
         _everywhere(reader, kinds.SUBSCRIPTION, namespace),
         _everywhere(reader, kinds.CATALOG_SOURCE, namespace),
         _list(reader, kinds.OPERATOR_GROUP, namespace),
         _list(reader, kinds.INSTALL_PLAN, namespace),
         _list(reader, kinds.CSV, namespace),
         _list(reader, kinds.DEPLOYMENT, namespace),
+        _list(reader, _ENDPOINTS, namespace),
     )
     here = tuple(one for one in subscriptions if objects.namespace(one) == namespace)
     places = sorted({namespace, *(kinds.wish(one).catalog_namespace for one in here)} - {""})
@@ -76,6 +78,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         plans=plans,
         csvs=csvs,
         deployments=deployments,
+        slices=slices,
     )
     return await with_logs(reader, made) if logs else made
 

@@ -31,16 +31,23 @@ Act = Callable[[Snapshot, Explanation], Awaitable[None]]
 
 # Resolution fails for some seconds while catalogs connect and old versions go.
 _BELIEVED = 12.0
+# OLM may look once more at an operator with webhooks, when it has said that it succeeded.
+_SETTLED = 3.0
 _APPROVAL = ("needs-approval", "upgrade-needs-approval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
-    """How long to wait in all, and how often to look, in seconds."""
+    """How long to wait in all, and how often to look, in seconds.
+
+    `believed` is how long a state lasts before it is taken for one that needs somebody;
+    `settled`, how long an operator with webhooks stays well before it is taken for ready.
+    """
 
     seconds: float = 600.0
     interval: float = 0.7
     believed: float = _BELIEVED
+    settled: float = _SETTLED
 
 
 async def until_ready(
@@ -67,7 +74,15 @@ async def until_ready(
             seen = await cluster_read.with_logs(reader, seen)
         return seen
 
-    return await settled(look, explained, report=report, act=act, patience=patience or Patience())
+    patience = patience or Patience()
+
+    def lasting(seen: Snapshot) -> float:
+        hooked = any(kinds.webhook_services(csv) for csv in seen.own_csvs())
+        return patience.settled if hooked else 0.0
+
+    return await settled(
+        look, explained, report=report, act=act, lasting=lasting, patience=patience
+    )
 
 
 async def settled(
@@ -77,9 +92,11 @@ async def settled(
     report: Report,
     patience: Patience,
     act: Callable[[T, Explanation], Awaitable[None]] | None = None,
+    lasting: Callable[[T], float] = lambda _: 0.0,
 ) -> Explanation:
     """Look again and again until what is seen is ready, needs somebody, or the time is over.
 
+    `lasting`: for how many seconds it must have been ready until that is believed.
     Raises `ClusterError` when the server stays away for the whole time.
     """
     clock = asyncio.get_running_loop().time
@@ -96,9 +113,9 @@ async def settled(
         last = explanation
         if act is not None:
             await act(seen, explanation)
-        if explanation.is_ready:
-            return explanation
         lasted = now - since
+        if explanation.is_ready and (lasted >= lasting(seen) or now >= end):
+            return explanation
         if explanation.standing is Standing.BLOCKED and lasted >= patience.believed:
             return explanation
         if now >= end:

@@ -85,27 +85,32 @@ async def upgrade(
     elif options.catalog:
         await _change_catalog(reader, subscription, seen, options.catalog, access, report)
     hops: list[str] = []
-    deadline = asyncio.get_running_loop().time() + patience.seconds
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + patience.seconds
+
+    def rest() -> Patience:
+        return replace(patience, seconds=max(1.0, deadline - clock()))
+
     while True:
         upcoming = await _next(reader, package, options, goal, hops[-1] if hops else before)
         if not upcoming:
             break
         report(f"going on to {upcoming}")
-        rest = replace(patience, seconds=max(1.0, deadline - asyncio.get_running_loop().time()))
-        found = await _hop(reader, package, options.namespace, upcoming, report, rest)
+        found = await _hop(reader, package, options.namespace, upcoming, report, rest())
         if not found.is_ready:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
         hops.append(upcoming)
         if _is_goal(upcoming, goal):
             break
-    seen = await cluster_read.snapshot(reader, options.namespace)
-    explanation = explain(seen, package)
     reached = hops[-1] if hops else before
     if goal and not _is_goal(reached, goal):
         raise InputError(
             f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
             hint="`olmkit catalog graph` shows what replaces what",
         )
+    explanation = await cluster_wait.until_ready(
+        reader, package, options.namespace, report=report, patience=rest()
+    )
     if old is not None:
         await reader.delete(old)
     return Upgraded(package=package, before=before, hops=tuple(hops), explanation=explanation)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest, sequence, text
+from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import explanation, kinds, pods
 from olmkit.olm.explanation import Finding, Standing
 from olmkit.olm.snapshot import Snapshot
@@ -173,6 +173,36 @@ def _waits_for_old(snapshot: Snapshot, csv: Manifest) -> Finding | None:
         hint="repair the installed version, or let the OperatorGroup's `upgradeStrategy` be "
         "`TechPreviewUnsafeFailForward`",
         links=(explanation.link(old, f"{kinds.phase(old)}, {kinds.reason(old)}"),),
+    )
+
+
+def of_succeeded(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+    """Why an operator that OLM calls Succeeded does not run or answer; None when it does.
+
+    OLM says it once, and what it does afterwards may start the pods anew; it never looks
+    at what answers its webhooks. What may not be read is taken to be well.
+    """
+    ailing = of_deployments(snapshot, csv)
+    if ailing is not None and ailing.cause != "deployment-missing":
+        return ailing
+    for service in kinds.webhook_services(csv):
+        slices = list(snapshot.slices_of(service))
+        if slices and not any(_answers(one) for one in slices):
+            return Finding(
+                cause="webhook-away",
+                message=f"no pod answers yet behind the Service `{service}` of its webhooks",
+                links=(explanation.link(slices[0], "no endpoint is ready"),),
+                standing=Standing.WAITING,
+            )
+    return None
+
+
+def _answers(endpoints: Manifest) -> bool:
+    """Whether an EndpointSlice has an address that is ready."""
+    return any(
+        mapping(one.get("conditions")).get("ready") is not False
+        for one in sequence(endpoints.get("endpoints"))
+        if isinstance(one, Mapping)
     )
 
 

@@ -116,9 +116,8 @@ def _operator_groups(snapshot: Snapshot) -> Finding | None:
 
 def _ready(snapshot: Snapshot, subscription: Manifest, csv: Manifest, top: Link) -> Explanation:
     name = objects.name(csv)
-    ailing = csvs.of_deployments(snapshot, csv)
-    if ailing is not None and ailing.standing is not Standing.WAITING:
-        # OLM will see it too; a container that ends again and again is well in between.
+    ailing = csvs.of_succeeded(snapshot, csv)
+    if ailing is not None:
         return ailing.below(top, explanation.link(csv, kinds.phase(csv)))
     plan = snapshot.plan(kinds.plan_name(subscription))
     chain = (top, explanation.link(csv, kinds.phase(csv)))

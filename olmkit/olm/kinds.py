@@ -19,6 +19,7 @@ V1ALPHA1 = f"{GROUP}/v1alpha1"
 V1 = f"{GROUP}/v1"
 COPIED_FROM = "olm.copiedFrom"
 CATALOG_LABEL = "olm.catalogSource"
+SERVICE_LABEL = "kubernetes.io/service-name"
 UNPACK_LABEL = "operatorframework.io/bundle-unpack-ref"
 
 SUBSCRIPTION = (V1ALPHA1, "Subscription")
@@ -132,6 +133,16 @@ def deployment_names(csv: Any) -> tuple[str, ...]:
         for one in sequence(install.get("deployments"))
         if isinstance(one, Mapping)
     )
+
+
+def webhook_services(csv: Any) -> tuple[str, ...]:
+    """The Services that OLM makes before the webhooks of a CSV, one for each Deployment."""
+    named = (
+        text(one.get("deploymentName"))
+        for one in sequence(spec(csv).get("webhookdefinitions"))
+        if isinstance(one, Mapping)
+    )
+    return tuple(f"{name.replace('.', '-')}-service" for name in dict.fromkeys(named))
 
 
 def owned_crds(csv: Any) -> tuple[str, ...]:

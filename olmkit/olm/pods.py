@@ -49,7 +49,9 @@ def of_deployment(snapshot: Snapshot, name: str) -> Finding | None:
         return below.under(top)
     return Finding(
         cause="deployment-not-available",
-        message=f"the Deployment `{name}` has {ready} of {wanted} pods available",
+        message=f"the Deployment `{name}` has {ready} of {wanted} pods available"
+        if ready < wanted
+        else f"the Deployment `{name}` is being rolled out anew",
         links=(top,),
         standing=Standing.WAITING,
     )

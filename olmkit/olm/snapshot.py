@@ -24,6 +24,7 @@ _PARTS = {
     "CatalogSource": "catalogs",
     "Job": "jobs",
     "Deployment": "deployments",
+    "EndpointSlice": "slices",
     "Pod": "pods",
     "Event": "events",
 }
@@ -48,6 +49,7 @@ class Snapshot:
     catalogs: Objects = ()
     jobs: Objects = ()
     deployments: Objects = ()
+    slices: Objects = ()
     pods: Objects = ()
     events: Objects = ()
     elsewhere: Objects = ()
@@ -76,6 +78,12 @@ class Snapshot:
 
     def deployment(self, name: str) -> Manifest | None:
         return _named(self.deployments, name, self.namespace)
+
+    def slices_of(self, service: str) -> Iterator[Manifest]:
+        """The lists of addresses behind a Service of the namespace."""
+        for one in self.slices:
+            if objects.labels_of(one).get(kinds.SERVICE_LABEL) == service:
+                yield one
 
     def pods_of(self, namespace: str, labels: Mapping[str, str]) -> Iterator[Manifest]:
         """The pods that carry all these labels; none when there are no labels."""
@@ -122,6 +130,7 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> Snapshot:
         catalogs=tuple(parts["catalogs"]),
         jobs=tuple(parts["jobs"]),
         deployments=tuple(parts["deployments"]),
+        slices=tuple(parts["slices"]),
         pods=tuple(parts["pods"]),
         events=tuple(sorted(parts["events"], key=event_time)),
         elsewhere=tuple(parts["elsewhere"]),
@@ -138,7 +147,7 @@ def objects_of(snapshot: Snapshot) -> Iterator[Manifest]:
     for part in (
         *(snapshot.groups, snapshot.plans, snapshot.csvs),
         tuple(one for one in snapshot.catalogs if objects.namespace(one) in places),
-        *(snapshot.jobs, snapshot.deployments, snapshot.pods, snapshot.events),
+        *(snapshot.jobs, snapshot.deployments, snapshot.slices, snapshot.pods, snapshot.events),
     ):
         yield from (_shortened(one) for one in part)
     for place, text in sorted(snapshot.logs.items()):

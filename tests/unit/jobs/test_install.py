@@ -27,7 +27,7 @@ from olmkit.testing.apiserver import ApiServer
 
 Manifest = dict[str, Any]
 OLM = "operators.coreos.com"
-QUICK = Patience(seconds=5, interval=0.02, believed=0.1)
+QUICK = Patience(seconds=5, interval=0.02, believed=0.1, settled=0.1)
 
 
 def resource(
@@ -72,10 +72,18 @@ class Olm:
         self.server = server
         self.versions = list(versions)
         self.failing = ""
+        self.csv_spec: Manifest = {}
+        self.second_look: Manifest = {}  # what it says for a moment after it has succeeded
+        self._looks = 0
 
     def look(self) -> None:
         for one in self.server.all("subscriptions"):
             self._resolve(one)
+        for csv in self.server.all("clusterserviceversions") if self.second_look else ():
+            self._looks += 1
+            status = {5: self.second_look, 10: {"phase": "Succeeded"}}.get(self._looks)
+            if status is not None:
+                self.server.put("clusterserviceversions", csv | {"status": status})
         for pod in self.server.all("pods"):
             ready = [{"type": "Ready", "status": "True"}]
             if not pod.get("status"):
@@ -108,7 +116,8 @@ class Olm:
             csv = made("ClusterServiceVersion", target[0], space)
             reason = {"phase": "Failed", "reason": self.failing, "message": "no"}
             csv["status"] = reason if self.failing else {"phase": "Succeeded"}
-            csv["spec"] = {"customresourcedefinitions": {"owned": [{"name": "caches.example.com"}]}}
+            owned = [{"name": "caches.example.com"}]
+            csv["spec"] = {"customresourcedefinitions": {"owned": owned}, **self.csv_spec}
             self.server.put("clusterserviceversions", csv)
             state |= {"installedCSV": target[0], "state": "AtLatestKnown"}
         self.server.put("subscriptions", one | {"status": state})
@@ -314,6 +323,21 @@ def test_a_state_that_needs_somebody_is_believed_only_after_a_while() -> None:
             found = await installed(reader)
 
             assert (found.standing, found.cause) == (Standing.BLOCKED, "csv-invalid")
+
+    run(story)
+
+
+def test_an_operator_with_webhooks_is_ready_when_olm_leaves_it_alone() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, olm):
+            olm.csv_spec = {"webhookdefinitions": [{"deploymentName": "manager"}]}
+            olm.second_look = {"phase": "Pending", "reason": "NeedsReinstall", "message": "again"}
+            said: list[str] = []
+            found = await installed(reader, said)
+
+            well = "`cache.v1.0.0` is installed and healthy"
+            assert found.is_ready
+            assert said[-3:] == [well, "`cache.v1.0.0` is Pending: again", well]
 
     run(story)
 

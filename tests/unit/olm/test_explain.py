@@ -399,3 +399,38 @@ def test_objects_without_anything_in_them_do_no_harm() -> None:
     bare: Manifest = {"kind": "Subscription", "metadata": {"name": "cache", "namespace": "apps"}}
 
     assert explain(Snapshot(namespace="apps", subscriptions=(bare,)), "cache").cause
+
+
+def test_an_operator_that_does_not_run_any_more_is_not_ready_though_its_csv_succeeded() -> None:
+    install = {"spec": {"deployments": [{"name": "manager"}]}}
+    metadata = {"name": "manager", "namespace": "apps", "generation": 2}
+    status = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1,
+              "conditions": [condition("Available")]}  # fmt: skip
+    manager = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {},
+               "status": status}  # fmt: skip
+    state = (subscription(currentCSV=CSV), csv(CSV, "Succeeded", install=install))
+
+    renewed = explain(cluster(*state, deployments=(manager,)), "cache")
+    unseen = explain(cluster(*state), "cache")
+
+    assert (renewed.cause, renewed.standing) == ("deployment-not-available", Standing.WAITING)
+    assert unseen.is_ready, "Deployments that may not be read are taken to be well"
+
+
+@pytest.mark.parametrize(("ready", "cause"), [(True, "healthy"), (False, "webhook-away")])
+def test_an_operator_is_ready_when_somebody_answers_its_webhooks(ready: bool, cause: str) -> None:
+    def slices(service: str, *, ready: bool) -> Manifest:
+        labels = {"kubernetes.io/service-name": service}
+        return {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {"name": f"{service}-x", "namespace": "apps", "labels": labels},
+            "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": ready}}],
+        }
+
+    hooks = [{"deploymentName": "cache.manager"}, {"deploymentName": "cache.manager"}]
+    found = (slices("cache-manager-service", ready=ready), slices("other", ready=not ready))
+    state = (subscription(currentCSV=CSV), csv(CSV, "Succeeded", webhookdefinitions=hooks))
+
+    assert explain(cluster(*state, slices=found), "cache").cause == cause
+    assert explain(cluster(*state), "cache").is_ready
