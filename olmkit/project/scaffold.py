@@ -295,6 +295,15 @@ def bind_to_cluster(draft: Draft, project: Project, templates: Tree) -> None:
         draft.put(path, data + b"---\n" + more if data else more)
 
 
+def note_converted_in_one_namespace(draft: Draft) -> None:
+    """Say what OLM cannot install: converting is for all namespaces, as the CRD is."""
+    draft.note(
+        "OLM lets an operator convert only where it watches all namespaces, and this one does not",
+        PROJECT_FILE,
+        "`olmkit edit --no-namespaced` before the next bundle; without OLM it works as it is",
+    )
+
+
 def plural_of(api: Api) -> str:
     return api.plural or names.plural_of_kind(api.kind)
 

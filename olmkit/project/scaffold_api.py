@@ -70,6 +70,11 @@ class KindRequest:
     def is_external(self) -> bool:
         return self.external_domain is not None or bool(self.external_path)
 
+    @property
+    def irregular_plural(self) -> str:
+        """The plural, where it is not the one that Kubernetes makes."""
+        return "" if self.plural == names.plural_of_kind(self.kind) else self.plural
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRequest(KindRequest):
@@ -161,13 +166,16 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
 
     Raises `ConfigurationError` for names that cannot be and for what is there already.
     """
-    check_gvk(request.group, project.domain, request.version, request.kind)
-    if request.plural and not names.is_label_1035(request.plural):
-        raise ConfigurationError(f"`{request.plural}` is no plural of a kind")
-    if request.deploy is not None:
-        _check_deploy(request)
     found = find(project, request.group, request.version, request.kind)
     api = _wanted_api(request, project, found)
+    check_names(api)
+    if api.kind in TAKEN_KINDS:
+        raise ConfigurationError(
+            f"the kind `{api.kind}` would hide the `{api.kind}` that the scaffold's modules import",
+            hint="choose another kind",
+        )
+    if request.deploy is not None:
+        _check_deploy(request)
     _check_place(request, project, found, api)
     draft = Draft(present, force=request.force)
     where = Names.of(api, project, present)
@@ -216,18 +224,10 @@ def find(project: Project, group: str, version: str, kind: str) -> int | None:
     return None
 
 
-def check_gvk(group: str, domain: str, version: str, kind: str) -> None:
-    """Raises `ConfigurationError` for what the API server would refuse."""
-    check_names(group, domain, version, kind)
-    if kind in TAKEN_KINDS:
-        raise ConfigurationError(
-            f"the kind `{kind}` would hide the `{kind}` that the scaffold's modules import",
-            hint="choose another kind",
-        )
-
-
-def check_names(group: str, domain: str, version: str, kind: str) -> None:
+def check_names(api: Api) -> None:
     """Raises `ConfigurationError` for names that no API server has."""
+    group, domain, version, kind = api.group, api.domain, api.version, api.kind
+    # Not the qualified group: the one without a name is checked as `core`.
     qualified = ".".join(part for part in (group, domain) if part)
     for flag, text in (("--group", group), ("--version", version), ("--kind", kind)):
         if text.startswith("-"):
@@ -242,12 +242,11 @@ def check_names(group: str, domain: str, version: str, kind: str) -> None:
         raise ConfigurationError(
             f"`{kind}` is no kind", hint="use letters and digits in camel case: `Memcached`"
         )
+    if api.plural and not names.is_label_1035(api.plural):
+        raise ConfigurationError(f"`{api.plural}` is no plural of a kind")
 
 
 def _wanted_api(request: ApiRequest, project: Project, found: int | None) -> Api:
-    plural = request.plural
-    if plural == names.plural_of_kind(request.kind):
-        plural = ""
     if found is not None and not request.resource:
         return project.apis[found]
     return Api(
@@ -256,7 +255,7 @@ def _wanted_api(request: ApiRequest, project: Project, found: int | None) -> Api
         version=request.version,
         kind=request.kind,
         at=Location(path=PROJECT_FILE),
-        plural=plural,
+        plural=request.irregular_plural,
         has_types=True,
         is_namespaced=request.namespaced,
     )

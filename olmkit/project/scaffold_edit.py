@@ -64,6 +64,9 @@ def _rescope(draft: Draft, project: Project, templates: Tree) -> None:
                 draft.put(path, template_files.file(templates, f"api/{template}", scope))
     if _remark(draft, project) and is_namespaced:
         scaffold.bind_to_cluster(draft, project, templates)
+    webhooks = (document.get("resources", index, "webhooks") for index in range(len(project.apis)))
+    if is_namespaced and any(isinstance(one, dict) and one.get("conversion") for one in webhooks):
+        scaffold.note_converted_in_one_namespace(draft)
     if is_namespaced:
         scaffold.watch_own_namespace(draft)
     else:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError, Location
 from olmkit.base.tree import Tree
 from olmkit.kube import objects
@@ -63,11 +62,7 @@ def wanted_api(request: KindRequest, project: Project) -> Api:
         api = recorded
     else:
         api = _named_api(request, project)
-    # The group without a name is checked as `core`.
-    scaffold_api.check_names(api.group, api.domain, api.version, api.kind)
-    plural = request.plural
-    if plural and not names.is_label_1035(plural):
-        raise ConfigurationError(f"`{plural}` is no plural of a kind")
+    scaffold_api.check_names(api)
     scaffold_api.check_module(project, api)
     found = find(project, api)
     known = project.apis[found] if found is not None else None
@@ -77,7 +72,7 @@ def wanted_api(request: KindRequest, project: Project) -> Api:
             hint="leave `--external-api-domain` and `--external-api-path` out",
         )
     if known is not None:
-        scaffold_api.check_plural(known, plural)
+        scaffold_api.check_plural(known, request.plural)
     return api
 
 
@@ -132,14 +127,13 @@ def _recorded(request: KindRequest, project: Project) -> Api | None:
 def _named_api(request: KindRequest, project: Project) -> Api:
     group = request.group if request.is_external else _core_group(request.group)
     domain = request.external_domain if request.is_external else CORE_GROUPS[group]
-    plural = request.plural
     return Api(
         group=group,
         domain=project.domain if domain is None else domain,
         version=request.version,
         kind=request.kind,
         at=Location(path=PROJECT_FILE),
-        plural="" if plural == names.plural_of_kind(request.kind) else plural,
+        plural=request.irregular_plural,
         path=request.external_path
         if request.is_external
         else f"k8s.io/api/{group}/{request.version}",

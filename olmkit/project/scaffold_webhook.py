@@ -76,6 +76,8 @@ def create_webhook(
         _add_handlers(draft, request, where, templates, values)
     if request.conversion:
         _add_conversion(draft, request, project, where, templates, values)
+        if scaffold.is_namespaced(project):
+            scaffold.note_converted_in_one_namespace(draft)
     _add_manifests(draft, request, project, api, templates, values)
     scaffold.record(draft, api, found, {"webhooks": _webhooks(request, project, found)})
     return draft

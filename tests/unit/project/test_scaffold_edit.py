@@ -11,11 +11,19 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk
-from olmkit.project import config, scaffold, scaffold_api, scaffold_edit, scaffold_foreign
+from olmkit.project import (
+    config,
+    scaffold,
+    scaffold_api,
+    scaffold_edit,
+    scaffold_foreign,
+    scaffold_webhook,
+)
 from olmkit.project.config import Project
 from olmkit.project.scaffold import InitRequest
 from olmkit.project.scaffold_api import ApiRequest, DeployImage
 from olmkit.project.scaffold_edit import EditRequest
+from olmkit.project.scaffold_webhook import WebhookRequest
 
 RECONCILER = "toy/reconcilers/toy.py"
 BASE = "config/manifests/bases/toy.clusterserviceversion.yaml"
@@ -126,6 +134,21 @@ def test_install_modes_follow_the_scope_beside_what_the_author_wrote(templates: 
     assert isinstance(modes, list)
     assert [mode["type"] for mode in modes if mode["supported"]] == ["OwnNamespace"]
     assert b"  installModes:  # mine\n" in own.data(BASE)
+
+
+def test_conversion_in_one_namespace_is_told_of(templates: Tree) -> None:
+    more = ApiRequest(group="games", version="v2", kind="Toy", controller=False)
+    hook = WebhookRequest(group="games", version="v1", kind="Toy", conversion=True)
+    for is_namespaced in (False, True):
+        tree = begun(templates, TOY, more, namespaced=is_namespaced)
+        draft = scaffold_webhook.create_webhook(hook, project_of(tree), tree, templates)
+        if not is_namespaced:
+            assert draft.notes == []
+            tree = tree.merge(draft.tree())
+            request = EditRequest(namespaced=True)
+            draft = scaffold_edit.edit(request, project_of(tree), tree, templates)
+        [note] = draft.notes
+        assert note.message.startswith("OLM lets an operator convert only where it watches all")
 
 
 def test_sources_that_are_no_python_are_refused_with_their_place(templates: Tree) -> None:

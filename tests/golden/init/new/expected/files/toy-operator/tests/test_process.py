@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.runtime import process
 from olmkit.runtime.manager import Manager
+from olmkit.runtime.webhook import WebhookServer
 
 from toy_operator import wiring
 from toy_operator.__main__ import operator
@@ -45,5 +48,5 @@ class Server:
 
 def test_each_webhook_has_a_path_of_its_own() -> None:
     server = Server()
-    wiring.add_webhooks(server)
+    wiring.add_webhooks(cast(WebhookServer, server))
     assert len(set(server.paths)) == len(server.paths)
