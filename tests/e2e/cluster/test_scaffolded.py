@@ -109,3 +109,39 @@ def test_it_is_installed_through_a_subscription_with_webhooks_and_both_versions(
     assert as_beta["apiVersion"] == "nature.example.com/v1beta1"
     typist("uninstall", PACKAGE, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
     assert "pond" not in cluster.kubectl("get", "crd,clusterrole,clusterrolebinding", "-o", "name")
+
+
+def test_one_that_became_namespaced_works_in_its_own_namespace_and_on_nodes(
+    cluster: Any,
+    typist: Any,
+    base: str,
+    wheels: Path,
+    tmp_path: Path,
+    eventually: Callable[..., Any],
+) -> None:
+    place, own = tmp_path / "pen-operator", "pen-operator-system"
+    image = f"{cluster.registry}/pen-operator:v0.0.1"
+    typist("init", place, "--domain", "example.com", "--image", image)
+    typist("create", "api", "-C", place, "--group", "farm", "--version", "v1", "--kind", "Pen",
+           "--image", f"{cluster.registry}/memcached:1", "--run-as-user", "1001")  # fmt: skip
+    typist("create", "api", "-C", place, "--group", "core", "--version", "v1", "--kind", "Node",
+           "--no-resource")  # fmt: skip
+    typist("edit", "-C", place, "--namespaced")
+    typist("image", "build", "-C", place, "-t", image, "--push", "--base", base,
+           "--wheels", wheels)  # fmt: skip
+
+    typist("deploy", "-C", place, "--image", image)
+    sample = (place / "config/samples/farm_v1_pen.yaml").read_text()
+    for namespace in ("default", own):
+        cluster.kubectl("apply", "-n", namespace, "-f", "-", text=sample)
+
+    eventually(lambda: cluster.get("deployment", "pen-sample", "-n", own), what="its pods")
+
+    def log() -> str:
+        pods = ("-l", "control-plane=controller-manager")
+        return str(cluster.kubectl("logs", "-n", own, *pods, "--tail=-1"))
+
+    eventually(lambda: "reconciling" in log(), what="a Node is reconciled")
+    assert "forbidden" not in log().lower()
+    assert cluster.get("deployment", "pen-sample", "-n", "default") is None
+    typist("undeploy", "-C", place, "--yes", "--delete-operands")
