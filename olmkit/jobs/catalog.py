@@ -79,10 +79,16 @@ def init(options: InitOptions, form: Form) -> bytes:
 
 
 async def pull(references: Sequence[str], access: Access) -> Pulled:
-    """The files of those that are images, or why they cannot be had."""
+    """The files of those that are images or served in a cluster, or why they cannot be had."""
     from olmkit.edges import sources
+    from olmkit.jobs import served_catalog
 
-    return await checked.pull(references, lambda name: sources.read_catalog_tree(name, access))
+    async def read(reference: str) -> Tree:
+        if reference.startswith(served_catalog.PREFIX):
+            return await served_catalog.fetch(reference, access.environment)
+        return (await sources.read_catalog_tree(reference, access)).tree
+
+    return await checked.pull(references, read)
 
 
 def validate(

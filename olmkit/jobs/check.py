@@ -39,7 +39,10 @@ async def pull(references: Sequence[str], access: Access) -> Pulled:
     """The files of those that are images, or why they cannot be had."""
     from olmkit.edges import sources
 
-    return await checked.pull(references, lambda name: sources.read_bundle_tree(name, access))
+    async def read(reference: str) -> Tree:
+        return (await sources.read_bundle_tree(reference, access)).tree
+
+    return await checked.pull(references, read)
 
 
 def validate_bundles(

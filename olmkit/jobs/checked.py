@@ -9,14 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from olmkit.base import diagnostics as judgement
 from olmkit.base.diagnostics import Diagnostic, OlmkitError, Severity
 from olmkit.base.tree import Tree
-
-if TYPE_CHECKING:
-    from olmkit.edges.sources import ImageFiles
 
 Pulled = Mapping[str, Tree | OlmkitError]
 """The files of images by reference, or why they cannot be had."""
@@ -44,14 +40,14 @@ def are_folders(references: Sequence[str]) -> bool:
     return all(Path(name).exists() for name in references)
 
 
-async def pull(references: Sequence[str], read: Callable[[str], Awaitable[ImageFiles]]) -> Pulled:
+async def pull(references: Sequence[str], read: Callable[[str], Awaitable[Tree]]) -> Pulled:
     """The files of those that are images, as `read` has them."""
     pulled: dict[str, Tree | OlmkitError] = {}
     for name in references:
         if name in pulled or are_folders((name,)):
             continue
         try:
-            pulled[name] = (await read(name)).tree
+            pulled[name] = await read(name)
         except OlmkitError as error:
             pulled[name] = error
     return pulled

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from olmkit.base.diagnostics import InputError, OlmkitError
-from olmkit.base.tree import Tree
-from olmkit.catalog.model import Catalog
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import catalog as catalog_job
-from olmkit.jobs import cluster_bundle, cluster_wait, cluster_write
+from olmkit.jobs import cluster_bundle, cluster_wait, cluster_write, served_catalog
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
-from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds, v1, wanted
 from olmkit.olm.explanation import Explanation
 from olmkit.olm.preview import Preview
@@ -167,28 +164,6 @@ async def remove(
     return await cluster_write.delete(reader, steps, report=report, patience=patience)
 
 
-async def read_catalog(reader: ClusterObjects, name: str) -> Catalog:
-    """The catalog that catalogd serves under that name, read through the API server.
-
-    Raises `InputError` when it is not served, `ClusterError`.
-    """
-    found = await reader.find(v1.CLUSTER_CATALOG, name)
-    if found is None:
-        raise InputError(f"there is no ClusterCatalog `{name}`")
-    ailing = v1.of_catalog(found)
-    if ailing is not None:
-        raise InputError(ailing.message, hint=ailing.hint)
-    base = urlsplit(text(mapping(kinds.status(found).get("urls")).get("base")))
-    service, _, rest = (base.hostname or "").partition(".")
-    namespace = rest.partition(".")[0]
-    path = (
-        f"/api/v1/namespaces/{namespace}/services/{base.scheme}:{service}:{base.port or 443}"
-        f"/proxy{base.path}/api/v1/all"
-    )
-    lines = await reader.cluster.request("GET", path, accept="*/*")
-    return catalog_job.read(name, tree=Tree({"catalog.json": lines}), valid=False)
-
-
 async def _look(
     reader: ClusterObjects, package: str
 ) -> tuple[Manifest | None, tuple[Manifest, ...]]:
@@ -206,7 +181,8 @@ async def _preview(
         if request.catalog_image:
             catalog = (await cluster_bundle.read_catalog(request.catalog_image, access)).catalog
         elif request.catalog:
-            catalog = await read_catalog(reader, request.catalog)
+            tree = await served_catalog.read(reader, request.catalog)
+            catalog = catalog_job.read(request.catalog, tree=tree, valid=False)
         else:
             return None, ("any catalog may be chosen, so permissions are not known beforehand",)
         chosen = await cluster_bundle.newest(

@@ -13,7 +13,7 @@ from olmkit.edges.access import Access
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import extension, status
+from olmkit.jobs import extension, served_catalog, status
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.extension import ExtensionOptions
 from olmkit.kube.api import Resource
@@ -162,6 +162,6 @@ def test_nothing_there_is_said() -> None:
         with pytest.raises(InputError, match="no ClusterExtension"):
             await extension.removal(reader, "cache")
         with pytest.raises(InputError, match="no ClusterCatalog"):
-            await extension.read_catalog(reader, "shelf")
+            await served_catalog.read(reader, "shelf")
 
     run(story)
