@@ -379,16 +379,17 @@ async def _offering(
             "the cluster has no catalog",
             hint="name an image with `--catalog`, or a bundle with `--bundle`",
         )
+    listed = await reader.list(_MANIFESTS, options.namespace)
     offered = {
         (
             objects.text(kinds.status(one).get("catalogSource")),
             objects.text(kinds.status(one).get("catalogSourceNamespace")),
         )
-        for one in await reader.list(_MANIFESTS, options.namespace)
+        for one in listed
         if objects.text(kinds.status(one).get("packageName")) == options.package
     }
     found = [one for one in near if (objects.name(one), objects.namespace(one)) in offered]
-    if offered and not found:
+    if listed and not found:
         raise InputError(f"no catalog offers the package `{options.package}`")
     return found or near
 

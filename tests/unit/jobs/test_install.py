@@ -286,6 +286,10 @@ def test_the_catalog_that_offers_the_package_is_found() -> None:
             plan = await install.plan(reader, options, Access())
 
             assert plan.request.catalog.name == "shelf"
+            with pytest.raises(InputError, match="no catalog offers the package `unknown`"):
+                await install.plan(
+                    reader, InstallOptions(namespace="apps", package="unknown"), Access()
+                )
 
     run(story)
 
