@@ -1,43 +1,36 @@
-"""Which files `create api` makes or changes: types, reconciler, roles, sample, wiring.
+"""Which files `create api` makes or changes: types, reconciler, roles, sample.
 
-Source of names and places: version 3 of kubebuilder's project file and the
-layout of its go/v4 plugin; `api/`, `reconcilers/` and `wiring.py` are the
-Python side of `api/`, `internal/controller` and `cmd/main.go`.
+Source of names and places: version 3 of kubebuilder's project file and the layout of
+its go/v4 plugin. What a kind may be called stands in `scaffold_kinds`, how its controller
+comes to run in `scaffold_wiring`.
 """
 
 from __future__ import annotations
 
 import json
 import posixpath
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from olmkit.base import documents, names
+from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, Location
 from olmkit.base.tree import Tree
-from olmkit.project import python_edits, scaffold, template_files, yaml_edits
+from olmkit.project import (
+    python_edits,
+    scaffold,
+    scaffold_kinds,
+    scaffold_wiring,
+    template_files,
+    yaml_edits,
+)
 from olmkit.project.config import PROJECT_FILE, Api, Project
 from olmkit.project.scaffold import Draft
+from olmkit.project.scaffold_kinds import KindRequest, Names
 
 DEPLOY_IMAGE_PLUGIN = "deploy-image.python.olmkit/v1"
-WIRING_FUNCTION = "add_controllers"
 _PROCESS_TEST = "tests/test_process.py"
 _MAX_USER = 2**31 - 1
-_MAX_STATEMENT = 96  # of a line inside the function
-# Names that the scaffolded modules import, and a kind of that name would hide.
-TAKEN_KINDS = frozenset(
-    {"Annotated", "Any", "CacheSettings", "Callable", "ClassVar", "Client", "ClusterError"}
-    | {"Condition", "ControllerBuilder", "ControllerSettings", "CustomResource", "EventRecorder"}
-    | {"Field", "Ge", "Group", "Int32", "Le", "Manager", "Manifest", "Mapping", "Model"}
-    | {"NotFound", "Request", "Result", "None", "True", "False", "GVK"}
-    | {"AdmissionRequest", "Denied", "Sequence", "Spoke", "Conversions", "WebhookServer"}
-    | {"ApiServer", "HttpCluster", "ClusterConfig", "Resource", "NORMAL", "WARNING", "DEPLOYMENT"}
-    | {"FINALIZER", "AVAILABLE", "DEGRADED", "RECONCILING", "FINALIZING", "NAME_TAKEN"}
-    | {"GENERATION_CHANGED"}
-)
-_WORD = re.compile(rb"[a-z_][a-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,32 +44,6 @@ class DeployImage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KindRequest:
-    """What every request says of its kind. `plural` empty is the regular one.
-
-    What is said of `external` is that somebody else defines the kind: the domain that follows
-    its group (None: the project's), and the Go package of its types.
-    """
-
-    group: str
-    version: str
-    kind: str
-    plural: str = ""
-    external_domain: str | None = None
-    external_path: str = ""
-    force: bool = False
-
-    @property
-    def is_external(self) -> bool:
-        return self.external_domain is not None or bool(self.external_path)
-
-    @property
-    def irregular_plural(self) -> str:
-        """The plural, where it is not the one that Kubernetes makes."""
-        return "" if self.plural == names.plural_of_kind(self.kind) else self.plural
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRequest(KindRequest):
     """A new kind, another version of one, or a controller alone."""
 
@@ -86,90 +53,15 @@ class ApiRequest(KindRequest):
     deploy: DeployImage | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Where the parts of one kind lie, as modules and as files."""
-
-    folder: str
-    package: str
-    api: Api
-    multigroup: bool
-
-    @classmethod
-    def of(cls, api: Api, project: Project, present: Tree) -> Names:
-        """Where the parts of a kind lie in a project."""
-        folder = scaffold.package_folder(project, present)
-        return cls(folder, scaffold.package_of(project), api, project.is_multigroup)
-
-    @property
-    def group_folder(self) -> str:
-        return f"{scaffold.module_name(self.api.group)}/" if self._in_group else ""
-
-    @property
-    def _in_group(self) -> bool:
-        return self.multigroup and bool(self.api.group)
-
-    @property
-    def module(self) -> str:
-        return scaffold.module_name(self.api.kind)
-
-    @property
-    def version_folder(self) -> str:
-        version = scaffold.module_name(self.api.version)
-        return f"{self.folder}/api/{self.group_folder}{version}"
-
-    @property
-    def types_file(self) -> str:
-        return f"{self.version_folder}/{self.module}.py"
-
-    @property
-    def reconciler_file(self) -> str:
-        return f"{self.folder}/reconcilers/{self.group_folder}{self.module}.py"
-
-    @property
-    def group_prefix(self) -> str:
-        """What tells a name from that of another group: `WebSite` of `web-site`."""
-        return _camel(self.api.group)
-
-    @property
-    def version_prefix(self) -> str:
-        """What tells a name from that of another version or group."""
-        return self.group_prefix + _camel(self.api.version)
-
-    def module_of(self, path: str) -> str:
-        """The dotted name of a file of the package."""
-        inner = path.removeprefix(self.folder).removesuffix(".py").strip("/")
-        return ".".join([self.package, *inner.split("/")])
-
-
-def _camel(text: str) -> str:
-    return "".join(part.capitalize() for part in re.split(r"[-.]", text))
-
-
-def variable_of(kind: str, templates: Tree) -> str:
-    """What an object of a kind is called in functions: not as anything that templates speak of.
-
-    Such as `image_object` for a kind `Image`, since images are handed about in there.
-    """
-    name = scaffold.module_name(kind)
-    words = {
-        word
-        for path, content in templates.items()
-        if path.endswith(".py" + template_files.SUFFIX)
-        for word in _WORD.findall(content.data)
-    }
-    return f"{name.rstrip('_')}_object" if name.encode() in words | {b"self"} else name
-
-
 def create_api(request: ApiRequest, project: Project, present: Tree, templates: Tree) -> Draft:
     """A project with one more kind.
 
     Raises `ConfigurationError` for names that cannot be and for what is there already.
     """
-    found = find(project, request.group, request.version, request.kind)
+    found = scaffold_kinds.find(project, request.group, request.version, request.kind)
     api = _wanted_api(request, project, found)
-    check_names(api)
-    if api.kind in TAKEN_KINDS:
+    scaffold_kinds.check_names(api)
+    if api.kind in scaffold_kinds.TAKEN_KINDS:
         raise ConfigurationError(
             f"the kind `{api.kind}` would hide the `{api.kind}` that the scaffold's modules import",
             hint="choose another kind",
@@ -186,7 +78,8 @@ def create_api(request: ApiRequest, project: Project, present: Tree, templates: 
     if request.controller:
         kind = "deploy_image" if request.deploy is not None else "api"
         add_reconciler(draft, where, templates, values, kind)
-        _wire(draft, request, where, values)
+        is_deploy = request.deploy is not None
+        scaffold_wiring.add_controller(draft, where, values, is_deploy=is_deploy)
         if scaffold.is_namespaced(project) and not api.is_namespaced:
             scaffold.bind_to_cluster(draft, project, templates)
     recorded = replace(api, path=where.module_of(where.version_folder))
@@ -214,36 +107,6 @@ def _tell_of_conversion(draft: Draft, project: Project, api: Api) -> None:
                 f"`olmkit create webhook {group}--kind {api.kind} --version {other.version} "
                 f"--conversion --spoke {api.version}`",
             )
-
-
-def find(project: Project, group: str, version: str, kind: str) -> int | None:
-    """The number of an API of the project's own group among all of the project."""
-    for index, api in enumerate(project.apis):
-        if not api.is_foreign and (api.group, api.version, api.kind) == (group, version, kind):
-            return index
-    return None
-
-
-def check_names(api: Api) -> None:
-    """Raises `ConfigurationError` for names that no API server has."""
-    group, domain, version, kind = api.group, api.domain, api.version, api.kind
-    # Not the qualified group: the one without a name is checked as `core`.
-    qualified = ".".join(part for part in (group, domain) if part)
-    for flag, text in (("--group", group), ("--version", version), ("--kind", kind)):
-        if text.startswith("-"):
-            raise ConfigurationError(f"`{flag}` took `{text}`, which looks like another flag")
-    if not names.is_subdomain(qualified):
-        raise ConfigurationError(
-            f"`{qualified}` is no API group", hint="use lower-case letters, digits, dots, dashes"
-        )
-    if not names.is_label_1035(version):
-        raise ConfigurationError(f"`{version}` is no API version", hint="such as `v1alpha1`")
-    if not kind[:1].isupper() or not names.is_label_1035(kind.lower()) or not kind.isidentifier():
-        raise ConfigurationError(
-            f"`{kind}` is no kind", hint="use letters and digits in camel case: `Memcached`"
-        )
-    if api.plural and not names.is_label_1035(api.plural):
-        raise ConfigurationError(f"`{api.plural}` is no plural of a kind")
 
 
 def _wanted_api(request: ApiRequest, project: Project, found: int | None) -> Api:
@@ -280,7 +143,7 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
                 hint="`--force` writes them anew, and takes what was changed in them",
             )
     groups = {one.group for one in project.apis if not one.is_foreign}
-    check_module(project, api)
+    scaffold_kinds.check_module(project, api)
     if groups and api.group not in groups and not project.is_multigroup:
         raise ConfigurationError(
             f"the project has the group `{sorted(groups)[0]}`, and `{api.group}` is another one",
@@ -290,7 +153,7 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
         if other.qualified_group != api.qualified_group:
             continue
         if other.kind != api.kind:
-            _check_clash(api, other)
+            scaffold_kinds.check_clash(api, other)
         same_plural = scaffold.plural_of(other) == scaffold.plural_of(api)
         if same_plural and other.kind != api.kind:
             crd = f"{scaffold.plural_of(api)}.{api.qualified_group}"
@@ -299,52 +162,13 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
                 hint="choose another kind, or another `--plural`",
             )
         if other.kind == api.kind:
-            check_plural(other, scaffold.plural_of(api))
+            scaffold_kinds.check_plural(other, scaffold.plural_of(api))
         is_other_version = other.kind == api.kind and other.version != api.version
         if is_other_version and other.has_controller and request.controller and not request.force:
             raise ConfigurationError(
                 f"`{api.kind}` has a controller already, for version `{other.version}`",
                 hint="one is enough, since the API server converts: `--no-controller`",
             )
-
-
-def check_plural(known: Api, plural: str) -> None:
-    """A kind that the project has keeps its plural; an empty one is not asked for."""
-    if plural and plural != scaffold.plural_of(known):
-        raise ConfigurationError(
-            f"`{known.kind}` has the plural `{scaffold.plural_of(known)}` in version "
-            f"`{known.version}`",
-            hint=f"all versions share it: `--plural {scaffold.plural_of(known)}`",
-        )
-
-
-def check_module(project: Project, api: Api) -> None:
-    """Two kinds of one name need folders of their own for reconcilers and webhooks."""
-    for other in project.apis:
-        same = scaffold.module_name(other.kind) == scaffold.module_name(api.kind)
-        is_stranger = other.is_foreign or api.is_foreign
-        folders = {scaffold.module_name(other.group), scaffold.module_name(api.group)}
-        apart = project.is_multigroup and len(folders) > 1
-        if same and is_stranger and other.qualified_group != api.qualified_group and not apart:
-            raise ConfigurationError(
-                f"the project has `{other.kind}` of the group `{other.group}` already, whose "
-                "modules have the same names",
-                hint="" if project.is_multigroup else "`olmkit edit --multigroup` tells them apart",
-            )
-
-
-def _check_clash(api: Api, other: Api) -> None:
-    """Names that one API group has once: of kinds and their lists, of plurals and singulars."""
-    for one, another in ((api, other), (other, api)):
-        clash = ""
-        if one.kind == f"{another.kind}List":
-            clash = f"a list of `{another.kind}` is of the kind `{one.kind}` too"
-        elif one.kind.lower() == another.kind.lower():
-            clash = f"`{one.kind}` and `{another.kind}` differ in upper case letters only"
-        elif one.kind.lower() == scaffold.plural_of(another):
-            clash = f"`{one.kind.lower()}` is the plural of `{another.kind}` too"
-        if clash:
-            raise ConfigurationError(clash, hint="choose another kind: the API server takes one")
 
 
 def _check_deploy(request: ApiRequest) -> None:
@@ -373,7 +197,7 @@ def _values(request: ApiRequest, project: Project, where: Names, templates: Tree
     marker = f"# +kubebuilder:resource:{','.join(options)}\n" if options else ""
     values = reconciler_values(project, where) | {
         "types_module": where.module_of(where.types_file),
-        "variable": variable_of(api.kind, templates),
+        "variable": scaffold_kinds.variable_of(api.kind, templates),
         "resource_marker": marker,
         "image_variable": _image_variable(api, project),
     }
@@ -399,7 +223,7 @@ def reconciler_values(project: Project, where: Names) -> dict[str, str]:
 
 def _image_variable(api: Api, project: Project) -> str:
     """The variable with the image of a kind's pods; the same kind of a later group has another."""
-    found = find(project, api.group, api.version, api.kind)
+    found = scaffold_kinds.find(project, api.group, api.version, api.kind)
     earlier = project.apis if found is None else project.apis[:found]
     name = f"{api.kind.upper()}_IMAGE"
     if all(one.kind != api.kind or one.group == api.group for one in earlier):
@@ -414,7 +238,7 @@ def _deploy_values(deploy: DeployImage, api: Api, templates: Tree) -> dict[str, 
         words = ", ".join(json.dumps(word, ensure_ascii=False) for word in deploy.command)
         lines += f'        "command": [{words}],\n'
     if deploy.port:
-        port = f"{variable_of(api.kind, templates)}.spec.container_port"
+        port = f"{scaffold_kinds.variable_of(api.kind, templates)}.spec.container_port"
         lines += f'        "ports": [{{"containerPort": {port}, "name": "{name}"}}],\n'
         field = template_files.file(templates, "deploy_image/port_field.py", {}).decode()
     user = f'            "runAsUser": {deploy.user},\n' if deploy.user is not None else ""
@@ -526,127 +350,6 @@ def add_reconciler(
     path = f"tests/test_{group}{where.module}.py"
     is_process = path == _PROCESS_TEST  # which `init` made, and another kind may not take
     draft.make("tests/test_process_reconciler.py" if is_process else path, test)
-
-
-def _wire(draft: Draft, request: ApiRequest, where: Names, values: dict[str, str]) -> None:
-    """Let the manager run the controller."""
-    path = f"{where.folder}/wiring.py"
-    data = draft.get(path)
-    if data is None:
-        note_unwired(draft, path, values)
-        return
-    group = where.group_prefix
-    wanted = {
-        "kind": (values["types_module"], values["kind"], where.version_prefix),
-        "reconciler": (values["reconciler_module"], values["reconciler"], group),
-        "deployment": (values["reconciler_module"], "DEPLOYMENT", group.upper()),
-    }
-    called = {
-        word: python_edits.local_name(data, path, module, name, alias=prefix + name)
-        for word, (module, name, prefix) in wanted.items()
-    }
-    imports = [
-        ("olmkit.runtime.predicate", "GENERATION_CHANGED", ""),
-        (*wanted["kind"][:2], called["kind"]),
-        (*wanted["reconciler"][:2], called["reconciler"]),
-    ]
-    name = "wiring"
-    if request.deploy is not None:
-        name = "wiring_deploy_image"
-        imports += [
-            ("olmkit.runtime.events", "EventRecorder", ""),
-            ("olmkit.runtime.manager", "Group", ""),
-            (*wanted["deployment"][:2], called["deployment"]),
-        ]
-    words = (
-        values
-        | called
-        | {
-            "scope": "" if where.api.is_namespaced else ", namespaced=False",
-            "recorder": _recorder(values["controller"]),
-        }
-    )
-    put_wiring(draft, path, _WIRING[name].format(**words), called["reconciler"], imports)
-
-
-def note_unwired(draft: Draft, path: str, values: dict[str, str]) -> None:
-    """Say that there is no module that builds controllers."""
-    draft.note(
-        f"`{path}` is not there, so nothing runs `{values['reconciler']}`",
-        path,
-        "build its controller where your manager is built",
-    )
-
-
-def put_wiring(
-    draft: Draft,
-    path: str,
-    statement: str,
-    reconciler: str,
-    imports: Sequence[tuple[str, str, str]],
-) -> None:
-    """Add a statement that builds a controller; imports are module, name and local name.
-
-    Raises `InputError` where the module has no function for it.
-    """
-    data = draft.get(path) or b""
-    wired = python_edits.with_statement(
-        data, path, WIRING_FUNCTION, statement, marker="builder", sign=f"{reconciler}("
-    )
-    if wired == data:
-        if draft.force:
-            draft.note(
-                f"`{path}` builds `{reconciler}` already and is kept",
-                path,
-                "see that it passes what the new one takes",
-            )
-        return
-    for module, imported, alias in sorted([*_BUILDER_IMPORTS, *imports]):
-        wired = python_edits.with_import(wired, path, module, imported, alias=alias)
-    draft.put(path, wired)
-
-
-_BUILDER_IMPORTS = (
-    ("olmkit.runtime.builder", "ControllerBuilder", ""),
-    ("olmkit.runtime.controller", "ControllerSettings", ""),
-)
-
-
-def _recorder(controller: str) -> str:
-    """The recorder of events, on one line where that is short enough."""
-    given = f'manager.cluster, "{controller}-controller", registry=manager.registry'
-    line = f"recorder = EventRecorder({given})"
-    return line if len(line) <= _MAX_STATEMENT else f"recorder = EventRecorder(\n    {given}\n)"
-
-
-_WIRING = {
-    "wiring": """\
-manager.add_controller(
-    ControllerBuilder()
-    .named("{controller}")
-    .watches_for({kind}.gvk, GENERATION_CHANGED{scope})
-    .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
-    .build({reconciler}(manager.client), registry=manager.registry)
-)
-""",
-    "wiring_deploy_image": """\
-{recorder}
-# With the servers, which stop last: late events go out.
-manager.add(recorder, Group.SERVERS)
-image = environment.get("{image_variable}", "")
-manager.add_controller(
-    ControllerBuilder()
-    .named("{controller}")
-    .watches_for({kind}.gvk, GENERATION_CHANGED{scope})
-    .owns({deployment})
-    .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
-    .build(
-        {reconciler}(manager.client, recorder, image=image),
-        registry=manager.registry,
-    )
-)
-""",
-}
 
 
 def _facts(request: ApiRequest, api: Api) -> dict[str, Any]:

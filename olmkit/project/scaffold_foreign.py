@@ -15,10 +15,11 @@ from olmkit.base.diagnostics import ConfigurationError, Location
 from olmkit.base.tree import Tree
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK
-from olmkit.project import python_edits, scaffold, scaffold_api
+from olmkit.project import scaffold, scaffold_api, scaffold_kinds, scaffold_wiring
 from olmkit.project.config import PROJECT_FILE, Api, Project
 from olmkit.project.scaffold import Draft
-from olmkit.project.scaffold_api import ApiRequest, KindRequest, Names
+from olmkit.project.scaffold_api import ApiRequest
+from olmkit.project.scaffold_kinds import KindRequest, Names
 
 _DOMAIN = "k8s.io"
 # Kubernetes' API groups as the project file names them, with the domain of each. `core` stands
@@ -30,15 +31,6 @@ _DOMAIN_GROUPS = frozenset(
     | {"rbac.authorization", "resource", "scheduling", "storage", "storagemigration"}
 )
 CORE_GROUPS = dict.fromkeys(_SHORT_GROUPS, "") | dict.fromkeys(_DOMAIN_GROUPS, _DOMAIN)
-_WIRING = """\
-manager.add_controller(
-    ControllerBuilder()
-    .named("{controller}")
-    .watches_for({called}.gvk{scope})
-    .with_settings(ControllerSettings(max_concurrent_reconciles=workers))
-    .build({called}(manager.client), registry=manager.registry)
-)
-"""
 
 
 def is_foreign(request: KindRequest, project: Project) -> bool:
@@ -48,7 +40,7 @@ def is_foreign(request: KindRequest, project: Project) -> bool:
     """
     if request.is_external or _recorded(request, project) is not None:
         return True
-    is_own = scaffold_api.find(project, request.group, request.version, request.kind) is not None
+    is_own = scaffold_kinds.find(project, request.group, request.version, request.kind) is not None
     return not is_own and _core_group(request.group) in CORE_GROUPS
 
 
@@ -62,8 +54,8 @@ def wanted_api(request: KindRequest, project: Project) -> Api:
         api = recorded
     else:
         api = _named_api(request, project)
-    scaffold_api.check_names(api)
-    scaffold_api.check_module(project, api)
+    scaffold_kinds.check_names(api)
+    scaffold_kinds.check_module(project, api)
     found = find(project, api)
     known = project.apis[found] if found is not None else None
     if known is not None and not known.is_foreign:
@@ -72,7 +64,7 @@ def wanted_api(request: KindRequest, project: Project) -> Api:
             hint="leave `--external-api-domain` and `--external-api-path` out",
         )
     if known is not None:
-        scaffold_api.check_plural(known, request.plural)
+        scaffold_kinds.check_plural(known, request.plural)
     return api
 
 
@@ -102,7 +94,7 @@ def create_controller(
     where = Names.of(api, project, present)
     values = scaffold_api.reconciler_values(project, where)
     scaffold_api.add_reconciler(draft, where, templates, values, "foreign")
-    _wire(draft, where, values)
+    scaffold_wiring.add_foreign_controller(draft, where, values)
     if scaffold.is_namespaced(project) and not api.is_namespaced:
         scaffold.bind_to_cluster(draft, project, templates)
     scaffold.record(draft, api, found, {"controller": True})
@@ -165,17 +157,3 @@ def _check_controller(request: ApiRequest, project: Project, api: Api, found: in
                 if other == known
                 else "one is enough, since the API server converts",
             )
-
-
-def _wire(draft: Draft, where: Names, values: dict[str, str]) -> None:
-    path = f"{where.folder}/wiring.py"
-    data = draft.get(path)
-    if data is None:
-        scaffold_api.note_unwired(draft, path, values)
-        return
-    module, name = values["reconciler_module"], values["reconciler"]
-    alias = where.group_prefix + name
-    called = python_edits.local_name(data, path, module, name, alias=alias)
-    scope = "" if where.api.is_namespaced else ", namespaced=False"
-    statement = _WIRING.format(controller=values["controller"], called=called, scope=scope)
-    scaffold_api.put_wiring(draft, path, statement, called, [(module, name, called)])

@@ -18,14 +18,14 @@ from olmkit.base.tree import Tree
 from olmkit.project import (
     python_edits,
     scaffold,
-    scaffold_api,
     scaffold_foreign,
+    scaffold_kinds,
     template_files,
     yaml_edits,
 )
 from olmkit.project.config import Api, Project
 from olmkit.project.scaffold import Draft
-from olmkit.project.scaffold_api import KindRequest, Names
+from olmkit.project.scaffold_kinds import KindRequest, Names
 
 WITH_WEBHOOKS = "config/with-webhooks"
 WITH_CERT_MANAGER = "config/with-cert-manager"
@@ -69,7 +69,7 @@ def create_webhook(
         "types_module": where.module_of(where.types_file),
         "object": "Manifest" if api.is_foreign else api.kind,
         "rbac_group": api.qualified_group or '""',
-        "variable": scaffold_api.variable_of(api.kind, templates),
+        "variable": scaffold_kinds.variable_of(api.kind, templates),
         "webhook_path": path,
     }
     if request.defaulting or request.validation:
@@ -86,14 +86,14 @@ def create_webhook(
 def _target(request: WebhookRequest, project: Project) -> tuple[Api, int | None]:
     """The kind that is asked about, and its number in the project file if it is there."""
     if not scaffold_foreign.is_foreign(request, project):
-        found = scaffold_api.find(project, request.group, request.version, request.kind)
+        found = scaffold_kinds.find(project, request.group, request.version, request.kind)
         if found is None or not project.apis[found].has_types:
             raise ConfigurationError(
                 f"the project has no types of `{request.kind}` in version `{request.version}`",
                 hint="make them first, with `olmkit create api`; of Kubernetes' own kinds name "
                 "the group (`apps`, `core`), of others the domain (`--external-api-domain`)",
             )
-        scaffold_api.check_plural(project.apis[found], request.plural)
+        scaffold_kinds.check_plural(project.apis[found], request.plural)
         return project.apis[found], found
     api = scaffold_foreign.wanted_api(request, project)
     if request.conversion:

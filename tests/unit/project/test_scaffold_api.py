@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk
 from olmkit.project import config, scaffold, scaffold_api
@@ -267,39 +267,11 @@ def test_an_object_is_called_as_nothing_else_in_the_reconciler(
     assert f"{kind.lower()}_object.spec.container_port".encode() in code
 
 
-def test_no_kind_may_hide_what_templates_import(templates: Tree) -> None:
-    imported = {
-        name
-        for path, content in templates.items()
-        if path.endswith(".py.tmpl") and "__main__" not in path
-        for line in content.data.decode().splitlines()
-        if line.startswith("from ") and "{" not in line
-        for name in line.partition(" import ")[2].split(", ")
-        if name[:1].isupper()
-    }
-    # Imported by the test of the process alone, which speaks of no kind.
-    assert imported - scaffold_api.TAKEN_KINDS <= {"Flags", "Operator"}
-
-
 def test_a_kind_process_leaves_the_test_of_the_process(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, kind="Process")
     tree = added(tree, templates, kind="Process", force=True)
     assert tree.data("tests/test_process.py") == begun.data("tests/test_process.py")
     assert b"ProcessReconciler" in tree.data("tests/test_process_reconciler.py")
-
-
-def test_a_wiring_that_is_gone_is_told(begun: Tree, templates: Tree) -> None:
-    files = {path: content for path, content in begun.items() if path != WIRING}
-    draft = draft_of(Tree(files), templates)
-    assert [note.message for note in draft.notes] == [
-        "`toy/wiring.py` is not there, so nothing runs `MemcachedReconciler`"
-    ]
-
-
-def test_a_wiring_without_its_function_says_what_to_add(begun: Tree, templates: Tree) -> None:
-    with pytest.raises(InputError, match="no function `add_controllers`") as caught:
-        added(begun.merge({WIRING: b"x = 1\n"}), templates)
-    assert "MemcachedReconciler" in caught.value.hint
 
 
 def test_overlays_that_are_gone_are_told(begun: Tree, templates: Tree) -> None:
