@@ -361,16 +361,15 @@ class SchemaBuilder:
 
     def _expression(self, kind: TypeExpression, at: Location) -> Schema:
         match kind:
-            case Scalar(type="number") if not self.options.allow_dangerous_types:
-                self.findings.add(
-                    "API006",
-                    "a `float` differs between machines and is refused",
-                    at,
-                    hint="use a string or `Quantity`, or set `allow-dangerous-types = true` "
-                    "in [tool.olmkit]",
-                )
-                return {}
             case Scalar(type=name, format=form):
+                if name == "number" and not self.options.allow_dangerous_types:
+                    self.findings.add(
+                        "API006",
+                        "a `float` differs between machines and is refused",
+                        at,
+                        hint="use a string or `Quantity`, or set `allow-dangerous-types = true` "
+                        "in [tool.olmkit]",
+                    )
                 return {"type": name, "format": form} if form else {"type": name}
             case ListType(item=item, is_set=is_set):
                 return self._list(item, at, is_set=is_set)
