@@ -91,7 +91,7 @@ def plans(programs: Mapping[str, Path], registry: str) -> list[ImagePlan]:
         made.append(
             ImagePlan(
                 name="olm-operators",
-                files={"bin/olm": olm / "olm", "bin/catalog": olm / "catalog"},
+                files={f"bin/{name}": olm / name for name in ("olm", "catalog", "package-server")},
                 config={"User": "1001"},
             )
         )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 NODE_NAME = "node1"
+FRONT_PROXY = "front-proxy-client"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -155,6 +156,14 @@ class Settings:
             "--kubelet-preferred-address-types=InternalIP",
             f"--audit-policy-file={folder}/audit.json",
             f"--audit-log-path={folder}/audit.log",
+            # For APIs that pods serve, such as OLM's list of packages.
+            f"--requestheader-client-ca-file={folder}/front-proxy-ca.crt",
+            f"--requestheader-allowed-names={FRONT_PROXY}",
+            "--requestheader-username-headers=X-Remote-User",
+            "--requestheader-group-headers=X-Remote-Group",
+            "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+            f"--proxy-client-cert-file={folder}/front-proxy.crt",
+            f"--proxy-client-key-file={folder}/front-proxy.key",
         ]
 
 
@@ -167,12 +176,25 @@ def write(settings: Settings) -> None:
     key = str(folder / "sa.key")
     _run("openssl", "genrsa", "-out", key, "2048")
     _run("openssl", "rsa", "-in", key, "-pubout", "-out", str(folder / "sa.pub"))
+    _front_proxy(folder)
     _secret(folder / "tokens.csv", f"{settings.token},admin,1,system:masters\n")
     _secret(settings.kubeconfig, json.dumps(_kubeconfig(settings), indent=1))
     for name, value in _json_files(settings).items():
         (folder / name).write_text(json.dumps(value, indent=1))
     for name, text in _text_files(settings).items():
         (folder / name).write_text(text)
+
+
+def _front_proxy(folder: Path) -> None:
+    """An authority, and a certificate by which served APIs know the API server."""
+    new = ["openssl", "req", "-newkey", "rsa:2048", "-nodes"]
+    authority, own = str(folder / "front-proxy-ca"), str(folder / "front-proxy")
+    _run(*new, "-x509", "-keyout", f"{authority}.key", "-out", f"{authority}.crt",
+         "-days", "365", "-subj", "/CN=front-proxy-ca")  # fmt: skip
+    _run(*new, "-keyout", f"{own}.key", "-out", f"{own}.csr", "-subj", f"/CN={FRONT_PROXY}")
+    _run("openssl", "x509", "-req", "-in", f"{own}.csr", "-CA", f"{authority}.crt",
+         "-CAkey", f"{authority}.key", "-CAcreateserial", "-days", "365",
+         "-out", f"{own}.crt")  # fmt: skip
 
 
 def _kubeconfig(settings: Settings) -> dict[str, Any]:

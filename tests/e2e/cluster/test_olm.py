@@ -40,6 +40,9 @@ def manifests(cluster: Any) -> list[dict[str, Any]]:
          "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": "olm"}]},
         {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
          "metadata": {"name": "global-operators", "namespace": "operators"}, "spec": {}},
+        {"apiVersion": "operators.coreos.com/v1", "kind": "OperatorGroup",
+         "metadata": {"name": "olm-operators", **meta}, "spec": {"targetNamespaces": ["olm"]}},
+        package_server(cluster, account),
     ]  # fmt: skip
     registry = cluster.registry
     images = ["--opmImage", f"{registry}/opm:1", "--util-image", f"{registry}/olm:1"]
@@ -48,27 +51,75 @@ def manifests(cluster: Any) -> list[dict[str, Any]]:
         ("catalog-operator", ["/bin/catalog", *images, "--set-workload-user-id=true"]),
     ):
         words = [*words, "--namespace", "olm", "--interval", "1m"]
-        labels = {"app": name}
-        container = {
-            "name": name,
-            "image": f"{registry}/olm-operators:1",
-            "command": words,
-            "readinessProbe": {"httpGet": {"path": "/healthz", "port": 8080}},
-            "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - in the container
-        }
-        pod = {"serviceAccountName": account, "containers": [container],
-               "volumes": [{"name": "tmp", "emptyDir": {}}]}  # fmt: skip
+        spec = deployment(cluster, name, account, words, {"path": "/healthz", "port": 8080})
         found.append(
             {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, **meta},
-             "spec": {"strategy": {"type": "Recreate"}, "replicas": 1,
-                      "selector": {"matchLabels": labels},
-                      "template": {"metadata": {"labels": labels}, "spec": pod}}}
+             "spec": {"strategy": {"type": "Recreate"}, **spec}}
         )  # fmt: skip
     return found
 
 
+def deployment(
+    cluster: Any, name: str, account: str, words: list[str], probe: dict[str, Any]
+) -> dict[str, Any]:
+    """The `spec` of a Deployment of one of OLM's programs."""
+    labels = {"app": name}
+    container = {
+        "name": name,
+        "image": f"{cluster.registry}/olm-operators:1",
+        "command": words,
+        "readinessProbe": {"httpGet": probe},
+        "volumeMounts": [{"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 - in the container
+    }
+    pod = {"serviceAccountName": account, "containers": [container],
+           "volumes": [{"name": "tmp", "emptyDir": {}}]}  # fmt: skip
+    return {"replicas": 1, "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod}}  # fmt: skip
+
+
+def package_server(cluster: Any, account: str) -> dict[str, Any]:
+    """The CSV by which OLM runs its own server of the packages that catalogs offer."""
+    words = ["/bin/package-server", "--secure-port", "5443", "--global-namespace", "olm"]
+    probe = {"path": "/healthz", "port": 5443, "scheme": "HTTPS"}
+    group = "packages.operators.coreos.com"
+    reading = ["get", "list", "watch"]
+    rules = [
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"],
+         "verbs": ["create", "get"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": reading},
+        {"apiGroups": ["operators.coreos.com"], "resources": ["catalogsources"],
+         "verbs": reading},
+        {"apiGroups": [group], "resources": ["packagemanifests"], "verbs": reading},
+    ]  # fmt: skip
+    modes = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
+    served = {"group": group, "version": "v1", "kind": "PackageManifest",
+              "name": "packagemanifests", "displayName": "PackageManifest",
+              "description": "a package", "deploymentName": "packageserver",
+              "containerPort": 5443}  # fmt: skip
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {"name": "packageserver", "namespace": "olm"},
+        "spec": {
+            "displayName": "Package Server",
+            "version": "0.46.0",
+            "installModes": [{"type": mode, "supported": True} for mode in modes],
+            "install": {"strategy": "deployment", "spec": {
+                "clusterPermissions": [{"serviceAccountName": account, "rules": rules}],
+                "deployments": [{"name": "packageserver",
+                                 "spec": deployment(cluster, "packageserver", account, words,
+                                                    probe)}],
+            }},
+            "apiservicedefinitions": {"owned": [served]},
+        },
+    }  # fmt: skip
+
+
 def test_installed_used_and_removed(
-    cluster_without_olm: Any, typist_of: Callable[[Any], Any], tmp_path: Path
+    cluster_without_olm: Any,
+    typist_of: Callable[[Any], Any],
+    tmp_path: Path,
+    eventually: Callable[..., Any],
 ) -> None:
     cluster = cluster_without_olm
     typist = typist_of(cluster)
@@ -91,21 +142,60 @@ def test_installed_used_and_removed(
     assert "`operators/little`" in refused.err
     typist("uninstall", "little", "-n", "operators", "--yes")
 
+    for name in ("little", "lesser"):
+        cluster.apply(json.dumps(shelf(typist, cluster.registry, name, tmp_path / name)))
+    # Which of the two has it, OLM's own list of packages says.
+    eventually(
+        lambda: (
+            {"little", "lesser"}
+            <= {
+                one["metadata"]["name"]
+                for one in cluster.list("packagemanifests", "-n", "operators")
+            }
+        ),
+        what="the packages are listed",
+    )
+    done = typist.try_("install", "lesser", "-n", "operators")
+    assert "from catalog `operators/lesser-shelf`" in done.err
+    refused = typist.try_("install", "least", "-n", "operators", code=1)
+    assert "no catalog offers the package `least`" in refused.err
+    typist("uninstall", "lesser", "-n", "operators", "--yes")
+
     typist("olm", "uninstall", *words, "--yes")
     assert "not installed" in typist.try_("olm", "status", code=1).out
 
 
-def write_bundle(folder: Path, image: str) -> None:
+def shelf(typist: Any, registry: str, name: str, folder: Path) -> dict[str, Any]:
+    """A catalog with one package, as an image in the registry; what makes OLM serve it."""
+    write_bundle(folder / "bundle", f"{registry}/busybox:1", name)
+    bundle = typist("bundle", "build", folder / "bundle", "-t", f"{registry}/{name}-bundle:1",
+                    "--push").strip()  # fmt: skip
+    catalog = folder / "catalog"
+    catalog.mkdir()
+    (catalog / "catalog.yaml").write_text(typist("catalog", "init", name, "-c", "stable"))
+    typist("catalog", "add", catalog, bundle, "--channel", "stable")
+    image = f"{registry}/{name}-shelf:1"
+    typist("catalog", "build", catalog, "-t", image, "--push")
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "CatalogSource",
+        "metadata": {"name": f"{name}-shelf", "namespace": "operators"},
+        "spec": {"sourceType": "grpc", "image": image,
+                 "grpcPodConfig": {"extractContent": {"catalogDir": "/configs"}}},
+    }  # fmt: skip
+
+
+def write_bundle(folder: Path, image: str, package: str = "little") -> None:
     """The least of a bundle."""
-    labels = {"app": "little"}
+    labels = {"app": package}
     container = {"name": "manager", "image": image, "command": ["sleep", "1000"],
                  "securityContext": {"runAsUser": 1001}}  # fmt: skip
     csv = {
         "apiVersion": "operators.coreos.com/v1alpha1",
         "kind": "ClusterServiceVersion",
-        "metadata": {"name": "little.v1.0.0"},
+        "metadata": {"name": f"{package}.v1.0.0"},
         "spec": {
-            "displayName": "Little",
+            "displayName": package,
             "version": "1.0.0",
             "installModes": [
                 {"type": "OwnNamespace", "supported": True},
@@ -114,7 +204,7 @@ def write_bundle(folder: Path, image: str) -> None:
                 {"type": "AllNamespaces", "supported": True},
             ],
             "install": {"strategy": "deployment", "spec": {"deployments": [{
-                "name": "little",
+                "name": package,
                 "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {
                     "metadata": {"labels": labels}, "spec": {"containers": [container]}}},
             }]}},
@@ -125,12 +215,12 @@ def write_bundle(folder: Path, image: str) -> None:
         f"{prefix}.mediatype.v1": "registry+v1",
         f"{prefix}.manifests.v1": "manifests/",
         f"{prefix}.metadata.v1": "metadata/",
-        f"{prefix}.package.v1": "little",
+        f"{prefix}.package.v1": package,
         f"{prefix}.channels.v1": "stable",
         f"{prefix}.channel.default.v1": "stable",
     }
     for name, value in (
-        ("manifests/little.clusterserviceversion.yaml", csv),
+        ("manifests/operator.clusterserviceversion.yaml", csv),
         ("metadata/annotations.yaml", {"annotations": annotations}),
     ):
         path = folder / name
