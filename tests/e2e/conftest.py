@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -15,14 +16,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import pytest
 
 from olmkit.base.diagnostics import InputError
-from olmkit.jobs import overlay
+from olmkit.jobs import overlay, scaffold
+from olmkit.jobs.scaffold import GenerateOptions, Target
 
 PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
+
+
+class SameGenerated(Protocol):
+    def __call__(self, place: Path, *, has_kinds: bool = True) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,3 +181,45 @@ def same_overlays(kustomize: str) -> Callable[[Path], None]:
             assert bool(found) is not bool(done.returncode), name
 
     return compare
+
+
+@pytest.fixture
+def same_generated(controller_gen: str, tmp_path_factory: pytest.TempPathFactory) -> SameGenerated:
+    """Generates what the Go sources of a project say, and asserts that controller-gen does so.
+
+    Its modules must be there or to be had: controller-gen reads them all.
+    """
+
+    def compare(place: Path, *, has_kinds: bool = True) -> None:
+        theirs = tmp_path_factory.mktemp("theirs") / "project"
+        shutil.copytree(place, theirs)
+        environment = os.environ | {"GOFLAGS": "-mod=mod"}
+        if has_kinds:
+            subprocess.run(
+                ["go", "mod", "tidy"], cwd=theirs, check=True, capture_output=True, env=environment
+            )
+        words = "rbac:roleName=manager-role crd webhook paths=./..."
+        subprocess.run(
+            [controller_gen, *words.split(), "output:crd:artifacts:config=config/crd/bases"],
+            cwd=theirs,
+            check=True,
+            capture_output=True,
+            env=environment,
+        )
+        options = GenerateOptions(
+            targets=frozenset(Target) - {Target.CSV},
+            settings=("controller-gen-version=v0.23.0",),
+            environment=os.environ,
+        )
+        scaffold.generate(place, options)
+        assert files_of(place / "config") == files_of(theirs / "config")
+
+    return compare
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }

@@ -1,6 +1,7 @@
-"""Overlays that kubebuilder scaffolds, and ours, rendered beside kustomize itself.
+"""What kubebuilder scaffolds, and we, beside controller-gen and kustomize themselves.
 
-`KUSTOMIZE` and `KUBEBUILDER` may name the programs; else they are built once.
+`KUSTOMIZE`, `KUBEBUILDER` and `CONTROLLER_GEN` may name the programs; else they are built
+once. Needs a Go toolchain and its module cache.
 """
 
 from __future__ import annotations
@@ -44,14 +45,19 @@ LAYOUTS: dict[str, tuple[str, Sequence[str]]] = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_what_kubebuilder_scaffolds_is_rendered_as_kustomize_does(
-    layout: str, same_overlays: Callable[[Path], None], kubebuilder: str, tmp_path: Path
+def test_what_kubebuilder_scaffolds_is_generated_and_rendered_as_by_the_reference_tools(
+    layout: str,
+    same_generated: Callable[..., None],
+    same_overlays: Callable[[Path], None],
+    kubebuilder: str,
+    tmp_path: Path,
 ) -> None:
     flags, steps = LAYOUTS[layout]
     begin = "init --domain my.org --repo example.org/toy --project-name toy --fetch-deps=false"
     for step in (f"{begin} --skip-go-version-check {flags}", *steps):
         words = [*step.split(), *(["--make=false"] if step.startswith("create") else [])]
         subprocess.run([kubebuilder, *words], cwd=tmp_path, check=True, capture_output=True)
+    same_generated(tmp_path)
     same_overlays(tmp_path)
 
 

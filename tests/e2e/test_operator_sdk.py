@@ -18,9 +18,8 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import InputError
-from olmkit.jobs import bundle, overlay, scaffold
-from olmkit.jobs.bundle import GenerateOptions as BundleOptions
-from olmkit.jobs.scaffold import GenerateOptions, Target
+from olmkit.jobs import bundle, overlay
+from olmkit.jobs.bundle import GenerateOptions
 
 pytestmark = pytest.mark.e2e
 
@@ -112,46 +111,19 @@ def taken_bundle(place: Path) -> dict[str, bytes]:
     return {name: FREE.sub(b"", data) for name, data in found.items()}
 
 
-@pytest.mark.parametrize("layout", [name for name, one in LAYOUTS.items() if one[0] == GO])
-def test_what_is_generated_of_its_sources_is_what_controller_gen_generates(
-    layout: str, operator_sdk: str, controller_gen: str, tmp_path: Path
-) -> None:
-    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
-    theirs.mkdir()
-    begin(operator_sdk, layout, theirs)
-    shutil.copytree(theirs, ours)
-    if LAYOUTS[layout][1]:
-        subprocess.run(["go", "mod", "tidy"], cwd=theirs, check=True, capture_output=True)
-    words = "rbac:roleName=manager-role crd webhook paths=./..."
-    subprocess.run(
-        [controller_gen, *words.split(), "output:crd:artifacts:config=config/crd/bases"],
-        cwd=theirs,
-        check=True,
-        capture_output=True,
-    )
-
-    scaffold.generate(
-        ours,
-        GenerateOptions(
-            targets=frozenset(Target) - {Target.CSV},
-            settings=("controller-gen-version=v0.23.0",),
-            environment=os.environ,
-        ),
-    )
-
-    assert files(ours / "config") == files(theirs / "config")
-
-
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_its_overlays_and_bundles_are_those_of_kustomize_and_operator_sdk(
-    layout: str, operator_sdk: str, same_overlays: Callable[[Path], None], tmp_path: Path
+def test_what_is_made_of_a_project_is_what_the_reference_tools_make(
+    layout: str,
+    operator_sdk: str,
+    same_generated: Callable[..., None],
+    same_overlays: Callable[[Path], None],
+    tmp_path: Path,
 ) -> None:
     begin(operator_sdk, layout, tmp_path)
     if LAYOUTS[layout][0] == GO:
-        targets = frozenset(Target) - {Target.CSV}
-        scaffold.generate(tmp_path, GenerateOptions(targets=targets, environment=os.environ))
+        same_generated(tmp_path, has_kinds=bool(LAYOUTS[layout][1]))
     same_overlays(tmp_path)
-    options = BundleOptions(version="0.0.1", channels="a,b", default_channel="a")
+    options = GenerateOptions(version="0.0.1", channels="a,b", default_channel="a")
     try:
         rendered = overlay.stream(overlay.render(tmp_path, "config/manifests"))
     except InputError as error:  # as kustomize did
@@ -192,7 +164,7 @@ def test_a_bundle_of_tricky_manifests_is_that_of_operator_sdk(
     wanted = taken_bundle(tmp_path)
 
     names = tuple(accounts.split(",")) if accounts else ()
-    options = BundleOptions(
+    options = GenerateOptions(
         version="0.1.0", inputs=("-",), stdin=data, extra_service_accounts=names
     )
     bundle.generate(tmp_path, options)
