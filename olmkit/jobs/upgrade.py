@@ -20,7 +20,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import bundle_catalog, kinds, wanted
 from olmkit.olm.explain import explain
-from olmkit.olm.explanation import Explanation
+from olmkit.olm.explanation import Explanation, Standing
 from olmkit.olm.snapshot import Snapshot
 from olmkit.olm.wanted import Catalog, Served
 
@@ -68,21 +68,13 @@ async def upgrade(
     Raises `InputError` when nothing is installed, or when there is no way to `to`.
     """
     await cluster_read.require_olm(reader)
-    package = options.package
-    goal = options.to
-    named: cluster_bundle.Named | None = None
     if options.bundle:
-        named = await cluster_bundle.read_bundle(options.bundle, access)
-        package = named.rendered.package
-        goal = named.rendered.name
+        return await _to_bundle(reader, options, access, report, patience)
+    package, goal = options.package, options.to
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     subscription = _require(seen, package)
     before = text(kinds.status(subscription).get("installedCSV"))
-    old: Manifest | None = None
-    if named is not None:
-        old = _own_catalog(seen, subscription)
-        await _offer(reader, named, options, seen, report, patience)
-    elif options.catalog:
+    if options.catalog:
         await _change_catalog(reader, subscription, seen, options.catalog, access, report)
     hops: list[str] = []
     clock = asyncio.get_running_loop().time
@@ -104,6 +96,10 @@ async def upgrade(
             break
     reached = hops[-1] if hops else before
     if goal and not _is_goal(reached, goal):
+        seen = await cluster_read.snapshot(reader, options.namespace)
+        found = explain(seen, package, target=goal)
+        if found.standing is not Standing.WAITING:
+            return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
         raise InputError(
             f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
             hint="`olmkit catalog graph` shows what replaces what",
@@ -111,9 +107,30 @@ async def upgrade(
     explanation = await cluster_wait.until_ready(
         reader, package, options.namespace, report=report, patience=rest()
     )
-    if old is not None:
-        await reader.delete(old)
     return Upgraded(package=package, before=before, hops=tuple(hops), explanation=explanation)
+
+
+async def _to_bundle(
+    reader: ClusterObjects,
+    options: UpgradeOptions,
+    access: Access,
+    report: Report,
+    patience: Patience,
+) -> Upgraded:
+    """Go on to a bundle, which is one hop away since its catalog says so."""
+    named = await cluster_bundle.read_bundle(options.bundle, access)
+    package, goal = named.rendered.package, named.rendered.name
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    subscription = _require(seen, package)
+    before = text(kinds.status(subscription).get("installedCSV"))
+    old = _own_catalog(seen, subscription)
+    await _offer(reader, named, options, seen, report, patience)
+    report(f"going on to {goal}")
+    found = await _hop(reader, package, options.namespace, goal, report, patience)
+    if found.is_ready and old is not None:
+        await reader.delete(old)
+    hops = (goal,) if found.is_ready else ()
+    return Upgraded(package=package, before=before, hops=hops, explanation=found)
 
 
 def _own_catalog(seen: Snapshot, subscription: Manifest) -> Manifest | None:

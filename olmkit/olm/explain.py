@@ -51,14 +51,14 @@ def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanatio
             or _resolution_finding(snapshot, subscription)
             or _catalog_finding(snapshot, subscription)
         )
-    if finding is None and current and csv is None and plan is not None:
+    if finding is None and current and snapshot.csv(current) is None and plan is not None:
         finding = _vanished(subscription, plan, current)
     if finding is None:
         finding = Finding(
             cause="waiting",
             message=f"OLM has not yet chosen a version of `{package}`"
             if not current
-            else f"OLM is installing `{current}`",
+            else f"OLM is installing `{target or current}`",
             standing=Standing.WAITING,
         )
     return finding.below(*links)

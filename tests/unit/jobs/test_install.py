@@ -235,6 +235,31 @@ def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
     run(story)
 
 
+def test_an_upgrade_that_olm_cannot_resolve_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upgrade, "_SETTLES_WITH_GOAL", 0.1)
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader, version="1.0.0")
+            options = UpgradeOptions(namespace="apps", package="cache", to="2.0.0")
+
+            async def upgraded() -> Any:
+                return await upgrade.upgrade(
+                    reader, options, Access(), report=[].append, patience=QUICK
+                )
+
+            with pytest.raises(InputError, match=r"no way leads from `cache\.v1\.0\.0`"):
+                await upgraded()
+            words = "bundle cache.v2.0.0 requires an operator with package: other"
+            failed = {"type": "ResolutionFailed", "status": "True", "message": words}
+            one = server.get("subscriptions", "cache", "apps")
+            assert one is not None
+            server.put("subscriptions", one | {"status": one["status"] | {"conditions": [failed]}})
+            assert (await upgraded()).explanation.cause == "missing-dependency"
+
+    run(story)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

@@ -434,3 +434,12 @@ def test_an_operator_is_ready_when_somebody_answers_its_webhooks(ready: bool, ca
 
     assert explain(cluster(*state, slices=found), "cache").cause == cause
     assert explain(cluster(*state), "cache").is_ready
+
+
+def test_a_version_that_is_still_to_come_is_not_taken_for_one_that_was_deleted() -> None:
+    before = (subscription(currentCSV=OLD, installedCSV=OLD, **REF), plan("Complete", OLD))
+    seen = cluster(*before, csv(OLD, "Succeeded"), catalog("READY"))
+
+    found = explain(seen, "cache", target=CSV)
+
+    assert (found.cause, found.message) == ("waiting", f"OLM is installing `{CSV}`")
