@@ -161,6 +161,10 @@ def test_catalogd_serves_our_catalog_and_we_read_it_back(
         catalog = f"{PACKAGE}-catalog"
         cluster.kubectl("wait", "--for=condition=Serving", f"clustercatalog/{catalog}",
                         "--timeout=60s")  # fmt: skip
+        listed = typist.try_("catalog", "list", "bundles", f"clustercatalog:{catalog}",
+                             "-o", "json").json["result"]  # fmt: skip
+        assert {row["bundle"] for row in listed} == {f"{PACKAGE}.v0.0.1", f"{PACKAGE}.v0.0.2"}
+        typist("catalog", "validate", f"clustercatalog:{catalog}")
         refused = typist.try_("install", "other", "--olm", "v1", "--catalog", catalog,
                               "-n", namespace, code=1)  # fmt: skip
         assert 'package "other" not found' in refused.err
