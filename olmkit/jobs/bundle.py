@@ -244,7 +244,7 @@ def _package(options: GenerateOptions, facts: _Facts) -> str:
     if options.package or facts.name:
         return options.package or facts.name
     raise ConfigurationError(
-        "the bundle's package has no name: there is no `PROJECT` file here",
+        "the bundle's package has no name: no `PROJECT` file with a `projectName` is here",
         hint="say `--package`, or run it in the project's folder (`-C`)",
     )
 
