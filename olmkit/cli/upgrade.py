@@ -17,7 +17,8 @@ from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import upgrade as job
 from olmkit.jobs.cluster_wait import Patience
-from olmkit.jobs.upgrade import Upgraded, UpgradeOptions
+from olmkit.jobs.upgrade import BundleUpgrade, Upgraded, UpgradeOptions
+from olmkit.olm import preview
 
 
 @command(
@@ -86,12 +87,30 @@ def upgrade(
                 catalog_server=catalog_server,
                 secrets=secrets,
             )
+            made = await job.plan_bundle(reader, options, access) if bundle else None
+            if made is not None:
+                _announce(app, made, namespace)
             with standing.watching(app, "upgrading") as report:
-                done = await job.upgrade(reader, options, access, report=report, patience=patience)
+                if made is None:
+                    done = await job.upgrade(
+                        reader, options, access, report=report, patience=patience
+                    )
+                else:
+                    done = await job.to_bundle(
+                        reader, made, options, report=report, patience=patience
+                    )
             _tell(app, done)
             standing.give(app, done.explanation, _value(done))
 
     app.run(run())
+
+
+def _announce(app: App, made: BundleUpgrade, namespace: str) -> None:
+    """What will be installed, with which permissions, in which namespace."""
+    package = made.named.rendered.package
+    app.terminal.note(f"upgrading `{package}` in namespace `{namespace}` from `{made.before}`")
+    for line in preview.lines(made.named.preview, made.targets):
+        app.terminal.note(line)
 
 
 def _tell(app: App, done: Upgraded) -> None:

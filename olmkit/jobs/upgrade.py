@@ -8,13 +8,14 @@ the next version of what is installed.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait, install
+from olmkit.jobs.cluster_bundle import Named
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
@@ -46,6 +47,17 @@ class UpgradeOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BundleUpgrade:
+    """The bundle, what it finds, and the namespaces that it will watch."""
+
+    named: Named
+    seen: Snapshot = field(repr=False)
+    subscription: Manifest = field(repr=False)
+    before: str
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Upgraded:
     """Where it was, the versions it went through, and how it stands."""
 
@@ -68,8 +80,6 @@ async def upgrade(
     Raises `InputError` when nothing is installed, or when there is no way to `to`.
     """
     await cluster_read.require_olm(reader)
-    if options.bundle:
-        return await _to_bundle(reader, options, access, report, patience)
     package, goal = options.package, options.to
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     subscription = _require(seen, package)
@@ -110,27 +120,44 @@ async def upgrade(
     return Upgraded(package=package, before=before, hops=tuple(hops), explanation=explanation)
 
 
-async def _to_bundle(
+async def plan_bundle(
+    reader: ClusterObjects, options: UpgradeOptions, access: Access
+) -> BundleUpgrade:
+    """What going on to a bundle means; nothing is written.
+
+    Raises `InputError` when nothing of its package is installed, or the bundle itself is.
+    """
+    await cluster_read.require_olm(reader)
+    named = await cluster_bundle.read_bundle(options.bundle, access)
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    subscription = _require(seen, named.rendered.package)
+    installed = text(kinds.status(subscription).get("installedCSV"))
+    if installed == named.rendered.name:
+        raise InputError(f"`{installed}` is installed already")
+    targets = kinds.target_namespaces(seen.groups[0]) if seen.groups else ()
+    return BundleUpgrade(
+        named=named, seen=seen, subscription=subscription, before=installed, targets=targets
+    )
+
+
+async def to_bundle(
     reader: ClusterObjects,
+    made: BundleUpgrade,
     options: UpgradeOptions,
-    access: Access,
+    *,
     report: Report,
     patience: Patience,
 ) -> Upgraded:
     """Go on to a bundle, which is one hop away since its catalog says so."""
-    named = await cluster_bundle.read_bundle(options.bundle, access)
-    package, goal = named.rendered.package, named.rendered.name
-    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = _require(seen, package)
-    before = text(kinds.status(subscription).get("installedCSV"))
-    old = _own_catalog(seen, subscription)
-    await _offer(reader, named, options, seen, report, patience)
+    package, goal = made.named.rendered.package, made.named.rendered.name
+    old = _own_catalog(made.seen, made.subscription)
+    await _offer(reader, made, options, report, patience)
     report(f"going on to {goal}")
     found = await _hop(reader, package, options.namespace, goal, report, patience)
     if found.is_ready and old is not None:
         await reader.delete(old)
     hops = (goal,) if found.is_ready else ()
-    return Upgraded(package=package, before=before, hops=hops, explanation=found)
+    return Upgraded(package=package, before=made.before, hops=hops, explanation=found)
 
 
 def _own_catalog(seen: Snapshot, subscription: Manifest) -> Manifest | None:
@@ -203,24 +230,19 @@ async def _hop(
 
 async def _offer(
     reader: ClusterObjects,
-    named: cluster_bundle.Named,
+    made: BundleUpgrade,
     options: UpgradeOptions,
-    seen: Snapshot,
     report: Report,
     patience: Patience,
 ) -> None:
     """Let a catalog of our own offer the bundle, and the Subscription take from it."""
-    package = named.rendered.package
-    subscription = _require(seen, package)
-    installed = text(kinds.status(subscription).get("installedCSV"))
-    if installed == named.rendered.name:
-        raise InputError(f"`{installed}` is installed already")
-    wish = kinds.wish(subscription)
+    named, package = made.named, made.named.rendered.package
+    wish = kinds.wish(made.subscription)
     channel = wish.channel or named.channel
     served = Served(
         namespace=options.namespace,
         package=package,
-        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=installed),
+        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=made.before),
         image=options.catalog_server,
         secrets=options.secrets,
     )
@@ -240,7 +262,7 @@ async def _offer(
         "sourceNamespace": options.namespace,
         "channel": channel,
     }
-    await reader.merge(subscription, {"spec": spec})
+    await reader.merge(made.subscription, {"spec": spec})
 
 
 async def _change_catalog(

@@ -410,6 +410,25 @@ def test_a_bundle_gets_a_catalog_of_its_own(root: Path) -> None:
     run(story)
 
 
+def test_a_bundle_is_gone_on_to_from_a_catalog_of_its_own(root: Path) -> None:
+    async def story() -> None:
+        async with cluster("0.0.0", "0.0.1") as (reader, server, _):
+            package = "memcached-operator"
+            await installed(reader, package=package, version="0.0.0")
+            options = UpgradeOptions(namespace="apps", bundle=str(root / "bundle/0.0.1"))
+            writes = len(server.writes())
+            plan = await upgrade.plan_bundle(reader, options, Access())
+
+            assert (plan.before, plan.targets) == (f"{package}.v0.0.0", ("",))
+            assert len(server.writes()) == writes
+            done = await upgrade.to_bundle(reader, plan, options, report=[].append, patience=QUICK)
+            assert (done.hops, done.explanation.is_ready) == ((f"{package}.v0.0.1",), True)
+            with pytest.raises(InputError, match="is installed already"):
+                await upgrade.plan_bundle(reader, options, Access())
+
+    run(story)
+
+
 def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
