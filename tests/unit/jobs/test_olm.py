@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -98,26 +99,54 @@ def file(tmp_path: Path) -> str:
     return str(path)
 
 
+@asynccontextmanager
+async def shelf(files: Mapping[str, str]) -> AsyncIterator[str]:
+    """The address of a server that has these files, and answers 404 for others."""
+
+    async def answer(request: web.Request) -> web.Response:
+        text = files.get(request.path)
+        return web.Response(status=404) if text is None else web.Response(text=text)
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    host, port = runner.addresses[0][:2]
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        await runner.cleanup()
+
+
+def test_without_manifests_those_of_a_release_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, _, rest = MANIFESTS.partition("---\n")
+    files = {"/v0.46.0/crds.yaml": rest, "/v0.46.0/olm.yaml": kind}
+
+    async def story() -> None:
+        async with shelf(files) as address:
+            monkeypatch.setattr(olm, "_ADDRESS", f"{address}/{{}}/{{}}")
+            found = await olm.manifests([], olm.RELEASE, Access())
+            with pytest.raises(RemoteError, match=r"v9/crds\.yaml` cannot be had") as raised:
+                await olm.manifests([], "v9", Access())
+
+        assert [one["kind"] for one in found] == [
+            "Namespace",
+            "Deployment",
+            "ClusterServiceVersion",
+        ]
+        assert "--manifests" in raised.value.hint
+
+    asyncio.run(story())
+
+
 def test_manifests_come_from_files_and_addresses_in_an_order_that_works(file: str) -> None:
     async def story() -> None:
-        async def answer(request: web.Request) -> web.Response:
-            if request.path == "/olm.yaml":
-                return web.Response(text=MANIFESTS)
-            return web.Response(status=404)
-
-        application = web.Application()
-        application.router.add_get("/{name}", answer)
-        runner = web.AppRunner(application)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        host, port = runner.addresses[0][:2]
-        try:
+        async with shelf({"/olm.yaml": MANIFESTS}) as address:
             local = await olm.manifests([file], "", Access())
-            remote = await olm.manifests([f"http://{host}:{port}/olm.yaml"], "", Access())
+            remote = await olm.manifests([f"{address}/olm.yaml"], "", Access())
             with pytest.raises(RemoteError, match="answered 404"):
-                await olm.manifests([f"http://{host}:{port}/other.yaml"], "", Access())
-        finally:
-            await runner.cleanup()
+                await olm.manifests([f"{address}/other.yaml"], "", Access())
 
         assert remote == local
         assert [one["kind"] for one in local] == [
