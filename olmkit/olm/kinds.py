@@ -146,11 +146,19 @@ def webhook_services(csv: Any) -> tuple[str, ...]:
 
 
 def owned_crds(csv: Any) -> tuple[str, ...]:
-    return tuple(
-        text(one.get("name"))
-        for one in sequence(mapping(spec(csv).get("customresourcedefinitions")).get("owned"))
-        if isinstance(one, Mapping)
-    )
+    """The names of the CRDs that it brings."""
+    return _crds(csv, "owned")
+
+
+def required_crds(csv: Any) -> tuple[str, ...]:
+    """The names of the CRDs that others must have brought."""
+    return _crds(csv, "required")
+
+
+def _crds(csv: Any, side: str) -> tuple[str, ...]:
+    listed = sequence(mapping(spec(csv).get("customresourcedefinitions")).get(side))
+    names = (text(one.get("name")) for one in listed if isinstance(one, Mapping))
+    return tuple(dict.fromkeys(names))  # each version of a kind is listed
 
 
 def target_namespaces(group: Manifest) -> tuple[str, ...]:

@@ -67,7 +67,6 @@ class Preview:
 def of_csv(csv: Mapping[str, Any], origin: str = "") -> Preview:
     """What stands in a CSV."""
     spec = kinds.spec(csv)
-    apis = mapping(spec.get("customresourcedefinitions"))
     return Preview(
         csv=objects.name(csv),
         version=text(spec.get("version")),
@@ -79,7 +78,7 @@ def of_csv(csv: Mapping[str, Any], origin: str = "") -> Preview:
             f"{text(one.get('type'))} {text(one.get('generateName'))}"
             for one in _mappings(spec.get("webhookdefinitions"))
         ),
-        requires=tuple(text(one.get("name")) for one in _mappings(apis.get("required"))),
+        requires=kinds.required_crds(csv),
         min_kube_version=text(spec.get("minKubeVersion")),
         origin=origin,
     )

@@ -24,7 +24,9 @@ CSV: dict[str, Any] = {
             {"type": "SingleNamespace", "supported": False},
         ],
         "customresourcedefinitions": {
-            "owned": [{"name": "caches.example.com"}],
+            "owned": [
+                {"name": "caches.example.com", "version": version} for version in ("v1", "v2")
+            ],
             "required": [{"name": "dbs.example.com"}],
         },
         "webhookdefinitions": [{"type": "ConversionWebhook", "generateName": "c.example.com"}],
