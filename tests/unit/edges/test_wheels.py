@@ -71,6 +71,7 @@ def test_without_a_wheel_that_fits_it_says_so(make_wheel: Make, tmp_path: Path) 
     with pytest.raises(InputError, match="cannot be collected") as caught:
         collect(request(tmp_path / "w", "one"))
     assert "needs a wheel" in caught.value.hint
+    assert "`PIP_FIND_LINKS`" in caught.value.hint
 
 
 def test_a_wheel_with_another_hash_than_the_locks_is_refused(
