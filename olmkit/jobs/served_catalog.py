@@ -42,7 +42,11 @@ async def read(reader: ClusterObjects, name: str) -> Tree:
     """
     found = await reader.find(v1.CLUSTER_CATALOG, name)
     if found is None:
-        raise InputError(f"there is no ClusterCatalog `{name}`")
+        known = await reader.knows(v1.CLUSTER_CATALOG)
+        raise InputError(
+            f"there is no ClusterCatalog `{name}`",
+            hint="" if known else "OLM v1, which brings them, is not installed in this cluster",
+        )
     ailing = v1.of_catalog(found)
     if ailing is not None:
         raise InputError(ailing.message, hint=ailing.hint)
