@@ -144,7 +144,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "why": Entry("olmkit.cli.why:why", "Tell why an operator does not get installed or upgraded."),
     "generate": Entry(
-        "olmkit.cli.project:generate",
+        "olmkit.cli.generate:generate",
         "Write CRDs, roles, webhooks and the base CSV from types and markers.",
     ),
     "run": Entry(

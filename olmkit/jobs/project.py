@@ -17,7 +17,7 @@ from olmkit.base.diagnostics import ConfigurationError, Diagnostic
 from olmkit.base.tree import Changes, File, Tree, diff
 from olmkit.edges import disk
 from olmkit.edges.workspace import Workspace
-from olmkit.jobs import scaffold as generating
+from olmkit.jobs import generate as generating
 from olmkit.project import (
     config,
     scaffold,

@@ -21,8 +21,8 @@ from typing import Any, NoReturn, Protocol
 import pytest
 
 from olmkit.base.diagnostics import InputError
-from olmkit.jobs import overlay, scaffold
-from olmkit.jobs.scaffold import GenerateOptions, Target
+from olmkit.jobs import generate, overlay
+from olmkit.jobs.generate import GenerateOptions, Target
 
 PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
 
@@ -211,7 +211,7 @@ def same_generated(controller_gen: str, tmp_path_factory: pytest.TempPathFactory
             settings=("controller-gen-version=v0.23.0",),
             environment=os.environ,
         )
-        scaffold.generate(place, options)
+        generate.generate(place, options)
         assert files_of(place / "config") == files_of(theirs / "config")
 
     return compare

@@ -9,7 +9,7 @@ import sysconfig
 import tomllib
 from pathlib import Path
 
-from olmkit.jobs import scaffold
+from olmkit.jobs import generate
 
 
 def test_folder_is_no_package(root: Path) -> None:
@@ -47,7 +47,7 @@ def test_operator_is_imported_by_the_name_of_its_package() -> None:
 
 
 def test_config_is_what_the_sources_say(root: Path) -> None:
-    result = scaffold.generate(root / "operator", dry_run=True)
+    result = generate.generate(root / "operator", dry_run=True)
     assert [change.path for change in result.changes] == []
     assert result.diagnostics == ()
     assert set(result.files) == {

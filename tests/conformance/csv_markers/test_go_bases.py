@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.jobs import scaffold
-from olmkit.jobs.scaffold import GenerateOptions, Target
+from olmkit.jobs import generate
+from olmkit.jobs.generate import GenerateOptions, Target
 
 HERE = Path(__file__).parent
 CASES = [
@@ -31,7 +31,7 @@ def test_a_base_csv_is_the_one_of_operator_sdk(case: str, cases: Path, tmp_path:
     project = tmp_path / "project"
     shutil.copytree(folder / "project", project)
 
-    scaffold.generate(project, GenerateOptions(targets=frozenset({Target.CSV})))
+    generate.generate(project, GenerateOptions(targets=frozenset({Target.CSV})))
 
     (wanted,) = (folder / "expected" / "manifests-base").glob("*.yaml")
     ours = (project / "config" / "manifests" / "bases" / wanted.name).read_text()

@@ -166,7 +166,7 @@ def test_it_is_taken_away_without_the_objects_of_others(options: DeployOptions) 
         with pytest.raises(InputError, match="would go with the CRDs"):
             await deploy.removal(reader, wanted, keep_crds=False, delete_operands=False)
         kept = await deploy.removal(reader, wanted, keep_crds=True, delete_operands=False)
-        assert [one["kind"] for one in kept.objects] == ["Deployment", "Namespace"]
+        assert [one["kind"] for one in kept.all] == ["Deployment", "Namespace"]
 
         made = await deploy.removal(reader, wanted, keep_crds=False, delete_operands=True)
         done = await deploy.delete(reader, made, report=[].append, patience=QUICK)
@@ -178,5 +178,7 @@ def test_it_is_taken_away_without_the_objects_of_others(options: DeployOptions) 
             "CustomResourceDefinition",
             "Namespace",
         ]
+        again = await deploy.removal(reader, wanted, keep_crds=True, delete_operands=True)
+        assert (again.all, again.kept) == ((), ())
 
     run(story)

@@ -15,7 +15,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
 from olmkit.base.tree import Changes
 from olmkit.jobs import bundle, check, overlay, project
-from olmkit.jobs import scaffold as generating
+from olmkit.jobs import generate as generating
 from olmkit.jobs.bundle import GenerateOptions
 from olmkit.jobs.check import CheckOptions
 from olmkit.project.scaffold import InitRequest

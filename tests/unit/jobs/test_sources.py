@@ -9,8 +9,8 @@ import pytest
 from olmkit.apis.findings import Findings
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.edges.workspace import Workspace
-from olmkit.jobs import scaffold, sources
-from olmkit.jobs.scaffold import GenerateOptions, Target
+from olmkit.jobs import generate, sources
+from olmkit.jobs.generate import GenerateOptions, Target
 from olmkit.project import config
 
 TYPES = """\
@@ -72,7 +72,7 @@ type Toy struct {
     (module / "api/v1/x.go").write_text(TYPES.replace("package v1\n", "package v1\n" + kind))
 
     with pytest.raises(InputError):
-        scaffold.generate(module, GenerateOptions(targets=frozenset({Target.CRD})))
-    result = scaffold.generate(module, GenerateOptions(targets=frozenset({Target.RBAC})))
+        generate.generate(module, GenerateOptions(targets=frozenset({Target.CRD})))
+    result = generate.generate(module, GenerateOptions(targets=frozenset({Target.RBAC})))
 
     assert result.files == ("config/rbac/role.yaml",)

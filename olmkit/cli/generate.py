@@ -11,8 +11,8 @@ from olmkit.apis import marker_pages
 from olmkit.cli import render
 from olmkit.cli.app import App, command
 from olmkit.cli.exits import Exit
-from olmkit.jobs import scaffold
-from olmkit.jobs.scaffold import Target
+from olmkit.jobs import generate as job
+from olmkit.jobs.generate import Target
 
 
 @command(
@@ -55,14 +55,14 @@ def generate(
     if list_markers:
         app.emit(_markers_json(), text=marker_pages.listing)
         return
-    options = scaffold.GenerateOptions(
+    options = job.GenerateOptions(
         targets=frozenset(Target(name) for name in targets) or frozenset(Target),
         strict_markers=strict_markers,
         settings=settings,
         environment=os.environ,
     )
     is_dry = check or dry_run
-    result = scaffold.generate(app.project, options, dry_run=is_dry)
+    result = job.generate(app.project, options, dry_run=is_dry)
     app.emit(
         {"changes": render.changes_json(result.changes), "files": list(result.files)},
         text=lambda: render.changes_text(result.changes, dry_run=is_dry) or "nothing to change",

@@ -9,8 +9,8 @@ import pytest
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
-from olmkit.jobs import scaffold
-from olmkit.jobs.scaffold import GenerateOptions, Target
+from olmkit.jobs import generate
+from olmkit.jobs.generate import GenerateOptions, Target
 
 PROJECT = """\
 domain: example.com
@@ -47,20 +47,20 @@ def toy(tmp_path: Path) -> Path:
     return folder
 
 
-def paths(result: scaffold.GenerateResult) -> list[str]:
+def paths(result: generate.GenerateResult) -> list[str]:
     return [change.path for change in result.changes]
 
 
 def test_everything_is_written_once(toy: Path) -> None:
-    first = scaffold.generate(toy)
+    first = generate.generate(toy)
     assert paths(first) == [str(CRD), str(BASE), str(OVERLAY), str(ROLE)]
     assert first.diagnostics == ()
     assert (toy / CRD).read_bytes().startswith(b"---\napiVersion: apiextensions.k8s.io/v1\n")
-    assert paths(scaffold.generate(toy)) == []
+    assert paths(generate.generate(toy)) == []
 
 
 def test_dry_run_writes_nothing(toy: Path) -> None:
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4
+    assert len(paths(generate.generate(toy, dry_run=True))) == 4
     assert not (toy / "config").exists()
 
 
@@ -70,7 +70,7 @@ def test_dry_run_writes_nothing(toy: Path) -> None:
 )
 def test_targets_are_written_alone(toy: Path, target: Target, written: list[Path]) -> None:
     options = GenerateOptions(targets=frozenset({target}))
-    assert paths(scaffold.generate(toy, options)) == [str(path) for path in written]
+    assert paths(generate.generate(toy, options)) == [str(path) for path in written]
 
 
 def test_webhooks_are_written_where_markers_ask_for_them(toy: Path) -> None:
@@ -80,20 +80,20 @@ def test_webhooks_are_written_where_markers_ask_for_them(toy: Path) -> None:
     )
     (toy / "toy/hooks.py").write_text(f"{marker}async def check() -> None: ...\n")
     options = GenerateOptions(targets=frozenset({Target.WEBHOOK}))
-    assert paths(scaffold.generate(toy, options)) == ["config/webhook/manifests.yaml"]
+    assert paths(generate.generate(toy, options)) == ["config/webhook/manifests.yaml"]
 
 
 def test_overlay_of_the_bundle_names_what_is_there_and_is_not_written_twice(toy: Path) -> None:
     (toy / "config/samples").mkdir(parents=True)
-    scaffold.generate(toy)
+    generate.generate(toy)
     overlay = documents.load((toy / OVERLAY).read_bytes(), "overlay").value
     assert overlay == {"resources": ["bases/toy.clusterserviceversion.yaml", "../samples"]}
     (toy / OVERLAY).write_text("resources: []\n")
-    assert paths(scaffold.generate(toy)) == []
+    assert paths(generate.generate(toy)) == []
 
 
 def test_base_csv_keeps_what_its_author_wrote(toy: Path) -> None:
-    scaffold.generate(toy)
+    generate.generate(toy)
     base = toy / BASE
     csv = documents.load(base.read_bytes(), "base").value
     csv["spec"]["description"] = "By hand.\n\nIn two lines."
@@ -102,24 +102,24 @@ def test_base_csv_keeps_what_its_author_wrote(toy: Path) -> None:
     csv["spec"]["customresourcedefinitions"]["owned"][0]["displayName"] = "Replaced"
     csv["metadata"]["annotations"]["mine"] = "yes"
     base.write_bytes(documents.dump(csv))
-    assert paths(scaffold.generate(toy)) == [str(BASE)]
+    assert paths(generate.generate(toy)) == [str(BASE)]
     again = documents.load(base.read_bytes(), "base").value
     csv["spec"]["customresourcedefinitions"]["owned"][0]["displayName"] = "Toy"
     assert again == csv
 
 
 def test_base_csv_that_is_right_keeps_its_bytes(toy: Path) -> None:
-    scaffold.generate(toy)
+    generate.generate(toy)
     base = toy / BASE
     base.write_bytes(b"# A comment, and another order.\n" + base.read_bytes())
-    assert paths(scaffold.generate(toy)) == []
+    assert paths(generate.generate(toy)) == []
 
 
 def test_error_in_the_sources_writes_nothing(toy: Path) -> None:
     types = toy / "toy/api/v1.py"
     types.write_text(TYPES.replace("spec: int", "spec: float").replace("verbs=get", "verb=get"))
     with pytest.raises(InputError) as caught:
-        scaffold.generate(toy)
+        generate.generate(toy)
     assert [(f.rule, f.at and f.at.line) for f in caught.value.diagnostics] == [
         ("API003", 2),
         ("API006", 10),
@@ -131,21 +131,21 @@ def test_error_in_the_sources_writes_nothing(toy: Path) -> None:
 def test_doubtful_markers_are_errors_where_that_is_asked(toy: Path) -> None:
     types = toy / "toy/api/v1.py"
     types.write_text(TYPES.replace("    spec", "    # +nullabel\n    spec"))
-    result = scaffold.generate(toy, dry_run=True)
+    result = generate.generate(toy, dry_run=True)
     assert [found.rule for found in result.diagnostics] == ["API004"]
     with pytest.raises(InputError):
-        scaffold.generate(toy, GenerateOptions(strict_markers=True))
+        generate.generate(toy, GenerateOptions(strict_markers=True))
     (toy / "pyproject.toml").write_text("[tool.olmkit]\nstrict-markers = true\n")
     with pytest.raises(InputError):
-        scaffold.generate(toy)
+        generate.generate(toy)
 
 
 def test_crd_of_a_kind_that_is_gone_is_told_of_and_stays(toy: Path) -> None:
-    scaffold.generate(toy)
+    generate.generate(toy)
     stale = toy / CRD.with_name("toys.example.com_games.yaml")
     shutil.copy(toy / CRD, stale)
     shutil.copy(toy / CRD, toy / CRD.with_name("other.example.com_games.yaml"))
-    result = scaffold.generate(toy)
+    result = generate.generate(toy)
     assert [(f.rule, f.at and f.at.path) for f in result.diagnostics] == [("API024", str(stale))]
     assert stale.exists()
 
@@ -155,21 +155,21 @@ def test_role_without_markers_is_left_alone(toy: Path) -> None:
     (toy / ROLE).write_text("by hand")
     types = toy / "toy/api/v1.py"
     types.write_text(TYPES.replace("# +kubebuilder:rbac", "# kubebuilder:rbac"))
-    assert str(ROLE) not in paths(scaffold.generate(toy))
+    assert str(ROLE) not in paths(generate.generate(toy))
     assert (toy / ROLE).read_text() == "by hand"
 
 
 def test_sources_are_found_where_the_project_says(toy: Path) -> None:
     (toy / "src").mkdir()
     (toy / "toy").rename(toy / "src/toy")
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4
+    assert len(paths(generate.generate(toy, dry_run=True))) == 4
     (toy / "src").rename(toy / "code")
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4  # all folders are looked through
+    assert len(paths(generate.generate(toy, dry_run=True))) == 4  # all folders are looked through
     (toy / "pyproject.toml").write_text("[tool.olmkit]\nsources = 'code/toy'\n")
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4
+    assert len(paths(generate.generate(toy, dry_run=True))) == 4
     (toy / "pyproject.toml").write_text("[tool.olmkit]\nsources = 'nowhere'\n")
     with pytest.raises(ConfigurationError, match="nowhere"):
-        scaffold.generate(toy)
+        generate.generate(toy)
 
 
 def test_tests_and_environments_are_no_sources(toy: Path) -> None:
@@ -177,7 +177,7 @@ def test_tests_and_environments_are_no_sources(toy: Path) -> None:
     for place in ("tests/test_toy.py", ".venv/lib/bad.py", "code/test_more.py", "code/conftest.py"):
         (toy / place).parent.mkdir(parents=True, exist_ok=True)
         (toy / place).write_text("x = (")
-    assert len(paths(scaffold.generate(toy, dry_run=True))) == 4
+    assert len(paths(generate.generate(toy, dry_run=True))) == 4
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_bad_project_is_told_of_and_nothing_is_written(
 ) -> None:
     change(toy)  # type: ignore[operator]
     with pytest.raises(kind, match=words):
-        scaffold.generate(toy)
+        generate.generate(toy)
     assert not (toy / CRD).exists()
 
 
@@ -234,12 +234,12 @@ def test_a_project_without_types_has_the_base_of_its_bundles(toy: Path, language
     (toy / "toy/broken.py").write_text("x = (")  # as plugins of Ansible may be
     text = PROJECT.replace("python.olmkit/v1", f"{language}.sdk.operatorframework.io/v1")
     (toy / "PROJECT").write_text(text)
-    result = scaffold.generate(toy)
+    result = generate.generate(toy)
     assert not result.diagnostics
     assert [change.path for change in result.changes] == [
         "config/manifests/bases/toy.clusterserviceversion.yaml",
         "config/manifests/kustomization.yaml",
     ]
-    assert not scaffold.generate(toy).changes
+    assert not generate.generate(toy).changes
     with pytest.raises(ConfigurationError, match=f"written in {language.capitalize()}"):
-        scaffold.generate(toy, GenerateOptions(targets=frozenset({Target.CRD})))
+        generate.generate(toy, GenerateOptions(targets=frozenset({Target.CRD})))
