@@ -12,7 +12,7 @@ from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
 from olmkit.cli.exits import Exit
 from olmkit.cli.registry_options import registry_options
-from olmkit.cli.removal import yes_option
+from olmkit.cli.removal import dry_run_option, yes_option
 from olmkit.edges.access import Access
 from olmkit.jobs import olm as job
 from olmkit.jobs.cluster_wait import Patience
@@ -120,6 +120,7 @@ def install(
     """
 )
 @manifest_options
+@dry_run_option
 @yes_option
 @timeout_option()
 @cluster_options
@@ -129,6 +130,7 @@ def uninstall(
     *,
     release: str,
     manifests: tuple[str, ...],
+    dry_run: bool,
     yes: bool,
     patience: Patience,
     target: Target,
@@ -143,7 +145,10 @@ def uninstall(
         found = await job.manifests(manifests, release, access)
         async with target.open() as (reader, _):
             made = await job.removal(reader, found)
-            removal.confirm(app, (*made.operands, *made.objects), yes=yes)
+            if dry_run:
+                removal.rehearse(app, made.all)
+                return
+            removal.confirm(app, made.all, yes=yes)
             with standing.watching(app, "working") as report:
                 done = await job.uninstall(reader, made, report=report, patience=patience)
             removal.give(app, done)

@@ -21,6 +21,11 @@ from olmkit.kube.objects import Manifest
 from olmkit.olm.explanation import subject
 
 yes_option = click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing."
+)
+
+_NOTHING = "there is nothing to delete"
 
 
 def confirm(app: App, found: Sequence[Manifest], *, yes: bool) -> None:
@@ -28,7 +33,7 @@ def confirm(app: App, found: Sequence[Manifest], *, yes: bool) -> None:
 
     Raises `ConfigurationError` when there is nobody to ask.
     """
-    if yes:
+    if yes or not found:
         return
     for one in found:
         app.terminal.say(f"will delete {subject(one)}")
@@ -45,7 +50,7 @@ def rehearse(
 ) -> None:
     """Show what would be deleted, in the form of `give`."""
     names = [subject(one) for one in found]
-    app.emit(_value(names, [], stays, facts), text="\n".join(names))
+    app.emit(_value(names, [], stays, facts), text="\n".join(names) or _NOTHING)
 
 
 def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) -> None:
@@ -60,7 +65,7 @@ def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
         *(f"still there: {one}" for one in left),
         *(f"stays: {one}" for one in stays),
     ]
-    app.emit(_value(gone, left, stays, facts), text="\n".join(lines))
+    app.emit(_value(gone, left, stays, facts), text="\n".join(lines) or _NOTHING)
     if left:
         app.exit(Exit.WORLD)
 

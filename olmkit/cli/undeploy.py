@@ -7,7 +7,7 @@ import click
 from olmkit.cli import removal, standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
-from olmkit.cli.removal import yes_option
+from olmkit.cli.removal import dry_run_option, yes_option
 from olmkit.jobs import deploy as job
 from olmkit.jobs import overlay
 from olmkit.jobs.cluster_wait import Patience
@@ -19,12 +19,14 @@ from olmkit.olm.explanation import subject
     project=True,
     example="""
     olmkit undeploy
+    olmkit undeploy --dry-run
     olmkit undeploy --keep-crds --yes
     """,
 )
 @click.argument("overlay", default=overlay.DEFAULT, metavar="[OVERLAY]")
 @click.option("--keep-crds", is_flag=True, help="Leave the CRDs, and with them their objects.")
 @click.option("--delete-operands", is_flag=True, help="Delete the objects of its kinds, first.")
+@dry_run_option
 @yes_option
 @timeout_option("5m")
 @cluster_options
@@ -34,6 +36,7 @@ def undeploy(
     overlay: str,
     keep_crds: bool,
     delete_operands: bool,
+    dry_run: bool,
     yes: bool,
     patience: Patience,
     target: Target,
@@ -49,9 +52,13 @@ def undeploy(
             made = await job.removal(
                 reader, wanted, keep_crds=keep_crds, delete_operands=delete_operands
             )
-            removal.confirm(app, (*made.operands, *made.objects), yes=yes)
+            stays = [subject(one) for one in made.kept]
+            if dry_run:
+                removal.rehearse(app, made.all, stays=stays)
+                return
+            removal.confirm(app, made.all, yes=yes)
             with standing.watching(app, "deleting") as report:
                 done = await job.delete(reader, made, report=report, patience=patience)
-            removal.give(app, done, stays=[subject(one) for one in made.kept])
+            removal.give(app, done, stays=stays)
 
     app.run(run())

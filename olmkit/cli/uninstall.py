@@ -7,7 +7,7 @@ import click
 from olmkit.cli import removal, standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options, olm_option, timeout_option
-from olmkit.cli.removal import yes_option
+from olmkit.cli.removal import dry_run_option, yes_option
 from olmkit.jobs import uninstall as job
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.uninstall import UninstallOptions
@@ -22,7 +22,7 @@ from olmkit.jobs.uninstall import UninstallOptions
 @click.argument("package")
 @click.option("--delete-operands", is_flag=True, help="Delete the objects of its APIs, first.")
 @click.option("--delete-crds", is_flag=True, help="Delete its CRDs, last.")
-@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@dry_run_option
 @yes_option
 @olm_option
 @timeout_option("5m")

@@ -99,6 +99,11 @@ async def with_logs(reader: ClusterObjects, made: Snapshot) -> Snapshot:
     return replace(made, logs=logs)
 
 
+async def present(reader: ClusterObjects, wanted: Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """Those of the manifests whose objects are in the cluster."""
+    return tuple([one for one in wanted if await reader.current(one) is not None])
+
+
 async def operands(reader: ClusterObjects, crds: Iterable[Manifest]) -> list[Manifest]:
     """The objects of the kinds that the CRDs define; any version that is served lists them all."""
     found: list[Manifest] = []

@@ -41,6 +41,11 @@ class Undeploying:
     operands: tuple[Manifest, ...] = ()
     kept: tuple[Manifest, ...] = ()
 
+    @property
+    def all(self) -> tuple[Manifest, ...]:
+        """Everything that goes, in order."""
+        return (*self.operands, *self.objects)
+
 
 def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
     """The objects of the overlay in the order in which they are applied."""
@@ -93,6 +98,7 @@ async def removal(
     reader: ClusterObjects, found: tuple[Manifest, ...], *, keep_crds: bool, delete_operands: bool
 ) -> Undeploying:
     """What would be deleted. Raises `InputError` when objects of its kinds would go unasked."""
+    found = await cluster_read.present(reader, found)
     crds = [one for one in found if objects.kind(one) == kinds.CRD[1]]
     operands = await cluster_read.operands(reader, crds)
     if operands and not keep_crds and not delete_operands:

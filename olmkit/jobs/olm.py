@@ -136,6 +136,7 @@ async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undepl
             f"operators are installed through OLM: {listed}",
             hint="uninstall them first, or they stay without anybody who looks after them",
         )
+    found = await cluster_read.present(reader, found)
     own = [one for one in found if objects.kind(one) == kinds.CSV[1]]
     rest = tuple(one for one in reversed(found) if one not in own)
     # Its own CSVs go while it still runs, since it holds them by a finalizer.

@@ -32,6 +32,17 @@ def test_without_anybody_to_ask_nothing_is_deleted(monkeypatch: pytest.MonkeyPat
     removal.confirm(an_app()[0], [POD], yes=True)
 
 
+def test_where_nothing_is_there_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    app, out = an_app()
+
+    removal.confirm(app, [], yes=False)
+    removal.give(app, Removed(gone=()))
+    removal.rehearse(app, [])
+
+    assert out.getvalue() == "there is nothing to delete\n" * 2
+
+
 def test_what_went_is_told_apart_from_what_stays_on_purpose() -> None:
     app, out = an_app()
 
