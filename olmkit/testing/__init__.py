@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from olmkit.testing.api_refusals import Refusal as Refusal
     from olmkit.testing.apiserver import ApiServer as ApiServer
+    from olmkit.testing.built_in_kinds import BUILT_IN as BUILT_IN
     from olmkit.testing.clock import ClockLoop as ClockLoop
     from olmkit.testing.control_plane import ControlPlane as ControlPlane
     from olmkit.testing.control_plane import ControlPlaneError as ControlPlaneError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "api_refusals": ("Refusal",),
     "apiserver": ("ApiServer",),
+    "built_in_kinds": ("BUILT_IN",),
     "clock": ("ClockLoop",),
     "control_plane": ("ControlPlane", "ControlPlaneError", "Programs"),
     "faults": ("ALL_FAULTS", "Fault", "FaultProxy"),

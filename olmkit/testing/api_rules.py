@@ -84,6 +84,16 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
     return manifest
 
 
+def replacing(collection: Collection, manifest: Any, key: Key) -> Manifest:
+    """The body of a PUT to `key`; custom objects are replaced as they were read."""
+    new = check_identity(collection, manifest, key)
+    if collection.is_custom and not new["metadata"].get("resourceVersion"):
+        words = "Invalid value: 0: must be specified for an update"
+        cause = FieldCause("metadata.resourceVersion", "FieldValueInvalid", words)
+        raise api_refusals.invalid(collection.resource, key[1], [cause])
+    return new
+
+
 def _check_texts(gvk: GVK, field_name: str, found: Any) -> None:
     """Labels and annotations map texts to texts; a null takes the key away."""
     odd = next(

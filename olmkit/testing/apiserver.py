@@ -406,38 +406,18 @@ class ApiServer(ApiState):
         if is_apply and not subresource and key not in collection.objects:
             return await self._create_by_apply(request, collection, key, wanted, manner, dry_run)
         old = self._present(collection, key)
+        shown, owners = subresource, None
         if subresource == "scale":
-            new = api_answers.scaled(
-                collection,
-                old,
-                api_requests.patched(
-                    request, api_answers.scale_of(collection, collection.shown(old)), wanted
-                ),
-            )
-            subresource = ""
-            owners = None
-            shown = "scale"
+            scale = api_answers.scale_of(collection, collection.shown(old))
+            new = api_answers.scaled(collection, old, api_requests.patched(request, scale, wanted))
+            subresource = ""  # the size is part of the object itself
         elif is_apply:
             new, owners = self._applied(request, collection, key, wanted, old, subresource)
-            shown = subresource
+        elif request.method == "PUT":
+            new = api_rules.replacing(collection, wanted, key)
         else:
-            base = collection.shown(old)
-            given = (
-                wanted if request.method == "PUT" else api_requests.patched(request, base, wanted)
-            )
+            given = api_requests.patched(request, collection.shown(old), wanted)
             new = api_rules.check_identity(collection, given, key)
-            owners = None
-            shown = subresource
-            if (
-                request.method == "PUT"
-                and collection.is_custom
-                and not new["metadata"].get("resourceVersion")
-            ):
-                cause = api_refusals.FieldCause(
-                    *("metadata.resourceVersion", "FieldValueInvalid"),
-                    "Invalid value: 0: must be specified for an update",
-                )
-                raise api_refusals.invalid(collection.resource, key[1], [cause])
         new = api_rules.changed(collection, collection.shown(old), new, subresource, manner)
         new = await self._admitted(request, collection, old, new, subresource, manner, dry_run)
         kept = self._keep(collection, new, old, dry_run=dry_run)

@@ -12,27 +12,23 @@ from typing import Any
 import pytest
 from memcached_operator import wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.decisions import DEPLOYMENT, POD, SERVICE
 from memcached_operator.reconcilers.memcached import Settings
 
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube import conditions
 from olmkit.kube.api import Resource
-from olmkit.kube.objects import GVK, Manifest
+from olmkit.kube.objects import Manifest
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.reconcile import Request, Result
 from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.built_in_kinds import BUILT_IN
 from olmkit.testing.faults import Fault, FaultProxy
 
 NOW = "2024-05-01T00:00:00Z"
-STATUS = frozenset({"status"})
 RESOURCES = [
-    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=STATUS),
-    Resource(gvk=DEPLOYMENT, plural="deployments", subresources=STATUS),
-    Resource(gvk=SERVICE, plural="services"),
-    Resource(gvk=GVK(group="events.k8s.io", version="v1", kind="Event"), plural="events"),
-    Resource(gvk=POD, plural="pods", subresources=STATUS),
+    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=frozenset({"status"})),
+    *BUILT_IN,
 ]
 
 Plan = Callable[[str, str], Fault | int | None]

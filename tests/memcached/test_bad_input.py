@@ -21,26 +21,17 @@ import aiohttp
 import pytest
 from aiohttp import web
 from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.decisions import DEPLOYMENT, POD, SERVICE
 
 from olmkit.base import documents
 from olmkit.kube import conditions
 from olmkit.kube.api import Resource
-from olmkit.kube.objects import GVK
 from olmkit.runtime import self_signed
 from olmkit.testing.apiserver import Access, ApiServer
+from olmkit.testing.built_in_kinds import BUILT_IN
 from olmkit.testing.faults import Fault
 from olmkit.testing.registry import free_port
 
-STATUS = frozenset({"status"})
-MEMCACHEDS = Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=STATUS)
-BUILT_IN = [
-    Resource(gvk=DEPLOYMENT, plural="deployments", subresources=STATUS),
-    Resource(gvk=SERVICE, plural="services"),
-    Resource(gvk=POD, plural="pods", subresources=STATUS),
-    Resource(gvk=GVK(group="events.k8s.io", version="v1", kind="Event"), plural="events"),
-    Resource(gvk=GVK(group="coordination.k8s.io", version="v1", kind="Lease"), plural="leases"),
-]
+MEMCACHEDS = Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=frozenset({"status"}))
 
 
 @dataclass(eq=False)

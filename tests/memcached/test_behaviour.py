@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from memcached_operator import decisions, wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE
+from memcached_operator.decisions import FINALIZER
 from memcached_operator.reconcilers.memcached import Settings
 
 from olmkit.base.diagnostics import ConfigurationError
@@ -20,17 +20,14 @@ from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube import conditions
 from olmkit.kube.api import Resource
-from olmkit.kube.objects import GVK, Manifest
+from olmkit.kube.objects import Manifest
 from olmkit.runtime.manager import Manager
 from olmkit.testing.apiserver import Access, ApiServer
+from olmkit.testing.built_in_kinds import BUILT_IN
 
-STATUS = frozenset({"status"})
 RESOURCES = [
-    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=STATUS),
-    Resource(gvk=DEPLOYMENT, plural="deployments", subresources=STATUS),
-    Resource(gvk=SERVICE, plural="services"),
-    Resource(gvk=GVK(group="events.k8s.io", version="v1", kind="Event"), plural="events"),
-    Resource(gvk=POD, plural="pods", subresources=STATUS),
+    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=frozenset({"status"})),
+    *BUILT_IN,
 ]
 NOW = "2024-05-01T00:00:00Z"
 

@@ -15,26 +15,20 @@ from typing import Any
 import aiohttp
 from memcached_operator.__main__ import operator
 from memcached_operator.api.v1alpha1.memcached import Memcached
-from memcached_operator.decisions import DEPLOYMENT, POD, SERVICE
 
 from olmkit.kube.api import Resource
-from olmkit.kube.objects import GVK
 from olmkit.runtime import process
 from olmkit.testing import rbac
 from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.built_in_kinds import BUILT_IN
 from olmkit.testing.rbac import Report
 from olmkit.testing.registry import free_port
 
 ROLES = Path(__file__).parent.parent.parent / "operator/config/rbac"
 FILES = [ROLES / f"{name}.yaml" for name in ("role", "leader_election_role", "metrics_auth_role")]
-STATUS = frozenset({"status"})
 RESOURCES = [
-    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=STATUS),
-    Resource(gvk=DEPLOYMENT, plural="deployments", subresources=STATUS),
-    Resource(gvk=SERVICE, plural="services"),
-    Resource(gvk=POD, plural="pods", subresources=STATUS),
-    Resource(gvk=GVK(group="events.k8s.io", version="v1", kind="Event"), plural="events"),
-    Resource(gvk=GVK(group="coordination.k8s.io", version="v1", kind="Lease"), plural="leases"),
+    Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=frozenset({"status"})),
+    *BUILT_IN,
 ]
 
 # What is granted and not used here, each with its reason.

@@ -31,7 +31,7 @@ stop_on_signals updates_without validating validating_plain
 """
 TESTING = """
 ALL_FAULTS
-Access ApiServer ClockLoop ControlPlane ControlPlaneError Fault FaultProxy Programs Refusal
+Access ApiServer BUILT_IN ClockLoop ControlPlane ControlPlaneError Fault FaultProxy Programs Refusal
 RegistryServer Report Rule
 """
 
