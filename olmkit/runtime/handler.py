@@ -51,7 +51,8 @@ class EnqueueOwner:
     The API version is ignored, so that a changed version still matches; UIDs are not
     compared: a new owner under an old name is woken, which is harmless. Whether the
     owner's kind has namespaces is asked from the cache when `namespaced` is None; the
-    event is dropped while that is not known, since the owners are not either.
+    event of an object that is owned is dropped while that is not known, since the owners
+    are not either.
     """
 
     def __init__(
@@ -75,24 +76,26 @@ class EnqueueOwner:
         self._cache = cache
 
     def handle(self, event: Event, queue: Queue) -> None:
+        owners = [owner for snapshot in _both(event) for owner in self._owners(snapshot)]
+        if not owners:
+            return
         if self._namespaced is None and self._cache is not None:
             self._namespaced = self._cache.is_namespaced(self._group, self._kind)
         if self._namespaced is None:
             _LOG.error("the scope of the owner's kind is not known", extra={"kind": self._kind})
             return
         priority = _priority(event, self._priority)
-        for request in _unique(
-            request for snapshot in _both(event) for request in self._owners(snapshot)
-        ):
-            queue.add(request, priority=priority)
+        for owner in _unique(owners):
+            queue.add(owner if self._namespaced else Request(owner.name, ""), priority=priority)
 
     def _owners(self, snapshot: Snapshot) -> Iterator[Request]:
+        """Each owner, as one of the object's own namespace."""
         for owner in snapshot.metadata.owner_references or ():
             if owner.kind != self._kind or owner.group != self._group:
                 continue
             if self._controller_only and not owner.controller:
                 continue
-            yield Request(owner.name, snapshot.metadata.namespace if self._namespaced else "")
+            yield Request(owner.name, snapshot.metadata.namespace)
 
 
 class EnqueueMapped:

@@ -94,6 +94,18 @@ def test_an_owner_without_namespace_is_asked_for_without_one() -> None:
     assert _asked(handles, event) == [("m", None)]
 
 
+def test_an_owner_whose_scope_is_not_known_is_told_of_its_own_objects_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    handles = EnqueueOwner(group="cache.example.com", kind="Memcached", namespaced=None)
+    assert _asked(handles, CreateEvent(_object())) == []
+    assert caplog.text == ""
+    assert (
+        _asked(handles, CreateEvent(_object(ownerReferences=[_owner("m", controller=True)]))) == []
+    )
+    assert "scope of the owner's kind is not known" in caplog.text
+
+
 def test_an_owner_that_lost_its_child_hears_of_it() -> None:
     handles = EnqueueOwner(group="cache.example.com", kind="Memcached")
     event = UpdateEvent(
