@@ -52,6 +52,20 @@ def test_code_of_the_page_passes_its_own_tests(page: str, root: Path, tmp_path: 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_operator_in_60_lines_is_all_that_a_project_needs(
+    root: Path, reader_of: Callable[[Path], Any]
+) -> None:
+    reader = reader_of(root / HOW_TO)
+    (reader.folder / "site_operator.py").write_text(_files(root / HOW_TO)["site_operator.py"])
+    typed = re.findall(r"^\$ (.+)$", (root / HOW_TO).read_text(), re.MULTILINE)
+    begin = next(at for at, line in enumerate(typed) if line.startswith("olmkit init"))
+    end = next(
+        at for at, line in enumerate(typed) if line.startswith("kubectl")
+    )  # a cluster's part
+    said = reader.run("\n".join(typed[begin:end]))
+    assert "created config/crd/bases/web.example.com_sites.yaml" in said
+
+
 def _names(page: Path) -> dict[str, Any]:
     """What the code of a page defines, all of it together but what is kopf's."""
     found: dict[str, Any] = {"__name__": page.stem.replace("-", "_")}
