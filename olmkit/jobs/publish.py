@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk, sources, targets
 from olmkit.edges.sources import Access
@@ -155,7 +155,12 @@ async def publish(
     reference = sources.pinned(layout, root)
     if wanted is not None and (options.push or not isinstance(wanted, Reference | LayoutReference)):
         steps.clear()
-        root = await _send(memory, root, wanted, access, report, steps, web=web)
+        try:
+            root = await _send(memory, root, wanted, access, report, steps, web=web)
+        except RemoteError as error:
+            built = f"the image is built, and lies in `{layout}`"
+            error.hint = f"{error.hint}; {built}" if error.hint else built
+            raise
         reference = sources.pinned(wanted, root)
     return Published(
         reference=reference,

@@ -268,6 +268,8 @@ def test_image_of_another_kind_is_not_pushed(project: Path) -> None:
 def test_registry_that_refuses_leaves_the_build(project: Path, inspect: Callable[..., Any]) -> None:
     target = f"127.0.0.1:{free_port()}/a/b:v1"
     options = BuildOptions(project=project, target=target, push=True)
-    with pytest.raises(RemoteError, match="connection refused"):
+    with pytest.raises(RemoteError, match="connection refused") as caught:
         run(publish.build_bundle("bundle", options, ACCESS))
-    assert inspect(f"oci:{project}/dist/oci:{target}")["Labels"]
+    layout = f"oci:{project}/dist/oci:{target}"
+    assert caught.value.hint.endswith(f"the image is built, and lies in `{layout}`")
+    assert inspect(layout)["Labels"]
