@@ -335,6 +335,7 @@ def up() -> dict[str, Any]:
     if record is not None:
         return json.loads(record["facts"])  # type: ignore[no-any-return]
     built()  # before the log takes over: it can take long, and says so
+    sys.stderr.write("bringing the cluster up, which takes ten seconds and more\n")
     home = cache()
     home.mkdir(parents=True, exist_ok=True)
     with (home / "cluster.log").open("wb") as log:
