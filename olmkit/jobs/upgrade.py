@@ -94,7 +94,8 @@ async def upgrade(
         return replace(patience, seconds=max(1.0, deadline - clock()))
 
     while True:
-        upcoming = await _next(reader, package, options, goal, hops[-1] if hops else before)
+        current = hops[-1] if hops else before
+        upcoming = await _next(reader, package, options, goal, current, report)
         if not upcoming:
             break
         report(f"going on to {upcoming}")
@@ -179,11 +180,17 @@ def _require(seen: Snapshot, package: str) -> Manifest:
 
 
 async def _next(
-    reader: ClusterObjects, package: str, options: UpgradeOptions, goal: str, current: str
+    reader: ClusterObjects,
+    package: str,
+    options: UpgradeOptions,
+    goal: str,
+    current: str,
+    report: Report,
 ) -> str:
     """The CSV that OLM goes to next, or nothing when it has settled on `current`."""
     clock = asyncio.get_running_loop().time
     end = clock() + (_SETTLES_WITH_GOAL if goal else _SETTLES)
+    has_said = False
     while True:
         seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
         subscription = _require(seen, package)
@@ -192,6 +199,9 @@ async def _next(
             return chosen
         if clock() >= end or _is_goal(current, goal):
             return ""
+        if not has_said:
+            report(f"waiting for OLM to choose a version after `{current}`")
+            has_said = True
         await asyncio.sleep(0.7)
 
 

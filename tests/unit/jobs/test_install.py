@@ -242,14 +242,16 @@ def test_an_upgrade_that_olm_cannot_resolve_says_why(monkeypatch: pytest.MonkeyP
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader, version="1.0.0")
             options = UpgradeOptions(namespace="apps", package="cache", to="2.0.0")
+            said: list[str] = []
 
             async def upgraded() -> Any:
                 return await upgrade.upgrade(
-                    reader, options, Access(), report=[].append, patience=QUICK
+                    reader, options, Access(), report=said.append, patience=QUICK
                 )
 
             with pytest.raises(InputError, match=r"no way leads from `cache\.v1\.0\.0`"):
                 await upgraded()
+            assert said == ["waiting for OLM to choose a version after `cache.v1.0.0`"]
             words = "bundle cache.v2.0.0 requires an operator with package: other"
             failed = {"type": "ResolutionFailed", "status": "True", "message": words}
             one = server.get("subscriptions", "cache", "apps")
