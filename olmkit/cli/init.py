@@ -27,7 +27,12 @@ _LAYOUTS = (LAYOUT, "python/v1", "python")
 @click.option("--project-name", default="", help="Name of the project; else that of the folder.")
 @click.option("--image", default="", help="The operator's image; else `DOMAIN/NAME:v0.0.1`.")
 @click.option(
-    "--plugins", "--layout", "layout", default=LAYOUT, show_default=True, help="The layout."
+    "--plugins",
+    "--layout",
+    "layout",
+    default=LAYOUT,
+    show_default=True,
+    help="Which form of project; there is one, and kubebuilder's flag names it too.",
 )
 @click.option("--multigroup", is_flag=True, help="Allow kinds of several API groups.")
 @click.option("--namespaced", is_flag=True, help="An operator that sees its own namespace alone.")

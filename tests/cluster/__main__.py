@@ -333,6 +333,7 @@ def up() -> dict[str, Any]:
     """Start a cluster that goes on when we have ended."""
     record = _record()
     if record is not None:
+        sys.stderr.write("it has been up already\n")
         return json.loads(record["facts"])  # type: ignore[no-any-return]
     built()  # before the log takes over: it can take long, and says so
     sys.stderr.write("bringing the cluster up, which takes ten seconds and more\n")
