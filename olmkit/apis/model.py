@@ -201,6 +201,17 @@ class Sources:
     def get(self, name: Named) -> Declaration | None:
         return self.declarations.get(name)
 
+    def inherited(self, base: Named) -> Iterator[Field]:
+        """The fields of a model after those of its own base classes, which they replace."""
+        left, found = [base], list[Struct]()
+        while left:
+            declaration = self.declarations.get(left.pop())
+            if isinstance(declaration, Struct) and declaration not in found:
+                found.append(declaration)
+                left += declaration.bases
+        for struct in reversed(found):
+            yield from struct.fields
+
     def used(self) -> frozenset[Named]:
         """The kinds of all packages and every declaration that their fields lead to."""
         found: set[Named] = set()

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import ast
 import bisect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from olmkit.apis import docs, markers
+from olmkit.apis import docs, markers, python_renaming
 from olmkit.apis.comments import Claim, Comments, Group
 from olmkit.apis.findings import Findings
 from olmkit.apis.marker_reading import read_marker
@@ -33,8 +33,7 @@ from olmkit.apis.model import (
 from olmkit.apis.python_facts import Facts
 from olmkit.apis.python_names import Module, Names
 from olmkit.apis.python_types import TypeReader
-from olmkit.base import names as base_names
-from olmkit.base.diagnostics import Diagnostic, Location
+from olmkit.base.diagnostics import Diagnostic, Location, Related
 
 _OURS = ("olmkit", "olmkit.runtime", "olmkit.runtime.kinds")
 _RESOURCE_BASES = frozenset(f"{module}.CustomResource" for module in _OURS)
@@ -61,17 +60,9 @@ _ENUM_BASES = {
 _HARMLESS_BASES = frozenset(
     {"builtins.object", "abc.ABC", "typing.Protocol", "typing_extensions.Protocol"}
 )
-# Type has no form in a CRD, type is unknown.
-_ABOUT_TYPES = frozenset({"API006", "API007"})
-_RENAMES: Mapping[str, Callable[[str], str]] = {
-    "camel": base_names.lower_camel,
-    "pascal": lambda name: (
-        base_names.lower_camel(name)[:1].upper() + base_names.lower_camel(name)[1:]
-    ),
-    "kebab": lambda name: name.strip("_").replace("_", "-"),
-    "lower": str.lower,
-    "upper": str.upper,
-}
+_OTHER_FORMS = ("tag", "tag_field", "array_like")
+# Type has no form in a CRD, type is unknown, type is declared twice.
+_ABOUT_TYPES = frozenset({"API006", "API007", "API008"})
 _KIND_FIELDS = {"api_version", "kind", "metadata"}
 
 
@@ -183,6 +174,8 @@ class ModuleReader:
             doc = docs.clean(claim.doc())
         name = Named(self.module.name, node.name)
         told = len(self.findings.items)
+        self._check_once(node)
+        self._check_form(node)
         self._declare(node, name, kind, doc, tuple(found))
         self._set_aside(name, told)
         self._warn_dangling(node)
@@ -190,8 +183,31 @@ class ModuleReader:
     def _set_aside(self, name: Named, told: int) -> None:
         """Keep what was found about types since `told` findings for later."""
         since = self.findings.items[told:]
-        self.doubts[name] = [one for one in since if one.rule in _ABOUT_TYPES]
+        self.doubts.setdefault(name, []).extend(one for one in since if one.rule in _ABOUT_TYPES)
         self.findings.items[told:] = [one for one in since if one.rule not in _ABOUT_TYPES]
+
+    def _check_once(self, node: ast.ClassDef) -> None:
+        """Of two classes of one name nobody can say from the text which one is meant where."""
+        last = self.module.classes[node.name]
+        if last is not node and not _is_resource(self.names, self.module, node):
+            self.findings.add(
+                "API008",
+                f"`{node.name}` is declared twice in this module",
+                self.module.at(last),
+                hint="rename one of them",
+                related=(Related(self.module.at(node), "first declared here"),),
+            )
+
+    def _check_form(self, node: ast.ClassDef) -> None:
+        """What makes another form of a msgspec model than that of its fields."""
+        for keyword in node.keywords:
+            if keyword.arg in _OTHER_FORMS and self._types().literals.value(keyword.value):
+                self.findings.add(
+                    "API006",
+                    f"`{keyword.arg}` gives `{node.name}` a form that no schema says",
+                    self.module.at(keyword.value),
+                    hint="leave it out, and write a tag as a field of type `Literal`",
+                )
 
     def _declare(
         self, node: ast.ClassDef, name: Named, kind: str, doc: str, found: tuple[Marker, ...]
@@ -246,6 +262,8 @@ class ModuleReader:
                 )
                 continue
             declared = self.names.declared(dotted)
+            if declared and _is_mixin(self.names, declared):
+                continue
             if declared:
                 yield declared
                 continue
@@ -301,7 +319,9 @@ class ModuleReader:
     # Fields
 
     def _fields(self, node: ast.ClassDef) -> Iterator[Field]:
-        rename = self._renaming(node)
+        rename = python_renaming.of_class(
+            self.names, _ancestry(self.names, self.module, node), self.findings
+        )
         after = node.body[0].lineno - 1 if node.body else node.lineno
         if _is_text(node.body[0]):
             after = node.body[0].end_lineno or after
@@ -318,22 +338,9 @@ class ModuleReader:
                     yield found
             elif isinstance(statement, ast.Assign):
                 self._warn_plain(statement)
+            elif isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
+                self._warn_inner(statement)
             after = statement.end_lineno or after
-
-    def _renaming(self, node: ast.ClassDef) -> Callable[[str], str]:
-        """How names of fields become those of JSON: camel case, unless msgspec's `rename` says."""
-        for keyword in node.keywords:
-            if keyword.arg == "rename":
-                said = self._types().literals.value(keyword.value)
-                if isinstance(said, str) and said in _RENAMES:
-                    return _RENAMES[said]
-                self.findings.add(
-                    "API006",
-                    f"`rename={ast.unparse(keyword.value)}` is not understood",
-                    self.module.at(keyword.value),
-                    hint="write one of " + ", ".join(f'`"{name}"`' for name in _RENAMES),
-                )
-        return base_names.lower_camel
 
     def _field(
         self,
@@ -366,9 +373,17 @@ class ModuleReader:
             return None
         if facts.constraints:
             kind = Constrained(kind, tuple(facts.constraints))
+        written, read = facts.alias or json_name, facts.read_as or (json_name,)
+        if written not in read:
+            self.findings.add(
+                "API017",
+                f"`{name}` is written as `{written}` and read as `{read[0]}`",
+                self.module.at(statement.target),
+                hint="name it once, with `alias`",
+            )
         return Field(
             name=name,
-            json_name=facts.alias or json_name,
+            json_name=written,
             type=kind,
             at=self.module.at(statement.target),
             is_optional=facts.is_optional,
@@ -427,6 +442,16 @@ class ModuleReader:
                     f"`{target.id}` has no annotation and is no field of the API",
                     self.module.at(target),
                     hint=f"write `{target.id}: <type> = …`, or `ClassVar` to say so",
+                )
+
+    def _warn_inner(self, statement: ast.stmt) -> None:
+        for inner in ast.walk(statement):
+            if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
+                self.findings.add(
+                    "API021",
+                    f"`{inner.target.id}` stands in an inner block and is no field of the API",
+                    self.module.at(inner.target),
+                    hint="declare it in the class itself, with or without a default",
                 )
 
     # Comments and markers
@@ -529,6 +554,23 @@ def _is_text(statement: ast.stmt) -> bool:
 def _is_model(names: Names, module: Module, node: ast.ClassDef) -> bool:
     return any(
         _has_decorator(names, owner, current) or _has_base(names, owner, current, _MODEL_BASES)
+        for owner, current in _ancestry(names, module, node)
+    )
+
+
+def _is_mixin(names: Names, declared: Named) -> bool:
+    """Whether a class and those that it derives from have methods alone, and no fields."""
+    module = names.modules[declared.module]
+    node = module.classes.get(declared.name)
+    if node is None:
+        return False
+    return all(
+        not _has_decorator(names, owner, current)
+        and not any(isinstance(statement, ast.AnnAssign) for statement in current.body)
+        and all(
+            (dotted := names.dotted(owner, base)) in _HARMLESS_BASES or names.declared(dotted)
+            for base in current.bases
+        )
         for owner, current in _ancestry(names, module, node)
     )
 

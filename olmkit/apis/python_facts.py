@@ -54,7 +54,7 @@ _FIELD_CALLS = frozenset(
 _SILENT_KEYWORDS = frozenset(
     {
         *("kw_only", "init", "repr", "compare", "hash", "eq", "order", "on_setattr", "init_var"),
-        *("validation_alias", "alias_priority", "validate_default", "frozen", "strict"),
+        *("alias_priority", "validate_default", "frozen", "strict"),
         *("converter", "validator", "metadata", "json_schema_extra", "extra_json_schema", "extra"),
         *("strip_whitespace", "to_upper", "to_lower", "coerce_numbers_to_str", "union_mode"),
         *("discriminator", "deprecated", "allow_inf_nan", "fail_fast"),
@@ -70,6 +70,9 @@ class Facts:
     default: Any = MISSING
     is_optional: bool = False
     alias: str = ""
+    """The name in JSON, if one is said."""
+    read_as: tuple[str, ...] = ()
+    """The names under which a value is read, where they are said apart."""
     title: str = ""
     description: str = ""
     example: Any = MISSING
@@ -142,10 +145,14 @@ class FactReader:
             self._set_default(value, facts)
         elif key in ("default_factory", "factory"):
             facts.is_optional = True
-        elif key in ("alias", "serialization_alias") or (
-            key == "name" and name.startswith("msgspec")
-        ):
-            facts.alias = self._text(value) or facts.alias
+        elif key == "alias" or (key == "name" and name.startswith("msgspec")):
+            name_said = self._text(value)
+            facts.alias = facts.alias or name_said
+            facts.read_as = facts.read_as or (name_said,)
+        elif key == "serialization_alias":
+            facts.alias = self._text(value)
+        elif key == "validation_alias":
+            facts.read_as = self._choices(value)
         elif key in ("title", "description"):
             setattr(facts, key, self._text(value))
         elif key == "examples":
@@ -175,6 +182,14 @@ class FactReader:
             "API006", f"`{shown(value)}` is no plain text", self.literals.module.at(value)
         )
         return ""
+
+    def _choices(self, value: ast.expr) -> tuple[str, ...]:
+        """One name, or those of `AliasChoices`."""
+        is_choice = isinstance(value, ast.Call) and self._dotted(value.func).endswith(
+            ".AliasChoices"
+        )
+        names = value.args if isinstance(value, ast.Call) and is_choice else [value]
+        return tuple(self._text(name) for name in names)
 
     def _limit(self, keyword: str, expression: ast.expr, facts: Facts) -> None:
         value = self.literals.value(expression)

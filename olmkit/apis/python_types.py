@@ -12,6 +12,7 @@ from typing import Any
 
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import (
+    MISSING,
     Choice,
     Constrained,
     Constraint,
@@ -310,9 +311,11 @@ class TypeReader:
     def _literal(self, expression: ast.expr, items: list[ast.expr]) -> TypeExpression:
         values: list[Any] = []
         for item in items:
-            if not isinstance(item, ast.Constant) or type(item.value) not in (str, int, bool):
+            is_literal = isinstance(item, ast.Constant | ast.UnaryOp)
+            value = self.literals.value(item) if is_literal else MISSING
+            if type(value) not in (str, int, bool):
                 return self._refuse(item, "a `Literal` may hold texts, integers or booleans")
-            values.append(item.value)
+            values.append(value)
         kinds = {type(value) for value in values}
         if len(kinds) != 1:
             return self._refuse(expression, "values of a `Literal` must be of one type")

@@ -204,6 +204,7 @@ class SchemaBuilder:
         """Base classes; their fields that the class declares again are the class's."""
         mine = own.get("properties", {})
         for base in struct.bases:
+            self._check_overridden(struct, base)
             schema = dict(self._declared(base, struct.at))
             for key in ("properties", "required"):
                 if key in schema:
@@ -213,6 +214,21 @@ class SchemaBuilder:
             if not schema.get("required", True):
                 del schema["required"]
             yield schema
+
+    def _check_overridden(self, struct: Struct, base: Named) -> None:
+        """A field that is declared again keeps its JSON name, or it would be two."""
+        before = {one.name: one for one in self.sources.inherited(base)}
+        for one in struct.fields:
+            first = before.get(one.name, one)
+            if first.json_name != one.json_name:
+                self.findings.add(
+                    "API017",
+                    f"`{one.name}` is `{one.json_name}` here and `{first.json_name}` in a base "
+                    "class",
+                    one.at,
+                    hint="give both one alias",
+                    related=(Related(first.at, "first declared here"),),
+                )
 
     def _with_parts(
         self, struct: Struct, own: Schema, parts: list[Schema], *, is_root: bool

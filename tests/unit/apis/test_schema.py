@@ -293,7 +293,7 @@ def test_json_names_are_camel_case_or_aliases(projects: Any) -> None:
         """
         container_port: int
         other: Annotated[int, Field(alias="else")]
-        third: int = Field(1, serialization_alias="3rd")
+        third: int = Field(1, serialization_alias="3rd", validation_alias="3rd")
         hidden: int = Field(1, exclude=True)
         _private: int = 1
         shared: ClassVar[int] = 1
@@ -627,3 +627,70 @@ def test_descriptions_are_cut_after_a_sentence_or_a_word(
         'x: int\n"""One sentence. Another one"""', options=Options(max_description=limit)
     )
     assert found["properties"]["x"].get("description") == text
+
+
+def test_of_two_classes_of_one_name_none_is_taken(projects: Any) -> None:
+    """Python takes the first for `Spec`, and the last for what comes after."""
+    _, made = projects.spec(
+        "a: Inner",
+        before="class Inner(Model):\n    x: int\n\nclass Inner(Model):\n    y: int\n",
+    )
+    (finding,) = made.findings.items
+    assert (finding.rule, finding.message) == ("API008", "`Inner` is declared twice in this module")
+
+
+def test_two_classes_of_one_name_matter_only_where_a_kind_uses_them(projects: Any) -> None:
+    made = projects.make(
+        {"app.py": "from pydantic import BaseModel\n" + "class A(BaseModel):\n    x: int\n\n" * 2}
+    )
+    assert made.codes == []
+
+
+def test_a_field_in_an_inner_block_is_told_of(projects: Any) -> None:
+    found, made = projects.spec("if enum:\n    a: int\nb: int\n")
+    assert sorted(found["properties"]) == ["b"]
+    assert made.codes == ["API021"]
+
+
+def test_a_base_class_of_methods_alone_adds_nothing(projects: Any) -> None:
+    made = projects.module(
+        """
+        class Root:
+            LIMIT = 3
+
+        class Mixin(Root):
+            def total(self) -> int:
+                return 1
+
+        class Spec(Mixin, Model):
+            b: int
+
+        class Thing(CustomResource):
+            spec: Spec
+        """
+    )
+    assert made.codes == []
+    assert made.schema()["properties"]["spec"]["properties"] == {"b": {"type": "integer"}}
+
+
+def test_a_base_class_with_annotations_that_is_no_model_is_refused(projects: Any) -> None:
+    """Pydantic takes them for fields, dataclasses do not."""
+    _, made = projects.spec(
+        "a: Inner", before="class Mixin:\n    m: int = 1\nclass Inner(Mixin, Model):\n    x: int\n"
+    )
+    assert made.codes == ["API007"]
+
+
+@pytest.mark.parametrize("keyword", ["tag=True", "tag='x'", "tag_field='kind'", "array_like=True"])
+def test_a_form_of_msgspec_that_no_schema_says_is_refused(projects: Any, keyword: str) -> None:
+    _, made = projects.spec(
+        "a: Inner",
+        before=f"import msgspec\nclass Inner(msgspec.Struct, {keyword}):\n    x: int\n",
+    )
+    assert made.codes == ["API006"]
+
+
+def test_a_literal_may_be_below_zero(projects: Any) -> None:
+    found, made = projects.spec("a: Literal[-1, 1]")
+    assert made.codes == []
+    assert found["properties"]["a"] == {"type": "integer", "enum": [-1, 1]}

@@ -135,7 +135,7 @@ class ToySpec(Base):
     short_list: conlist(str, max_length=2) = ["a"]
     home: HttpUrl | None = None
     aliased: str = Field("x", alias="otherName")
-    written: str = Field("x", serialization_alias="thirdName")
+    written: str = Field("x", serialization_alias="thirdName", validation_alias="thirdName")
     secret: str = Field("x", exclude=True)
 
     # +nullable
