@@ -7,7 +7,7 @@ asked for, because packages of Kubernetes have a thousand types and a project us
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,8 @@ class GoFile:
     package_at: Location | None = None
     imports: dict[str, str] = field(default_factory=dict)
     unnamed: list[str] = field(default_factory=list)
+    # By import path, of the packages whose files are read; others' names are guessed.
+    package_names: Mapping[str, str] = field(default_factory=dict)
     dots: list[str] = field(default_factory=list)
     types: dict[str, tuple[Node, Above, bool]] = field(default_factory=dict)
     methods: list[tuple[str, str]] = field(default_factory=list)
@@ -71,11 +73,17 @@ class GoFile:
         """The path that a package's local name stands for, or an empty text."""
         if local in self.imports:
             return self.imports[local]
+        guessed: list[str] = []
+        for path in self.unnamed:
+            name = self.package_names.get(path)
+            if name == local:
+                return path
+            guessed += [path] if name is None else []
         for guess in (_last_name, _name_before_version):
-            for path in self.unnamed:
+            for path in guessed:
                 if guess(path) == local:
                     return path
-        return next((path for path in self.unnamed if local in _last_name(path)), "")
+        return next((path for path in guessed if local in _last_name(path)), "")
 
 
 def _last_name(path: str) -> str:

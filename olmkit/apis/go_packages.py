@@ -106,9 +106,19 @@ class Library:
 
 
 def read_package(
-    path: str, files: Mapping[str, bytes], findings: Findings, *, is_own: bool
+    path: str,
+    files: Mapping[str, bytes],
+    findings: Findings,
+    *,
+    is_own: bool,
+    names: dict[str, str] | None = None,
 ) -> GoPackage | None:
-    """One package from its files; None when none of them is part of the build."""
+    """One package from its files; None when none of them is part of the build.
+
+    `names`: of all packages that are read, by import path. The package's own is put there;
+    those of its imports are looked up there when its types are read, so after all packages.
+    """
+    names = {} if names is None else names
     parsed: list[GoFile] = []
     first = ""
     for shown, data in sorted(files.items()):
@@ -124,6 +134,9 @@ def read_package(
         _check_type_names(parsed, findings)
     at = next((file.package_at for file in parsed if file.package_at), None)
     name = next((file.package for file in parsed if file.package), posixpath.basename(path))
+    names[path] = name
+    for file in parsed:
+        file.package_names = names
     methods: dict[str, set[str]] = defaultdict(set)
     constants: dict[str, list[str]] = defaultdict(list)
     for file in parsed:

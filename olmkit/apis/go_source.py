@@ -39,7 +39,7 @@ from olmkit.base.tree import Tree
 
 # No file that people write is longer; a generated one is no API.
 MAX_SOURCE_SIZE = 16 * 1024 * 1024
-_ROOTS = frozenset({"TypeMeta", "ObjectMeta"})
+_ROOTS = frozenset({Named(META, "TypeMeta"), Named(META, "ObjectMeta")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,9 +66,10 @@ def read(
     """
     go_parser.check_installed()
     own: dict[str, GoPackage] = {}
+    names: dict[str, str] = {}
     for folder, files in sorted(_folders(tree, prefix, findings).items()):
         path = posixpath.join(module, folder) if folder else module
-        package = go_packages.read_package(path, files, findings, is_own=True)
+        package = go_packages.read_package(path, files, findings, is_own=True, names=names)
         if package:
             own[path] = package
     import_cycles.check(
@@ -127,9 +128,10 @@ class _Reader:
         kinds: dict[str, list[Declaration]] = {}
         for path, package in self.library.own.items():
             kinds[path] = [
-                self._struct(Named(path, name), declaration, Scope(package, declaration.dots), True)
+                self._struct(Named(path, name), declaration, scope, True)
                 for name, declaration in package.declarations.items()
-                if self._is_kind(declaration) and not self.packages[path].is_skipped
+                if self._is_kind(declaration, scope := Scope(package, declaration.dots))
+                and not self.packages[path].is_skipped
             ]
             self.declarations.update({kind.name: kind for kind in kinds[path]})
         self._follow()
@@ -189,18 +191,19 @@ class _Reader:
 
     # Declarations
 
-    def _is_kind(self, declaration: GoDeclaration) -> bool:
+    def _is_kind(self, declaration: GoDeclaration, scope: Scope) -> bool:
         """Whether a type embeds both metas, or is built on a type of another package that does."""
         kind = declaration.type
         if isinstance(kind, GoName) and kind.package and not declaration.is_alias:
             found = self.types.declaration(Named(kind.package, kind.name))
-            kind = found[0].type if found else kind
+            if found:
+                kind, scope = found[0].type, found[1]
         if not isinstance(kind, StructBody):
             return False
         embedded = {
-            one.type.name
+            self.types.find(one.type, scope)
             for one in kind.fields
-            if not one.names and isinstance(one.type, GoName) and one.type.package == META
+            if not one.names and isinstance(one.type, GoName)
         }
         return embedded >= _ROOTS
 

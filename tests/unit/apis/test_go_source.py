@@ -183,3 +183,61 @@ def test_a_huge_file_is_not_read(go_projects: Any, monkeypatch: pytest.MonkeyPat
     made = go_projects.make({"api/types.go": "package v1\n// long\n"})
 
     assert made.codes == ["API002"]
+
+
+def test_kinds_are_found_when_their_metas_are_imported_with_a_dot(go_projects: Any) -> None:
+    made = go_projects.make(
+        {
+            "api/v1/types.go": """\
+            // +groupName=example.com
+            package v1
+
+            import . "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+            type Thing struct {
+                TypeMeta   `json:",inline"`
+                ObjectMeta `json:"metadata,omitempty"`
+                At         Time `json:"at"`
+            }
+            """
+        }
+    )
+    assert made.codes == []
+    properties = made.schema()["properties"]
+    assert properties["at"] == {"type": "string", "format": "date-time"}
+
+
+def test_a_package_of_the_project_is_known_by_its_name_not_by_its_folder(go_projects: Any) -> None:
+    """An import without a name brings the package's own, as Go has it."""
+    made = go_projects.make(
+        {
+            "api/v1/types.go": """\
+            // +groupName=example.com
+            package v1
+
+            import (
+                metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+                "example.com/toys/api/other"
+                "example.com/toys/api/v2"
+            )
+
+            type Spec struct {
+                A v2.Inner    `json:"a"`
+                B other.Inner `json:"b"`
+            }
+
+            type Thing struct {
+                metav1.TypeMeta   `json:",inline"`
+                metav1.ObjectMeta `json:"metadata,omitempty"`
+                Spec              Spec `json:"spec"`
+            }
+            """,
+            "api/other/x.go": 'package v2\n\ntype Inner struct {\n\tX string `json:"x"`\n}\n',
+            "api/v2/x.go": 'package other\n\ntype Inner struct {\n\tY bool `json:"y"`\n}\n',
+        }
+    )
+    assert made.codes == []
+    properties = made.schema()["properties"]["spec"]["properties"]
+    assert list(properties["a"]["properties"]) == ["x"]
+    assert list(properties["b"]["properties"]) == ["y"]
