@@ -136,10 +136,11 @@ def with_argument(data: bytes, path: str, function: str, first: str, argument: s
     return data
 
 
-def with_class(data: bytes, path: str, name: str, text: str) -> bytes:
-    """`data` with the text of a class at its end, unless a class `name` is there."""
+def with_definition(data: bytes, path: str, name: str, text: str) -> bytes:
+    """`data` with the text of a class or a function at its end, unless one `name` is there."""
     tree, lines = _parse(data, path)
-    if any(isinstance(node, ast.ClassDef) and node.name == name for node in tree.body):
+    kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    if any(isinstance(node, kinds) and node.name == name for node in tree.body):
         return data
     while lines and not lines[-1].strip():
         lines.pop()

@@ -30,6 +30,7 @@ from olmkit.project import template_files, yaml_edits
 from olmkit.project.config import PROJECT_FILE, PYPROJECT_FILE, Api, Project
 
 LAYOUT = "python.olmkit/v1"
+SAMPLES_FOLDER = "config/samples"
 CRD_FOLDER = "config/crd"
 RBAC_FOLDER = "config/rbac"
 DEFAULT_OVERLAY = "config/default/kustomization.yaml"
@@ -302,6 +303,12 @@ def note_converted_in_one_namespace(draft: Draft) -> None:
         PROJECT_FILE,
         "`olmkit edit --no-namespaced` before the next bundle; without OLM it works as it is",
     )
+
+
+def sample_file(api: Api) -> str:
+    """The sample of one of the project's own kinds."""
+    parts = (api.group, api.version, api.kind.lower())
+    return f"{SAMPLES_FOLDER}/{'_'.join(part for part in parts if part)}.yaml"
 
 
 def plural_of(api: Api) -> str:

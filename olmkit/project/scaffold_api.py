@@ -311,13 +311,13 @@ def _add_manifests(
     draft.add_item(scaffold.DEFAULT_OVERLAY, ("resources",), "../crd")
     if draft.get(scaffold.WEBHOOKS_OVERLAY) is not None:
         draft.add_item(scaffold.WEBHOOKS_OVERLAY, ("resources",), "../crd")
-    samples = "config/samples/kustomization.yaml"
+    samples = f"{scaffold.SAMPLES_FOLDER}/kustomization.yaml"
     if draft.get(samples) is None:
         draft.put(samples, template("samples_kustomization.yaml"))
-    parts = (api.group, api.version, api.kind.lower())
-    sample = "_".join(part for part in parts if part) + ".yaml"
-    draft.make(f"config/samples/{sample}", _sample(template("sample.yaml"), values))
-    draft.add_item(samples, ("resources",), sample, marker="manifestskustomizesamples")
+    sample = scaffold.sample_file(api)
+    draft.make(sample, _sample(template("sample.yaml"), values))
+    listed = posixpath.basename(sample)
+    draft.add_item(samples, ("resources",), listed, marker="manifestskustomizesamples")
     if draft.get(scaffold.MANIFESTS_OVERLAY) is not None:
         draft.add_item(scaffold.MANIFESTS_OVERLAY, ("resources",), "../samples")
     roles = f"{scaffold.RBAC_FOLDER}/kustomization.yaml"

@@ -1,4 +1,4 @@
-"""Which files `create webhook` makes or changes: handlers, their wiring, and manifests.
+"""Which files `create webhook` makes or changes: handlers, their wiring and tests, manifests.
 
 Webhooks need a certificate. OLM makes one, so a bundle has them always; the
 overlay `config/default` runs in any cluster, and has none. `config/with-webhooks`
@@ -71,9 +71,11 @@ def create_webhook(
         "rbac_group": api.qualified_group or '""',
         "variable": scaffold_kinds.variable_of(api.kind, templates),
         "webhook_path": path,
+        "sample": scaffold.sample_file(api),
     }
     if request.defaulting or request.validation:
         _add_handlers(draft, request, where, templates, values)
+        _add_tests(draft, request, where, templates, values)
     if request.conversion:
         _add_conversion(draft, request, project, where, templates, values)
         if scaffold.is_namespaced(project):
@@ -160,9 +162,7 @@ def _add_handlers(
     templates: Tree,
     values: dict[str, str],
 ) -> None:
-    module = f"{where.module}_{scaffold.module_name(where.api.version)}"
-    folder = f"{where.folder}/webhooks/{where.group_folder}"
-    path = f"{folder}{module}.py"
+    path = _handlers_file(where)
     _add_packages(draft, where, "webhooks", templates)
     data = None if request.force else draft.get(path)
     if data is None:
@@ -181,7 +181,7 @@ def _add_handlers(
             continue
         handler = values["kind"] + name
         text = template_files.file(templates, f"webhook/{name.lower()}.py", values).decode()
-        data = python_edits.with_class(data, path, handler, text)
+        data = python_edits.with_definition(data, path, handler, text)
         if "Sequence[" in text:
             data = python_edits.with_import(data, path, "collections.abc", "Sequence")
         imports = {"handler": (own, handler), "": ("olmkit.runtime", "webhook_admission")}
@@ -210,6 +210,42 @@ def _add_handlers(
     draft.put(path, data)
 
 
+def _handlers_file(where: Names) -> str:
+    folder = f"{where.folder}/webhooks/{where.group_folder}"
+    return f"{folder}{where.module}_{scaffold.module_name(where.api.version)}.py"
+
+
+def _test_file(where: Names, version: str, subject: str) -> str:
+    group = where.group_folder.replace("/", "_")
+    return f"tests/test_{group}{where.module}_{scaffold.module_name(version)}_{subject}.py"
+
+
+def _add_tests(
+    draft: Draft,
+    request: WebhookRequest,
+    where: Names,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    """A test of each handler, beside what the author wrote."""
+    path = _test_file(where, where.api.version, "webhooks")
+    data = None if request.force else draft.get(path)
+    if data is None:
+        folder = "foreign" if where.api.is_foreign else "webhook"
+        data = template_files.file(templates, f"{folder}/handlers_test.py", values)
+    for wanted, name, test in (
+        (request.defaulting, "Defaulter", "test_what_is_filled_in_stays_when_it_is_asked_again"),
+        (request.validation, "Validator", "test_a_good_object_is_let_through"),
+    ):
+        if not wanted:
+            continue
+        text = template_files.file(templates, f"webhook/{name.lower()}_test.py", values).decode()
+        data = python_edits.with_definition(data, path, test, text)
+        handlers = where.module_of(_handlers_file(where))
+        data = python_edits.with_import(data, path, handlers, values["kind"] + name)
+    draft.put(path, data)
+
+
 def _add_conversion(
     draft: Draft,
     request: WebhookRequest,
@@ -230,6 +266,9 @@ def _add_conversion(
         path = f"{where.folder}/conversions/{where.group_folder}{module}.py"
         text = template_files.file(templates, "webhook/conversion.py", values | {"spoke": spoke})
         draft.make(path, text)
+        words = values | {"spoke": spoke, "conversion_module": where.module_of(path)}
+        test = template_files.file(templates, "webhook/conversion_test.py", words)
+        draft.make(_test_file(where, spoke, "conversion"), test)
         called[f"spoke{index}"] = (where.module_of(path).rpartition(".")[0], module)
         spokes.append(
             f"Spoke(\n"

@@ -193,7 +193,9 @@ def venv(place: Path) -> None:
     (folder / ".ready").touch()
 
 
-@pytest.mark.parametrize("name", ["an image", "all webhooks", "kinds of others"])
+@pytest.mark.parametrize(
+    "name", ["an image", "all webhooks", "kinds of others", "webhooks of others alone"]
+)
 def test_a_scaffolded_project_passes_its_own_make_test(tmp_path: Path, name: str) -> None:
     place = scaffolded(tmp_path, *PROJECTS[name])
     venv(place)

@@ -87,9 +87,9 @@ def test_a_statement_goes_above_the_return() -> None:
 
 
 def test_a_class_is_added_once() -> None:
-    done = python_edits.with_class(b"x = 1\n", "a.py", "A", "class A:\n    pass\n")
+    done = python_edits.with_definition(b"x = 1\n", "a.py", "A", "class A:\n    pass\n")
     assert done == b"x = 1\n\n\nclass A:\n    pass\n"
-    assert python_edits.with_class(done, "a.py", "A", "class A:\n    pass\n") == done
+    assert python_edits.with_definition(done, "a.py", "A", "class A:\n    pass\n") == done
 
 
 def test_a_marker_is_taken_away() -> None:

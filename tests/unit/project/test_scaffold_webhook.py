@@ -76,6 +76,24 @@ def test_one_kind_of_webhook_after_another_is_one_file(begun: Tree, templates: T
     assert webhooks(tree) == {"defaulting": True, "validation": True, "webhookVersion": "v1"}
 
 
+def test_each_handler_has_a_test_beside_what_the_author_wrote(begun: Tree, templates: Tree) -> None:
+    path = "tests/test_memcached_v1alpha1_webhooks.py"
+    tree = added(begun, templates, defaulting=True)
+    assert b"MemcachedValidator" not in tree.data(path)
+    mine = tree.merge({path: tree.data(path).replace(b"sample(), sample()", b"mine(), mine()")})
+    tree = added(mine, templates, validation=True)
+    assert b"once, twice = mine(), mine()" in tree.data(path)
+    assert b"import MemcachedDefaulter, MemcachedValidator" in tree.data(path)
+    assert tree.data(path).count(b"\ndef test_") == 2
+
+
+def test_the_way_there_and_back_has_a_test_for_each_spoke(begun: Tree, templates: Tree) -> None:
+    tree = added(begun, templates, conversion=True)
+    test = tree.data("tests/test_memcached_v1_conversion.py")
+    assert b"from toy.conversions.memcached_v1 import from_hub, to_hub" in test
+    assert "tests/test_memcached_v1alpha1_webhooks.py" not in tree
+
+
 def test_the_bundle_has_webhooks_and_the_default_overlay_none(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, defaulting=True, validation=True)
     assert resources(tree, "config/webhook/kustomization.yaml") == [

@@ -1,0 +1,34 @@
+"""What the webhooks say of a `Toy` of version v1alpha1: here, of the sample."""
+
+from __future__ import annotations
+
+import asyncio
+import pathlib
+
+from olmkit.base import documents
+from olmkit.runtime.webhook_admission import AdmissionRequest
+
+from toy_operator.api.v1alpha1.toy import Toy
+from toy_operator.webhooks.toy_v1alpha1 import ToyDefaulter, ToyValidator
+
+SAMPLE = pathlib.Path(__file__).parent.parent / "config/samples/toys_v1alpha1_toy.yaml"
+REQUEST = AdmissionRequest(uid="test", operation="CREATE", gvk=Toy.gvk, name="one")
+
+
+def sample() -> Toy:
+    return Toy.from_manifest(documents.load(SAMPLE.read_bytes(), SAMPLE.name).value)
+
+
+def test_what_is_filled_in_stays_when_it_is_asked_again() -> None:
+    once, twice = sample(), sample()
+    asyncio.run(ToyDefaulter().default(once, REQUEST))
+    for _ in range(2):
+        asyncio.run(ToyDefaulter().default(twice, REQUEST))
+    assert twice == once
+
+
+def test_a_good_object_is_let_through() -> None:
+    good, validator = sample(), ToyValidator()
+    asyncio.run(validator.validate_create(good, REQUEST))
+    asyncio.run(validator.validate_update(good, good, REQUEST))
+    asyncio.run(validator.validate_delete(good, REQUEST))
