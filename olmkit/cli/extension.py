@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from olmkit.base import documents
-from olmkit.cli import removal, standing
+from olmkit.cli import announcement, removal, standing
 from olmkit.cli.app import App
 from olmkit.cli.cluster_options import Target
 from olmkit.edges.access import Access
@@ -15,7 +15,6 @@ from olmkit.jobs import extension as job
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.extension import ExtensionOptions, ExtensionPlan
 from olmkit.kube.objects import Manifest
-from olmkit.olm import preview
 
 # What only OLM v0 has; with `--olm v1` they are refused, not passed over.
 _ONLY_V0 = ("bundle", "catalog_address", "catalog_namespace", "mode", "poll", "secrets")
@@ -118,10 +117,5 @@ def uninstall(
 
 def _announce(app: App, made: ExtensionPlan) -> None:
     request = made.request
-    say = app.terminal.note
-    say(f"installing `{request.package}` into namespace `{request.namespace}` through OLM v1")
-    if made.preview is not None:
-        for line in preview.lines(made.preview, [""]):
-            say(line)
-    for note in made.notes:
-        say(f"note: {note}")
+    title = f"installing `{request.package}` into namespace `{request.namespace}` through OLM v1"
+    announcement.give(app, title, made.preview, [""], made.notes)

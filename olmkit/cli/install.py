@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from olmkit.base import documents
-from olmkit.cli import standing
+from olmkit.cli import announcement, standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import (
     Target,
@@ -24,7 +24,6 @@ from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.install import InstallOptions, Plan
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
-from olmkit.olm import preview
 
 
 @command(
@@ -171,19 +170,13 @@ async def _left(app: App, reader: Any, created: list[Manifest], made: Plan, *, k
 
 
 def _announce(app: App, made: Plan) -> None:
-    """What will be installed, with which permissions, in which namespace."""
     request = made.request
-    say = app.terminal.note
     catalog = request.catalog
-    say(
+    title = (
         f"installing `{request.package}` in namespace `{request.namespace}` "
         f"from catalog `{catalog.namespace}/{catalog.name}`"
     )
-    if made.preview is not None:
-        for line in preview.lines(made.preview, made.targets):
-            say(line)
-    for note in made.notes:
-        say(f"note: {note}")
+    announcement.give(app, title, made.preview, made.targets, made.notes)
 
 
 def _value(made: Plan) -> dict[str, Any]:
@@ -193,10 +186,7 @@ def _value(made: Plan) -> dict[str, Any]:
         "namespace": request.namespace,
         "csv": made.csv or None,
         "watches": list(made.targets),
-        "permissions": [
-            {"account": grant.account, "scope": grant.scope, "rule": str(grant)}
-            for grant in (made.preview.grants if made.preview else ())
-        ],
+        "permissions": announcement.permissions(made.preview),
         "objects": [
             {
                 "kind": objects.kind(one),

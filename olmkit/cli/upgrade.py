@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli import standing
+from olmkit.cli import announcement, standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import (
     Target,
@@ -18,7 +18,6 @@ from olmkit.edges.access import Access
 from olmkit.jobs import upgrade as job
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.upgrade import BundleUpgrade, Upgraded, UpgradeOptions
-from olmkit.olm import preview
 
 
 @command(
@@ -106,11 +105,9 @@ def upgrade(
 
 
 def _announce(app: App, made: BundleUpgrade, namespace: str) -> None:
-    """What will be installed, with which permissions, in which namespace."""
     package = made.named.rendered.package
-    app.terminal.note(f"upgrading `{package}` in namespace `{namespace}` from `{made.before}`")
-    for line in preview.lines(made.named.preview, made.targets):
-        app.terminal.note(line)
+    title = f"upgrading `{package}` in namespace `{namespace}` from `{made.before}`"
+    announcement.give(app, title, made.named.preview, made.targets)
 
 
 def _tell(app: App, done: Upgraded) -> None:

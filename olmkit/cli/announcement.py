@@ -1,0 +1,33 @@
+"""What is said before anything is written: what comes, with which permissions, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from olmkit.cli.app import App
+from olmkit.olm import preview
+from olmkit.olm.preview import Preview
+
+
+def give(
+    app: App,
+    title: str,
+    brings: Preview | None,
+    targets: Iterable[str],
+    notes: Iterable[str] = (),
+) -> None:
+    """The title, the bundle as far as it is known, and what else there is to know."""
+    app.terminal.note(title)
+    if brings is not None:
+        for line in preview.lines(brings, targets):
+            app.terminal.note(line)
+    for note in notes:
+        app.terminal.note(f"note: {note}")
+
+
+def permissions(brings: Preview | None) -> list[dict[str, str]]:
+    """The permissions for `--output json`."""
+    return [
+        {"account": grant.account, "scope": grant.scope, "rule": str(grant)}
+        for grant in (brings.grants if brings else ())
+    ]
