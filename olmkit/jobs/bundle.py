@@ -27,7 +27,7 @@ from olmkit.edges.sources import Access
 from olmkit.jobs import overlay
 from olmkit.oci.content import Digest
 from olmkit.oci.reference import Reference
-from olmkit.project import kustomize
+from olmkit.project import config, kustomize
 
 STDIN = "-"
 BUILDER = f"olmkit-v{__version__}"
@@ -258,10 +258,12 @@ class _Facts:
 
 
 def _facts(project: Path) -> _Facts:
-    path = project / "PROJECT"
+    path = project / config.PROJECT_FILE
     if not path.is_file():
         return _Facts()
     document = documents.load(disk.read_file(path), str(path))
+    if wrong := config.faults(document):
+        raise ConfigurationError(wrong[0].message, diagnostics=wrong)
     listed = document.get("layout")
     plugins = listed if isinstance(listed, list) else [listed]
     return _Facts(

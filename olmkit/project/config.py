@@ -140,6 +140,13 @@ def parse(
     return replace(project, settings=settings, findings=warnings)
 
 
+def faults(document: Document) -> tuple[Diagnostic, ...]:
+    """What is wrong with a PROJECT file of version 3, or of one that has the same keys."""
+    reader = _Reader(document)
+    reader.project()
+    return tuple(found for found in reader.errors if found.rule != _OTHER_VERSION)
+
+
 def without_file(pyproject: bytes | None, *, prefix: str = "") -> Project:
     """A project that has settings but no PROJECT file: its APIs and its name are not known."""
     settings, warnings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
@@ -192,7 +199,7 @@ class _Reader:
         if str(version).partition("-")[0] != "3":
             said = "no version" if version is None else f"version `{version}`"
             self._wrong(
-                "PRJ002",
+                _OTHER_VERSION,
                 f"the project file has {said}; version 3 is read",
                 document.at("version"),
                 'write `version: "3"`',
@@ -272,9 +279,10 @@ class _Reader:
         )
 
 
+_OTHER_VERSION = "PRJ002"
 _NAMES = {
     "PRJ001": "project-shape",
-    "PRJ002": "project-version",
+    _OTHER_VERSION: "project-version",
     "PRJ003": "project-name",
     "PRJ004": "incomplete-resource",
     "PRJ005": "unknown-setting",

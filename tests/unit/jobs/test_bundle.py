@@ -17,6 +17,7 @@ from olmkit.edges.registry import Registry
 from olmkit.edges.sources import Access
 from olmkit.edges.web import Web, WebOptions
 from olmkit.jobs import bundle as job
+from olmkit.jobs import generate as generating
 from olmkit.jobs.bundle import GenerateOptions, Part
 from olmkit.oci import image, layer
 from olmkit.oci.reference import Reference
@@ -411,3 +412,26 @@ def test_the_layout_of_any_language_is_said_to_metrics(small: Path, language: st
     annotations = documents.load((small / "bundle/metadata/annotations.yaml").read_bytes(), "a")
     key = "operators.operatorframework.io.metrics.project_layout"
     assert annotations.get("annotations", key) == layout
+
+
+@pytest.mark.parametrize(
+    ("resources", "rules"),
+    [
+        ("none", [("PRJ001", 3)]),
+        ("\n- memcached\n- {group: cache, kind: A}", [("PRJ001", 4), ("PRJ004", 5)]),
+        ("\n- {version: v1, kind: 3}", [("PRJ001", 4), ("PRJ004", 4)]),
+    ],
+)
+def test_resources_of_another_shape_are_told_at_their_lines_as_generate_does(
+    small: Path, resources: str, rules: list[tuple[str, int]]
+) -> None:
+    text = f'layout: [python.olmkit/v1]\nversion: "3"\nresources: {resources}\nprojectName: small\n'
+    (small / "PROJECT").write_text(text)
+    for make in (
+        lambda: job.generate(small, piped(DEPLOYMENT)),
+        lambda: generating.generate(small),
+    ):
+        with pytest.raises(ConfigurationError) as caught:
+            make()
+        found = caught.value.diagnostics
+        assert [(one.rule, one.at.line) for one in found if one.at] == rules
