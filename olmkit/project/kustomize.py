@@ -352,7 +352,7 @@ def _resources(document: Document) -> Iterator[Resource]:
         raise refusal("a resource must be a mapping", document.at())
     if not objects.kind(value):
         raise refusal("missing kind in object", document.at(), hint="write its `kind`")
-    if objects.kind(value) == "List" and isinstance(value.get("items"), list):
+    if objects.kind(value).endswith("List") and isinstance(value.get("items"), list):
         for index, item in enumerate(value["items"]):
             yield from _resources(document.derived(item, "items", index))
         return

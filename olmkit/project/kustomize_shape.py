@@ -92,8 +92,14 @@ def _check(document: Document, keys: tuple[Key, ...], shape: _Shape) -> None:
                 PIPE_HINT,
             )
         if key not in shape.built:
+            known = {one.lower(): one for one in shape.built | shape.foreign}
+            meant = known.get(str(key).lower())
             raise refusal(
-                f'invalid Kustomization: json: unknown field "{key}"', document.at_key(*keys, key)
+                f'invalid Kustomization: json: unknown field "{key}"',
+                document.at_key(*keys, key),
+                hint=f"write `{meant}`: kustomize takes any case, and here one counts"
+                if meant
+                else "",
             )
         if key in shape.texts and not isinstance(value, str):
             raise refusal(

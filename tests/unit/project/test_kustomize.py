@@ -51,8 +51,9 @@ def test_folders_above_may_be_named_and_files_may_not() -> None:
         build(files)
 
 
-def test_lists_in_resources_are_expanded() -> None:
-    text = "apiVersion: v1\nkind: List\nitems:\n- {kind: Secret, metadata: {name: a}}\n"
+@pytest.mark.parametrize("kind", ["List", "SecretList"])
+def test_lists_in_resources_are_expanded(kind: str) -> None:
+    text = f"apiVersion: v1\nkind: {kind}\nitems:\n- {{kind: Secret, metadata: {{name: a}}}}\n"
     assert build(overlay("resources: [a.yaml]", a_yaml=text))[0]["metadata"]["name"] == "a"
 
 

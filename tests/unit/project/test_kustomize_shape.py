@@ -25,6 +25,24 @@ def test_a_kustomization_is_taken(text: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "hint", "place"),
+    [
+        ("\nNamePrefix: x-\n", "write `namePrefix`: kustomize takes any case", "2:1"),
+        ("images:\n- {name: a, newtag: b}\n", "write `newTag`", "2:13"),
+        ("\nimageTags: [{name: a}]\n", "into `--input -`", "2:1"),
+    ],
+)
+def test_what_kustomize_alone_takes_has_its_place_and_a_way_out(
+    text: str, hint: str, place: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        kustomize_shape.check(documents.load(text.encode(), "k.yaml"))
+    [found] = caught.value.diagnostics
+    assert hint in found.hint
+    assert str(found.at) == f"k.yaml:{place}"
+
+
+@pytest.mark.parametrize(
     ("text", "message", "place"),
     [
         ("- a\n", "must be a mapping", "1:1"),
