@@ -82,9 +82,16 @@ class Operated:
         return self.plane.folder / "audit.log"
 
     def start(
-        self, *flags: str, config: Path | None = None, environment: dict[str, str] | None = None
+        self,
+        *flags: str,
+        config: Path | None = None,
+        environment: dict[str, str] | None = None,
+        program: Sequence[str] = (str(HERE / "replica.py"),),
     ) -> Replica:
-        """Start one more replica, under a user of its own or with the given kubeconfig."""
+        """Start one more replica, under a user of its own or with the given kubeconfig.
+
+        `program` is what Python runs: the Memcached operator, unless it is another.
+        """
         user = f"replica-{next(self._numbers)}"
         path = config or self.plane.write_kubeconfig(
             self.plane.folder / f"{user}.kubeconfig", user=user
@@ -93,7 +100,7 @@ class Operated:
         words = [f"--kubeconfig={path}", "--health-probe-bind-address=0", *flags]
         with log.open("wb") as out:
             process = subprocess.Popen(
-                [sys.executable, "-W", "error", str(HERE / "replica.py"), *words],
+                [sys.executable, "-W", "error", *program, *words],
                 stdout=out,
                 stderr=out,
                 stdin=subprocess.DEVNULL,

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import json
 import logging
+import re
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,8 +19,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from olmkit.base import documents
-from olmkit.kube.api import ClusterError, EventType, Invalid, NotFound, PatchType, Resource
+from olmkit.jobs import project
+from olmkit.kube.api import (
+    ClusterError,
+    EventType,
+    Forbidden,
+    Invalid,
+    NotFound,
+    PatchType,
+    Resource,
+)
 from olmkit.kube.objects import Manifest
+from olmkit.project.scaffold import InitRequest
+from olmkit.project.scaffold_webhook import WebhookRequest
 from olmkit.runtime import self_signed
 from olmkit.testing.registry import free_port
 
@@ -56,9 +68,11 @@ class Hooked:
         (self.folder / "tls.key").write_bytes(key)
         return certificate.decode()
 
-    def start(self) -> Replica:
+    def start(self, **how: Any) -> Replica:
         return self.operated.start(
-            f"--webhook-bind-address=127.0.0.1:{self.port}", f"--webhook-cert-path={self.folder}"
+            f"--webhook-bind-address=127.0.0.1:{self.port}",
+            f"--webhook-cert-path={self.folder}",
+            **how,
         )
 
     def shown(self) -> str:
@@ -80,9 +94,9 @@ class Hooked:
         crds = await cluster.resource("apiextensions.k8s.io/v1", "CustomResourceDefinition")
         await cluster.patch(crds, CRD, patch, type=kind)
 
-    async def admit(self, cluster: HttpCluster) -> None:
-        """Let objects be admitted, as `config/webhook` says."""
-        path = ROOT / "operator/config/webhook/manifests.yaml"
+    async def admit(self, cluster: HttpCluster, project: Path = ROOT / "operator") -> None:
+        """Let objects be admitted, as `config/webhook` of a project says."""
+        path = project / "config/webhook/manifests.yaml"
         for document in documents.load_all(path.read_bytes(), str(path)):
             manifest = document.value
             for webhook in manifest["webhooks"]:
@@ -341,5 +355,80 @@ def test_renewed_certificate_is_shown_and_nobody_is_refused_in_between(
             await until(is_read)
             assert asked
             assert replica.is_running
+
+    asyncio.run(story())
+
+
+def judging_deployments(place: Path) -> None:
+    """Scaffold webhooks for a kind of Kubernetes' own, and write what they do."""
+    project.init(place, InitRequest(domain="example.com", name="toy"))
+    request = WebhookRequest(
+        group="apps", version="v1", kind="Deployment", defaulting=True, validation=True
+    )
+    project.create_webhook(place, request)
+    handlers = place / "toy/webhooks/deployment_v1.py"
+    text = handlers.read_text().replace("AdmissionRequest\n", "AdmissionRequest, Denied\n", 1)
+    text = re.sub(
+        r"(def default\(self, (\w+): .*\n.*\n)",
+        r'\1        \2["metadata"].setdefault("labels", {}).setdefault("team", "none")\n',
+        text,
+    )
+    judged = """\
+if new["spec"]["replicas"] > 3:
+            raise Denied("more than three replicas")
+        return ["one replica is no spare"] if new["spec"]["replicas"] == 1 else ()"""
+    handlers.write_text(text.replace("return ()", judged, 1))
+
+
+def deployment(name: str, replicas: int) -> Manifest:
+    labels = {"app": name}
+    pod = {"containers": [{"name": "c", "image": "example.com/c:1"}]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod},
+        },
+    }
+
+
+def test_scaffolded_webhooks_of_a_foreign_kind_default_and_judge_it(
+    bare: Operated, until: Until, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = tmp_path / "toy"
+    judging_deployments(place)
+    hooked = Hooked(bare)
+    caplog.set_level(logging.WARNING)
+
+    async def story() -> None:
+        hooked.start(program=("-m", "toy"), environment={"PYTHONPATH": str(place)})
+        async with bare.cluster() as cluster:
+            deployments = await cluster.resource("apps/v1", "Deployment")
+            await hooked.admit(cluster, place)
+
+            async def is_defaulted() -> bool:
+                made = await cluster.create(deployments, deployment("seen", 2), dry_run=True)
+                return bool(made["metadata"].get("labels") == {"team": "none"})
+
+            await until(is_defaulted)
+            made = await cluster.create(deployments, deployment("single", 1))
+            assert made["metadata"]["labels"] == {"team": "none"}
+            assert "one replica is no spare" in " ".join(
+                str(record.__dict__) for record in caplog.records
+            )
+            with pytest.raises(Forbidden, match="more than three replicas"):
+                await cluster.create(deployments, deployment("many", 4))
+
+            # A change is judged as the scaffold has it: it passes.
+            await cluster.patch(
+                deployments,
+                "single",
+                {"spec": {"replicas": 2}},
+                type=PatchType.MERGE,
+                namespace="default",
+            )
 
     asyncio.run(story())
