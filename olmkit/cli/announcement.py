@@ -15,11 +15,15 @@ def give(
     brings: Preview | None,
     targets: Iterable[str],
     notes: Iterable[str] = (),
+    before: Preview | None = None,
 ) -> None:
-    """The title, the bundle as far as it is known, and what else there is to know."""
+    """The title, the bundle as far as it is known, and what else there is to know.
+
+    `before` is what it replaces.
+    """
     app.terminal.note(title)
     if brings is not None:
-        for line in preview.lines(brings, targets):
+        for line in preview.lines(brings, targets, before):
             app.terminal.note(line)
     for note in notes:
         app.terminal.note(f"note: {note}")

@@ -73,11 +73,17 @@ def install(
     app.run(run())
 
 
-def upgrade(app: App, *, package: str, to: str, target: Target, patience: Patience) -> None:
+def upgrade(
+    app: App, *, package: str, to: str, target: Target, patience: Patience, dry_run: bool
+) -> None:
     """Ask for another version."""
 
     async def run() -> None:
         async with target.open() as (reader, _):
+            if dry_run:
+                made = await job.plan_upgrade(reader, package, to)
+                app.emit({"objects": [made]}, text=lambda: documents.dump_all([made]).decode())
+                return
             with standing.watching(app, "working") as report:
                 found = await job.upgrade(reader, package, to, report=report, patience=patience)
             standing.give(app, found, {"package": package})

@@ -50,6 +50,7 @@ class Terminal:
         self.out = out or sys.stdout
         self.err = err or sys.stderr
         self.quiet = quiet
+        self._bars: RichProgress | None = None
         environment = environment or {}
         self.color_out = wants_color(self.out, color, environment)
         self.color_err = wants_color(self.err, color, environment)
@@ -82,9 +83,15 @@ class Terminal:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Say something on stderr that must be seen; work goes on when it cannot be written."""
+        """Say something on stderr that must be seen; work goes on when it cannot be written.
+
+        While a bar moves, it stands above it.
+        """
         with contextlib.suppress(OSError):
-            self.err.write(text + "\n")
+            if self._bars is not None:
+                self._bars.console.print(text, markup=False, highlight=False, soft_wrap=True)
+            else:
+                self.err.write(text + "\n")
 
     @contextlib.contextmanager
     def progress(self, label: str, total: int | None = None) -> Iterator[Progress]:
@@ -105,7 +112,11 @@ class Terminal:
             console=console,
             transient=True,
         ) as bars:
-            yield _Bar(bars, bars.add_task(label, total=total))
+            self._bars = bars
+            try:
+                yield _Bar(bars, bars.add_task(label, total=total))
+            finally:
+                self._bars = None
 
 
 class _Lines:

@@ -17,7 +17,7 @@ from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import upgrade as job
 from olmkit.jobs.cluster_wait import Patience
-from olmkit.jobs.upgrade import BundleUpgrade, Upgraded, UpgradeOptions
+from olmkit.jobs.upgrade import Upgraded, UpgradeOptions, Way
 
 
 @command(
@@ -25,6 +25,7 @@ from olmkit.jobs.upgrade import BundleUpgrade, Upgraded, UpgradeOptions
     olmkit upgrade memcached-operator -n operators
     olmkit upgrade memcached-operator --to 0.0.2
     olmkit upgrade memcached-operator --catalog quay.io/example/catalog:v2
+    olmkit upgrade memcached-operator --dry-run
     olmkit upgrade --bundle ./bundle -n try
     """
 )
@@ -42,6 +43,7 @@ from olmkit.jobs.upgrade import BundleUpgrade, Upgraded, UpgradeOptions
     envvar="OLMKIT_CATALOG",
     help="Another image, or address, for the catalog that olmkit made.",
 )
+@click.option("--dry-run", is_flag=True, help="Show what it would go through, and write nothing.")
 @own_catalog_options
 @olm_option
 @timeout_option()
@@ -55,6 +57,7 @@ def upgrade(
     to: str,
     bundle: str,
     catalog: str,
+    dry_run: bool,
     catalog_server: str,
     secrets: tuple[str, ...],
     patience: Patience,
@@ -63,7 +66,7 @@ def upgrade(
 ) -> None:
     """Take an operator to a newer version, and wait until it runs.
 
-    Approves each InstallPlan on the way where approval is manual.
+    Approves each InstallPlan on the way where approval is manual, and says before what it brings.
     """
     if bool(package) == bool(bundle):
         raise click.UsageError("Name a package, or a bundle with `--bundle`.")
@@ -72,7 +75,9 @@ def upgrade(
 
         if bundle or catalog:
             raise click.UsageError("`--bundle` and `--catalog` are for OLM v0 only.")
-        extension.upgrade(app, package=package, to=to, target=target, patience=patience)
+        extension.upgrade(
+            app, package=package, to=to, target=target, patience=patience, dry_run=dry_run
+        )
         return
 
     async def run() -> None:
@@ -87,12 +92,21 @@ def upgrade(
                 secrets=secrets,
             )
             made = await job.plan_bundle(reader, options, access) if bundle else None
-            if made is not None:
-                _announce(app, made, namespace)
+            if made is not None or dry_run:
+                way = made.way if made else await job.plan(reader, options, access)
+                _announce(app, way)
+                if dry_run:
+                    app.emit(_rehearsed(way), text=lambda: _words(way))
+                    return
             with standing.watching(app, "upgrading") as report:
                 if made is None:
                     done = await job.upgrade(
-                        reader, options, access, report=report, patience=patience
+                        reader,
+                        options,
+                        access,
+                        announce=lambda way: _announce(app, way),
+                        report=report,
+                        patience=patience,
                     )
                 else:
                     done = await job.to_bundle(
@@ -104,10 +118,28 @@ def upgrade(
     app.run(run())
 
 
-def _announce(app: App, made: BundleUpgrade, namespace: str) -> None:
-    package = made.named.rendered.package
-    title = f"upgrading `{package}` in namespace `{namespace}` from `{made.before}`"
-    announcement.give(app, title, made.named.preview, made.targets)
+def _announce(app: App, way: Way) -> None:
+    title = f"upgrading `{way.package}` in namespace `{way.namespace}` from `{way.before}`"
+    announcement.give(app, title, way.brings, way.targets, way.notes, way.has)
+
+
+def _rehearsed(way: Way) -> dict[str, object]:
+    return {
+        "package": way.package,
+        "namespace": way.namespace,
+        "before": way.before or None,
+        "hops": list(way.hops),
+        "watches": list(way.targets),
+        "permissions": announcement.permissions(way.brings),
+        "notes": list(way.notes),
+    }
+
+
+def _words(way: Way) -> str:
+    """The way in one line, as it is told after an upgrade."""
+    if not way.hops:
+        return "no newer version is known\n" if way.notes else "no newer version is offered\n"
+    return " → ".join((way.before or "nothing", *way.hops)) + "\n"
 
 
 def _tell(app: App, done: Upgraded) -> None:

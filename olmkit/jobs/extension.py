@@ -17,7 +17,7 @@ from olmkit.jobs import catalog as catalog_job
 from olmkit.jobs import cluster_bundle, cluster_wait, cluster_write, served_catalog
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
-from olmkit.kube import objects
+from olmkit.kube import objects, patches
 from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds, v1, wanted
@@ -110,6 +110,21 @@ async def carry_out(
     return await until_ready(reader, made.request.package, report=report, patience=patience)
 
 
+async def plan_upgrade(reader: ClusterObjects, package: str, version: str) -> Manifest:
+    """What the ClusterExtension would become; nothing is written.
+
+    Raises `InputError` when there is none.
+    """
+    await require_olm(reader)
+    found = await reader.find(v1.CLUSTER_EXTENSION, package)
+    if found is None:
+        raise InputError(v1.explain(None, (), package).message)
+    changed: Manifest = patches.merge_patch(found, _asking(version))
+    changed.pop("status", None)
+    changed["metadata"] = {"name": package}
+    return changed
+
+
 async def upgrade(
     reader: ClusterObjects, package: str, version: str, *, report: Report, patience: Patience
 ) -> Explanation:
@@ -118,9 +133,13 @@ async def upgrade(
     found = await reader.find(v1.CLUSTER_EXTENSION, package)
     if found is None:
         return v1.explain(None, (), package)
-    await reader.merge(found, {"spec": {"source": {"catalog": {"version": version or None}}}})
+    await reader.merge(found, _asking(version))
     report(f"asked for {version or 'the newest version'}")
     return await until_ready(reader, package, report=report, patience=patience)
+
+
+def _asking(version: str) -> Manifest:
+    return {"spec": {"source": {"catalog": {"version": version or None}}}}
 
 
 async def why(reader: ClusterObjects, package: str) -> Explanation:

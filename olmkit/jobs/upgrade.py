@@ -8,20 +8,25 @@ the next version of what is installed.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from olmkit.base.diagnostics import InputError
+from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.base.versions import InvalidVersionError, Version
+from olmkit.catalog import graph
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait, install
 from olmkit.jobs.cluster_bundle import Named
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.kube import objects
+from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest, text
-from olmkit.olm import bundle_catalog, kinds, wanted
+from olmkit.olm import bundle_catalog, install_plan, kinds, preview, wanted
 from olmkit.olm.explain import explain
 from olmkit.olm.explanation import Explanation, Standing
+from olmkit.olm.preview import Preview
 from olmkit.olm.snapshot import Snapshot
 from olmkit.olm.wanted import Catalog, Served
 
@@ -47,14 +52,33 @@ class UpgradeOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What an upgrade goes through, from `before`; no hops when there is nothing newer.
+
+    `brings` is what the last hop brings, `has` what the installed CSV does.
+    """
+
+    package: str
+    namespace: str
+    before: str
+    hops: tuple[str, ...]
+    targets: tuple[str, ...]
+    brings: Preview | None = field(repr=False)
+    has: Preview | None = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BundleUpgrade:
-    """The bundle, what it finds, and the namespaces that it will watch."""
+    """The bundle, what it finds, and the one hop to it."""
 
     named: Named
     seen: Snapshot = field(repr=False)
     subscription: Manifest = field(repr=False)
-    before: str
-    targets: tuple[str, ...]
+    way: Way
+
+
+Announce = Callable[[Way], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +96,13 @@ async def upgrade(
     options: UpgradeOptions,
     access: Access,
     *,
+    announce: Announce,
     report: Report,
     patience: Patience,
 ) -> Upgraded:
     """Go on to the newest version that is offered, or to `to`.
 
+    Each hop is announced before its InstallPlan is approved, or as soon as OLM has made it.
     Raises `InputError` when nothing is installed, or when there is no way to `to`.
     """
     await cluster_read.require_olm(reader)
@@ -99,7 +125,7 @@ async def upgrade(
         if not upcoming:
             break
         report(f"going on to {upcoming}")
-        found = await _hop(reader, package, options.namespace, upcoming, report, rest())
+        found = await _hop(reader, package, options.namespace, upcoming, report, rest(), announce)
         if not found.is_ready:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
         hops.append(upcoming)
@@ -111,14 +137,59 @@ async def upgrade(
         found = explain(seen, package, target=goal)
         if found.standing is not Standing.WAITING:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
-        raise InputError(
-            f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
-            hint="`olmkit catalog graph` shows what replaces what",
-        )
+        raise _no_way(reached, goal)
     explanation = await cluster_wait.until_ready(
         reader, package, options.namespace, report=report, patience=rest()
     )
     return Upgraded(package=package, before=before, hops=tuple(hops), explanation=explanation)
+
+
+async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> Way:
+    """The way that an upgrade would take, as far as it can be known; nothing is written.
+
+    Raises `InputError` when nothing is installed, or when there is no way to `to`.
+    """
+    await cluster_read.require_olm(reader)
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    subscription = _require(seen, options.package)
+    state, wish = kinds.status(subscription), kinds.wish(subscription)
+    before, chosen = text(state.get("installedCSV")), text(state.get("currentCSV"))
+    hops: tuple[str, ...] = (chosen,) if chosen not in ("", before) else ()
+    if options.catalog:
+        _own_source(seen, subscription)
+    source = seen.catalog(wish.catalog, wish.catalog_namespace)
+    image = options.catalog or (text(kinds.spec(source).get("image")) if source else "")
+    has = seen.csv(before)
+    brings = await _planned(reader, seen, chosen) if hops else None
+    try:
+        if not image:
+            raise InputError("it has no image")
+        catalog = (await cluster_bundle.read_catalog(image, access)).catalog
+    except OlmkitError as error:
+        note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
+        return _way(seen, options.package, before, hops, brings, has, (note,))
+    package = catalog.chosen(wish.package)[0]
+    channel = package.channels.get(wish.channel or package.default_channel)
+    if channel is None:
+        raise InputError(f"package `{package.name}` has no channel `{wish.channel}`")
+    start = hops[-1] if hops else before
+    if not _is_goal(start, options.to):
+        hops += graph.way(channel, start, _version(seen.csv(start)))
+    if options.to and not _is_goal(before, options.to):
+        reached = next((n for n, hop in enumerate(hops, 1) if _is_goal(hop, options.to)), 0)
+        if not reached:
+            raise _no_way(hops[-1] if hops else before, options.to)
+        hops = hops[:reached]
+    elif options.to:
+        hops = ()
+    notes: tuple[str, ...] = ()
+    if hops and hops[-1] in channel.entries:
+        last = await cluster_bundle.choose(
+            catalog, package.name, access, channel=channel.name, version=hops[-1]
+        )
+        brings = last.preview or (brings if hops == (chosen,) else None)
+        notes = (last.note,) if last.note and brings is None else ()
+    return _way(seen, options.package, before, hops, brings, has, notes)
 
 
 async def plan_bundle(
@@ -135,10 +206,9 @@ async def plan_bundle(
     installed = text(kinds.status(subscription).get("installedCSV"))
     if installed == named.rendered.name:
         raise InputError(f"`{installed}` is installed already")
-    targets = kinds.target_namespaces(seen.groups[0]) if seen.groups else ()
-    return BundleUpgrade(
-        named=named, seen=seen, subscription=subscription, before=installed, targets=targets
-    )
+    package, goal, has = named.rendered.package, named.rendered.name, seen.csv(installed)
+    way = _way(seen, package, installed, (goal,), named.preview, has, ())
+    return BundleUpgrade(named=named, seen=seen, subscription=subscription, way=way)
 
 
 async def to_bundle(
@@ -158,7 +228,7 @@ async def to_bundle(
     if found.is_ready and old is not None:
         await reader.delete(old)
     hops = (goal,) if found.is_ready else ()
-    return Upgraded(package=package, before=made.before, hops=hops, explanation=found)
+    return Upgraded(package=package, before=made.way.before, hops=hops, explanation=found)
 
 
 def _own_catalog(seen: Snapshot, subscription: Manifest) -> Manifest | None:
@@ -212,10 +282,21 @@ async def _hop(
     target: str,
     report: Report,
     patience: Patience,
+    announce: Announce | None = None,
 ) -> Explanation:
     """Approve the plan that leads to `target`, and wait until it alone is there."""
+    before = await cluster_read.snapshot(reader, namespace, logs=False)
+    installed = text(kinds.status(_require(before, package)).get("installedCSV"))
+    is_announced = announce is None
 
     async def act(seen: Snapshot, explanation: Explanation) -> None:
+        nonlocal is_announced
+        if announce is not None and not is_announced and install_plan.of_csv(seen.plans, target):
+            found = await _planned(reader, seen, target)
+            has = before.csv(installed)
+            notes = () if found else (f"the permissions of `{target}` cannot be read beforehand",)
+            announce(_way(seen, package, installed, (target,), found, has, notes))
+            is_announced = True
         if not cluster_wait.is_approval(explanation):
             return
         for plan in cluster_wait.waiting_plans(seen):
@@ -252,7 +333,7 @@ async def _offer(
     served = Served(
         namespace=options.namespace,
         package=package,
-        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=made.before),
+        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=made.way.before),
         image=options.catalog_server,
         secrets=options.secrets,
     )
@@ -284,6 +365,25 @@ async def _change_catalog(
     report: Report,
 ) -> None:
     """Let the Subscription's catalog be another image."""
+    catalog = _own_source(seen, subscription)
+    spec = kinds.spec(catalog)
+    field = "image" if spec.get("image") else "address"
+    if field == "image":
+        await cluster_bundle.read_catalog(reference, access)
+    name, place = objects.name(catalog), objects.namespace(catalog)
+    report(f"catalog `{name}`: {spec.get(field)} → {reference}")
+    await reader.merge(catalog, {"spec": {field: reference}})
+    # The old pod answers until the new one is there; the state of the connection says when.
+    await asyncio.sleep(2)
+    for _ in range(200):
+        found = await reader.find(kinds.CATALOG_SOURCE, name, place)
+        if found is not None and kinds.connection_state(found) == "READY":
+            return
+        await asyncio.sleep(0.5)
+
+
+def _own_source(seen: Snapshot, subscription: Manifest) -> Manifest:
+    """The CatalogSource of the Subscription; raises `InputError` unless olmkit made it."""
     wish = kinds.wish(subscription)
     catalog = seen.catalog(wish.catalog, wish.catalog_namespace)
     if catalog is None:
@@ -293,19 +393,56 @@ async def _change_catalog(
             f"the CatalogSource `{wish.catalog}` was not made by olmkit, which leaves it alone",
             hint="publish the new catalog under the image it names",
         )
-    spec = kinds.spec(catalog)
-    field = "image" if spec.get("image") else "address"
-    if field == "image":
-        await cluster_bundle.read_catalog(reference, access)
-    report(f"catalog `{wish.catalog}`: {spec.get(field)} → {reference}")
-    await reader.merge(catalog, {"spec": {field: reference}})
-    # The old pod answers until the new one is there; the state of the connection says when.
-    await asyncio.sleep(2)
-    for _ in range(200):
-        found = await reader.find(kinds.CATALOG_SOURCE, wish.catalog, wish.catalog_namespace)
-        if found is not None and kinds.connection_state(found) == "READY":
-            return
-        await asyncio.sleep(0.5)
+    return catalog
+
+
+async def _planned(reader: ClusterObjects, seen: Snapshot, csv: str) -> Preview | None:
+    """What the InstallPlan brings that leads to a CSV, where it can be read."""
+    made = install_plan.of_csv(seen.plans, csv)
+    found = install_plan.step(made, csv) if made else {}
+    if found.get("kind") == "ConfigMap":
+        place = text(found.get("namespace"))
+        try:
+            config = await reader.find(("v1", "ConfigMap"), text(found.get("name")), place)
+        except Forbidden:
+            config = None
+        found = install_plan.unpacked(config, csv) if config else {}
+    return preview.of_csv(found) if found else None
+
+
+def _way(
+    seen: Snapshot,
+    package: str,
+    before: str,
+    hops: tuple[str, ...],
+    brings: Preview | None,
+    has: Manifest | None,
+    notes: tuple[str, ...],
+) -> Way:
+    return Way(
+        package=package,
+        namespace=seen.namespace,
+        before=before,
+        hops=hops,
+        targets=kinds.target_namespaces(seen.groups[0]) if seen.groups else (),
+        brings=brings,
+        has=preview.of_csv(has) if has else None,
+        notes=notes,
+    )
+
+
+def _version(csv: Manifest | None) -> Version | None:
+    try:
+        return Version.parse(text(kinds.spec(csv).get("version"))) if csv else None
+    except InvalidVersionError:
+        return None
+
+
+def _no_way(reached: str, goal: str) -> InputError:
+    return InputError(
+        f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
+        hint="`olmkit catalog graph` shows what replaces what",
+    )
 
 
 def _is_goal(csv: str, goal: str) -> bool:

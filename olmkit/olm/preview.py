@@ -102,8 +102,11 @@ def grants(csv: Mapping[str, Any]) -> Iterator[Grant]:
                 )
 
 
-def lines(preview: Preview, targets: Iterable[str]) -> Iterator[str]:
-    """The preview for people. `targets`: the namespaces that are watched, one empty for all."""
+def lines(preview: Preview, targets: Iterable[str], before: Preview | None = None) -> Iterator[str]:
+    """The preview for people. `targets`: the namespaces that are watched, one empty for all.
+
+    `before`: what it replaces; permissions that this did not have are marked as new.
+    """
     watched = list(targets)
     where = "all namespaces" if watched in ([], [""]) else ", ".join(f"`{one}`" for one in watched)
     yield f"{preview.csv} (version {preview.version}), watching {where}"
@@ -127,6 +130,7 @@ def lines(preview: Preview, targets: Iterable[str]) -> Iterator[str]:
         yield f"  {title}:"
         for grant in found:
             mark = "  (far-reaching)" if grant.is_far_reaching else ""
+            mark += "  (new)" if before is not None and grant not in before.grants else ""
             yield f"    {grant}{mark}"
     if everywhere and any(grant.scope == "namespaces" for grant in preview.grants):
         yield "  since it watches all namespaces, it has all of these in the whole cluster"

@@ -96,6 +96,10 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
         with pytest.raises(InputError, match="already"):
             await installed(reader)
 
+        writes = len(server.writes())
+        wanted = await extension.plan_upgrade(reader, "cache", "2.x")
+        assert wanted["spec"]["source"]["catalog"]["version"] == "2.x"
+        assert len(server.writes()) == writes
         found = await extension.upgrade(reader, "cache", "2.x", report=[].append, patience=QUICK)
         assert found.is_ready
         there = server.get("clusterextensions", "cache", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,11 +12,14 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.catalog import model
+from olmkit.catalog.blobs import Blob
 from olmkit.edges.access import Access
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import install, status, uninstall, upgrade
+from olmkit.jobs import cluster_bundle, install, status, uninstall, upgrade
+from olmkit.jobs.cluster_bundle import CatalogImage
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.install import InstallOptions
 from olmkit.jobs.uninstall import UninstallOptions
@@ -222,15 +226,79 @@ def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
         async with cluster("1.0.0", "2.0.0", "3.0.0", "4.0.0") as (reader, server, _):
             await installed(reader, version="1.0.0")
             options = UpgradeOptions(namespace="apps", package="cache", to="3.0.0")
+            announced: list[upgrade.Way] = []
             done = await upgrade.upgrade(
-                reader, options, Access(), report=[].append, patience=QUICK
-            )
+                reader, options, Access(),
+                announce=announced.append, report=[].append, patience=QUICK,
+            )  # fmt: skip
 
+            assert [(way.before, way.hops) for way in announced] == [
+                ("cache.v1.0.0", ("cache.v2.0.0",)),
+                ("cache.v2.0.0", ("cache.v3.0.0",)),
+            ]
             assert done.hops == ("cache.v2.0.0", "cache.v3.0.0")
             assert done.explanation.is_ready
             subscription = server.get("subscriptions", "cache", "apps")
             assert subscription is not None
             assert subscription["status"]["installedCSV"] == "cache.v3.0.0"
+
+    run(story)
+
+
+def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = [f"cache.v{number}.0.0" for number in (1, 2, 3)]
+    entries = [{"name": name, "replaces": below}
+               for name, below in zip(names, ["", *names], strict=False)]  # fmt: skip
+    shelf = model.of_blobs([
+        Blob.of({"schema": "olm.package", "name": "cache", "defaultChannel": "stable"}),
+        Blob.of({"schema": "olm.channel", "package": "cache", "name": "stable",
+                 "entries": entries}),
+    ])  # fmt: skip
+
+    async def read(*_: object) -> CatalogImage:
+        return CatalogImage(catalog=shelf, folder="", pinned="")
+
+    async def planned(reader: ClusterObjects, **fields: str) -> upgrade.Way:
+        options = UpgradeOptions(namespace="apps", package="cache", **fields)  # type: ignore[arg-type]
+        return await upgrade.plan(reader, options, Access())
+
+    async def story() -> None:
+        async with cluster("1.0.0", "2.0.0") as (reader, server, olm):
+            await installed(reader, version="1.0.0")
+            olm.look()
+            upcoming = server.get("installplans", "install-cache.v2.0.0", "apps")
+            assert upcoming is not None
+            rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+            permissions = [{"serviceAccountName": "cache", "rules": [rule]}]
+            csv = made("ClusterServiceVersion", names[1], spec={
+                "version": "2.0.0", "install": {"spec": {"permissions": permissions}}
+            })  # fmt: skip
+            step = {"kind": "ClusterServiceVersion", "name": names[1],
+                    "manifest": json.dumps(csv)}  # fmt: skip
+            plan = {"plan": [{"resource": step}], "phase": "RequiresApproval"}
+            server.put("installplans", upcoming | {"status": plan})
+            writes = len(server.writes())
+
+            way = await planned(reader)
+            assert (way.before, way.hops) == (names[0], (names[1],))
+            assert way.brings is not None
+            assert [str(grant) for grant in way.brings.grants] == ["get: pods"]
+            assert "later hops are not known" in way.notes[0]
+
+            source = server.get("catalogsources", "shelf", "apps")
+            assert source is not None
+            server.put("catalogsources", source | {"spec": {"image": "a.example/shelf:1"}})
+            monkeypatch.setattr(cluster_bundle, "read_catalog", read)
+            assert (await planned(reader)).hops == tuple(names[1:])
+            assert (await planned(reader, to="2.0.0")).hops == (names[1],)
+            assert (await planned(reader, to="1.0.0")).hops == ()
+            with pytest.raises(InputError, match=r"no way leads from .* to `9\.0\.0`"):
+                await planned(reader, to="9.0.0")
+            with pytest.raises(InputError, match="was not made by olmkit"):
+                await planned(reader, catalog="a.example/shelf:2")
+            assert len(server.writes()) == writes
 
     run(story)
 
@@ -246,7 +314,12 @@ def test_an_upgrade_that_olm_cannot_resolve_says_why(monkeypatch: pytest.MonkeyP
 
             async def upgraded() -> Any:
                 return await upgrade.upgrade(
-                    reader, options, Access(), report=said.append, patience=QUICK
+                    reader,
+                    options,
+                    Access(),
+                    announce=[].append,
+                    report=said.append,
+                    patience=QUICK,
                 )
 
             with pytest.raises(InputError, match=r"no way leads from `cache\.v1\.0\.0`"):
@@ -421,7 +494,7 @@ def test_a_bundle_is_gone_on_to_from_a_catalog_of_its_own(root: Path) -> None:
             writes = len(server.writes())
             plan = await upgrade.plan_bundle(reader, options, Access())
 
-            assert (plan.before, plan.targets) == (f"{package}.v0.0.0", ("",))
+            assert (plan.way.before, plan.way.targets) == (f"{package}.v0.0.0", ("",))
             assert len(server.writes()) == writes
             done = await upgrade.to_bundle(reader, plan, options, report=[].append, patience=QUICK)
             assert (done.hops, done.explanation.is_ready) == ((f"{package}.v0.0.1",), True)

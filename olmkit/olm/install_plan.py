@@ -1,0 +1,57 @@
+"""What an InstallPlan brings: the ClusterServiceVersion among its steps.
+
+A step holds its manifest; of a bundle that was unpacked it names the ConfigMap instead that
+holds the bundle's files, each compressed, beside the catalog that offers it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import gzip
+import zlib
+from typing import Any
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+
+
+def of_csv(plans: tuple[Manifest, ...], csv: str) -> Manifest | None:
+    """The newest InstallPlan that installs the CSV of that name."""
+    found = [plan for plan in plans if csv in kinds.plan_csvs(plan)]
+    return max(
+        found, key=lambda plan: kinds.number(kinds.spec(plan).get("generation")), default=None
+    )
+
+
+def step(plan: Manifest, csv: str) -> Manifest:
+    """The manifest of the CSV's step, or the ConfigMap that it names; empty when unknown."""
+    for one in sequence(kinds.status(plan).get("plan")):
+        resource = mapping(mapping(one).get("resource"))
+        if resource.get("kind") == kinds.CSV[1] and resource.get("name") == csv:
+            return _loaded(text(resource.get("manifest")).encode(), csv)
+    return {}
+
+
+def unpacked(config: Manifest, csv: str) -> Manifest:
+    """The CSV of that name among the files of a ConfigMap; empty when it is not there."""
+    for name, data in mapping(config.get("binaryData")).items():
+        try:
+            content = gzip.decompress(base64.b64decode(base64.b64decode(text(data))))
+        except (binascii.Error, OSError, EOFError, zlib.error):
+            continue
+        found = _loaded(content, name)
+        if objects.kind(found) == kinds.CSV[1] and objects.name(found) == csv:
+            return found
+    return {}
+
+
+def _loaded(data: bytes, name: str) -> Manifest:
+    try:
+        value: Any = documents.load(data, name).value
+    except InputError:
+        return {}
+    return dict(mapping(value))
