@@ -119,7 +119,9 @@ def upgrade(
 
 
 def _announce(app: App, way: Way) -> None:
-    title = f"upgrading `{way.package}` in namespace `{way.namespace}` from `{way.before}`"
+    to = f" to `{way.hops[-1]}`" if way.hops else ""
+    where = f"in namespace `{way.namespace}`"
+    title = f"upgrading `{way.package}` {where} from `{way.before or 'nothing'}`{to}"
     announcement.give(app, title, way.brings, way.targets, way.notes, way.has)
 
 
