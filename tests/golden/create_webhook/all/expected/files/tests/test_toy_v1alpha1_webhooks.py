@@ -1,4 +1,4 @@
-"""What the webhooks say of a `Toy` of version v1alpha1: here, of the sample."""
+"""What the webhooks say of a `Toy`: here, of the sample."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ from olmkit.runtime.webhook_admission import AdmissionRequest
 from toy_operator.api.v1alpha1.toy import Toy
 from toy_operator.webhooks.toy_v1alpha1 import ToyDefaulter, ToyValidator
 
-SAMPLE = pathlib.Path(__file__).parent.parent / "config/samples/toys_v1alpha1_toy.yaml"
-REQUEST = AdmissionRequest(uid="test", operation="CREATE", gvk=Toy.gvk, name="one")
+SAMPLE = "config/samples/toys_v1alpha1_toy.yaml"
+REQUEST = AdmissionRequest(
+    uid="test",
+    operation="CREATE",
+    gvk=Toy.gvk,
+    name="one",
+)
 
 
 def sample() -> Toy:
-    return Toy.from_manifest(documents.load(SAMPLE.read_bytes(), SAMPLE.name).value)
+    file = pathlib.Path(__file__).parent.parent / SAMPLE
+    manifest = documents.load(file.read_bytes(), SAMPLE).value
+    return Toy.from_manifest(manifest)
 
 
 def test_what_is_filled_in_stays_when_it_is_asked_again() -> None:
