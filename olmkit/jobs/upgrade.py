@@ -158,14 +158,18 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     if options.catalog:
         _own_source(seen, subscription)
     source = seen.catalog(wish.catalog, wish.catalog_namespace)
-    image = options.catalog or (text(kinds.spec(source).get("image")) if source else "")
+    image = text(kinds.spec(source).get("image")) if source else ""
+    if image and options.catalog:
+        image = options.catalog
     has = seen.csv(before)
     brings = await _planned(reader, seen, chosen) if hops else None
     try:
         if not image:
-            raise InputError("it has no image")
+            raise InputError("it is named by an address, not by an image")
         catalog = (await cluster_bundle.read_catalog(image, access)).catalog
     except OlmkitError as error:
+        if image and options.catalog:  # the upgrade itself would stop here too
+            raise
         note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
         return _way(seen, options.package, before, hops, brings, has, (note,))
     package = catalog.chosen(wish.package)[0]
