@@ -258,6 +258,8 @@ class _Maker:
         install["strategy"] = "deployment"
         spec = install.get("spec") or {}
         install["spec"] = spec
+        for binding in (*self.collection.role_bindings, *self.collection.cluster_role_bindings):
+            serialise.checked(binding, binding.kind)  # else it would be passed over
         self.access = rbac.divide(self.collection, self.wish.extra_service_accounts)
         self.notes.extend(self.access.findings)
         if not self.collection.deployments:

@@ -284,3 +284,21 @@ def test_whatever_stands_in_manifests_is_a_bundle_or_a_refusal(seed: int, root: 
         text = b"---\n".join(documents.dump(item) for item in _retyped(manifests, source))
         with contextlib.suppress(OlmkitError):
             generate.generate(wish, documents.load_all(text, "in.yaml")).files()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("roleRef", ["admin"], "`roleRef` must be a mapping"),
+        ("subjects", "all", "`subjects` must be a list"),
+    ],
+)
+def test_a_binding_of_a_wrong_form_is_refused(key: str, value: Any, words: str) -> None:
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "b"},
+        key: value,
+    }
+    with pytest.raises(OlmkitError, match=f"{words} in RoleBinding `b`"):
+        made(binding)
