@@ -50,7 +50,11 @@ def undeploy(
     async def run() -> None:
         async with target.open() as (reader, _):
             made = await job.removal(
-                reader, wanted, keep_crds=keep_crds, delete_operands=delete_operands
+                reader,
+                wanted,
+                keep_crds=keep_crds,
+                delete_operands=delete_operands,
+                report=app.terminal.note,
             )
             stays = [subject(one) for one in made.kept]
             if dry_run:

@@ -61,6 +61,7 @@ def uninstall(
                     delete_crds=delete_crds,
                     delete_operands=delete_operands,
                 ),
+                report=app.terminal.note,
             )
             if dry_run:
                 removal.rehearse(app, made.all, stays=made.stays, package=made.package)

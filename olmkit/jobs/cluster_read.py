@@ -17,7 +17,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.edges import disk
 from olmkit.kube import objects
 from olmkit.kube.api import Forbidden
-from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds, pods
 from olmkit.olm import snapshot as snapshots
 from olmkit.olm.explain import explain
@@ -102,22 +102,6 @@ async def with_logs(reader: ClusterObjects, made: Snapshot) -> Snapshot:
 async def present(reader: ClusterObjects, wanted: Iterable[Manifest]) -> tuple[Manifest, ...]:
     """Those of the manifests whose objects are in the cluster."""
     return tuple([one for one in wanted if await reader.current(one) is not None])
-
-
-async def operands(reader: ClusterObjects, crds: Iterable[Manifest]) -> list[Manifest]:
-    """The objects of the kinds that the CRDs define; any version that is served lists them all."""
-    found: list[Manifest] = []
-    for crd in crds:
-        spec = kinds.spec(crd)
-        served = [
-            text(version.get("name"))
-            for version in sequence(spec.get("versions"))
-            if isinstance(version, dict) and version.get("served")
-        ]
-        if served:
-            api = f"{text(spec.get('group'))}/{served[-1]}"
-            found += await reader.list((api, text(mapping(spec.get("names")).get("kind"))))
-    return found
 
 
 async def why(

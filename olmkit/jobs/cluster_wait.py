@@ -8,14 +8,15 @@ is believed only after it has lasted, since OLM passes through some of them on i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import functools
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import cluster_read
 from olmkit.kube.api import ClusterError
-from olmkit.kube.objects import Manifest
+from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explain
 from olmkit.olm.explanation import Blame, Explanation, Standing
@@ -26,6 +27,11 @@ T = TypeVar("T")
 Report = Callable[[str], None]
 """Told in one line what has changed."""
 
+
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
 Act = Callable[[Snapshot, Explanation], Awaitable[None]]
 """May do something about what is seen, such as approving a plan."""
 
@@ -33,6 +39,9 @@ Act = Callable[[Snapshot, Explanation], Awaitable[None]]
 _BELIEVED = 12.0
 # OLM may look once more at an operator with webhooks, when it has said that it succeeded.
 _SETTLED = 3.0
+_TRIED_AGAIN = 1.0
+# An operator that OLM has just upgraded may not convert its objects yet.
+_CONVERTED = 60.0
 _APPROVAL = ("needs-approval", "upgrade-needs-approval")
 
 
@@ -123,6 +132,29 @@ async def settled(
         await asyncio.sleep(patience.interval)
 
 
+async def operands(
+    reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report = silent
+) -> list[Manifest]:
+    """The objects of the kinds that the CRDs define; any version that is served lists them all.
+
+    A server, or a webhook behind it, that does not answer is waited for, for a minute.
+    """
+    found: list[Manifest] = []
+    end = asyncio.get_running_loop().time() + _CONVERTED
+    for crd in crds:
+        spec = kinds.spec(crd)
+        served = [
+            text(version.get("name"))
+            for version in sequence(spec.get("versions"))
+            if isinstance(version, dict) and version.get("served")
+        ]
+        if served:
+            api = f"{text(spec.get('group'))}/{served[-1]}"
+            kind = (api, text(mapping(spec.get("names")).get("kind")))
+            found += await patiently(functools.partial(reader.list, kind), report, end)
+    return found
+
+
 async def until_gone(
     reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, patience: Patience
 ) -> tuple[Manifest, ...]:
@@ -130,8 +162,12 @@ async def until_gone(
     clock = asyncio.get_running_loop().time
     end = clock() + patience.seconds
     left = wanted
+
+    async def look() -> list[Manifest]:
+        return [one for one in left if await reader.current(one) is not None]
+
     while left:
-        found = [one for one in left if await reader.current(one) is not None]
+        found = await patiently(look, report, end)
         if found and len(found) != len(left):
             report(f"{len(found)} of {len(wanted)} objects are still there")
         left = tuple(found)
@@ -173,7 +209,7 @@ async def patiently(work: Callable[[], Awaitable[T]], report: Report, end: float
             if not told:
                 report(f"{error.message}; trying again")
                 told = True
-            await asyncio.sleep(1)
+            await asyncio.sleep(_TRIED_AGAIN)
             continue
         if told:
             report("the API server answers again")

@@ -6,6 +6,8 @@ only when it is ours. Deleting goes step by step, and asks the API whether a ste
 
 from __future__ import annotations
 
+import asyncio
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -57,10 +59,13 @@ async def delete(
 ) -> Removed:
     """Delete the objects step by step, each step gone before the next."""
     gone: list[Manifest] = []
+    clock = asyncio.get_running_loop().time
     for step in steps:
         there = []
+        end = clock() + patience.seconds
         for manifest in step:
-            if await reader.delete(manifest):
+            deletion = functools.partial(reader.delete, manifest)
+            if await cluster_wait.patiently(deletion, report, end):
                 there.append(manifest)
                 report(f"deleting {explanation.subject(manifest)}")
         left = await cluster_wait.until_gone(reader, tuple(there), report=report, patience=patience)

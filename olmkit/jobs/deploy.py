@@ -14,7 +14,7 @@ from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_read, cluster_write, overlay
+from olmkit.jobs import cluster_read, cluster_wait, cluster_write, overlay
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
 from olmkit.kube import objects, rollout
@@ -95,12 +95,17 @@ async def apply(
 
 
 async def removal(
-    reader: ClusterObjects, found: tuple[Manifest, ...], *, keep_crds: bool, delete_operands: bool
+    reader: ClusterObjects,
+    found: tuple[Manifest, ...],
+    *,
+    keep_crds: bool,
+    delete_operands: bool,
+    report: Report = cluster_wait.silent,
 ) -> Undeploying:
     """What would be deleted. Raises `InputError` when objects of its kinds would go unasked."""
     found = await cluster_read.present(reader, found)
     crds = [one for one in found if objects.kind(one) == kinds.CRD[1]]
-    operands = await cluster_read.operands(reader, crds)
+    operands = await cluster_wait.operands(reader, crds, report=report)
     if operands and not keep_crds and not delete_operands:
         raise InputError(
             f"{len(operands)} objects of its kinds are there and would go with the CRDs",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.objects import ClusterObjects, Kind
-from olmkit.jobs import cluster_read, cluster_write
+from olmkit.jobs import cluster_read, cluster_wait, cluster_write
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
 from olmkit.kube import objects
@@ -65,7 +65,9 @@ class Removal:
         )
 
 
-async def plan(reader: ClusterObjects, options: UninstallOptions) -> Removal:
+async def plan(
+    reader: ClusterObjects, options: UninstallOptions, *, report: Report = cluster_wait.silent
+) -> Removal:
     """What would be deleted; nothing is written.
 
     Raises `InputError` when nothing of the package is there, or when deleting the CRDs would
@@ -81,7 +83,7 @@ async def plan(reader: ClusterObjects, options: UninstallOptions) -> Removal:
     package = kinds.wish(subscription).package if subscription else options.package
     names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
     crds = [crd for name in names if (crd := await reader.find(kinds.CRD, name)) is not None]
-    operands = await cluster_read.operands(reader, crds)
+    operands = await cluster_wait.operands(reader, crds, report=report)
     stays = []
     if options.delete_crds and operands and not options.delete_operands:
         raise InputError(

@@ -13,11 +13,12 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import deploy
+from olmkit.jobs import cluster_wait, deploy
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.deploy import DeployOptions
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
+from olmkit.testing.api_refusals import Refusal
 from olmkit.testing.apiserver import ApiServer
 
 QUICK = Patience(seconds=5, interval=0.02, believed=0.1)
@@ -180,5 +181,38 @@ def test_it_is_taken_away_without_the_objects_of_others(options: DeployOptions) 
         ]
         again = await deploy.removal(reader, wanted, keep_crds=True, delete_operands=True)
         assert (again.all, again.kept) == ((), ())
+
+    run(story)
+
+
+def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
+    options: DeployOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_wait, "_TRIED_AGAIN", 0.01)
+    webhook = "conversion webhook for example.com/v1, Kind=Cache failed: unknown authority"
+    refused: set[str] = set()
+
+    def once_for_each_verb(method: str, path: str) -> Refusal | None:
+        if "example.com/v1/" not in path or method in refused:
+            return None
+        refused.add(method)
+        return Refusal(500, "InternalError", webhook)
+
+    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+        wanted = deploy.wanted(options)
+        await deploy.apply(reader, wanted, report=[].append, patience=QUICK)
+        server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
+                              "metadata": {"name": "mine", "namespace": "a"}})  # fmt: skip
+        server.plan = once_for_each_verb
+        told: list[str] = []
+
+        made = await deploy.removal(
+            reader, wanted, keep_crds=False, delete_operands=True, report=told.append
+        )
+        done = await deploy.delete(reader, made, report=told.append, patience=QUICK)
+
+        assert refused == {"GET", "DELETE"}
+        assert [line for line in told if webhook in line]
+        assert (done.left, server.all("caches")) == ((), [])
 
     run(story)
