@@ -16,8 +16,10 @@ from olmkit.cli.cluster_options import (
 from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import upgrade as job
+from olmkit.jobs import upgrade_way
 from olmkit.jobs.cluster_wait import Patience
-from olmkit.jobs.upgrade import Upgraded, UpgradeOptions, Way
+from olmkit.jobs.upgrade import Upgraded
+from olmkit.jobs.upgrade_way import UpgradeOptions, Way
 
 
 @command(
@@ -93,7 +95,7 @@ def upgrade(
             )
             made = await job.plan_bundle(reader, options, access) if bundle else None
             if made is not None or dry_run:
-                way = made.way if made else await job.plan(reader, options, access)
+                way = made.way if made else await upgrade_way.plan(reader, options, access)
                 _announce(app, way)
                 if dry_run:
                     app.emit(_rehearsed(way), text=lambda: _words(way))

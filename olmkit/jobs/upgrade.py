@@ -12,60 +12,24 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from olmkit.base.diagnostics import InputError, OlmkitError
-from olmkit.base.versions import InvalidVersionError, Version
-from olmkit.catalog import graph
+from olmkit.base.diagnostics import InputError
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait, install
+from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait, install, upgrade_way
 from olmkit.jobs.cluster_bundle import Named
 from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.jobs.upgrade_way import UpgradeOptions, Way
 from olmkit.kube import objects
-from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest, text
-from olmkit.olm import bundle_catalog, install_plan, kinds, preview, wanted
+from olmkit.olm import bundle_catalog, install_plan, kinds, wanted
 from olmkit.olm.explain import explain
 from olmkit.olm.explanation import Explanation, Standing
-from olmkit.olm.preview import Preview
 from olmkit.olm.snapshot import Snapshot
 from olmkit.olm.wanted import Catalog, Served
 
 # A catalog that has changed is read anew within this, and a newer version is planned.
 _SETTLES = 15.0
 _SETTLES_WITH_GOAL = 60.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpgradeOptions:
-    """What to take where.
-
-    `to` is a version or the name of a CSV; `catalog` replaces the image or address of the catalog.
-    """
-
-    namespace: str
-    package: str = ""
-    to: str = ""
-    bundle: str = ""
-    catalog: str = ""
-    catalog_server: str = install.CATALOG_SERVER
-    secrets: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """What an upgrade goes through, from `before`; no hops when there is nothing newer.
-
-    `brings` is what the last hop brings, `has` what the installed CSV does.
-    """
-
-    package: str
-    namespace: str
-    before: str
-    hops: tuple[str, ...]
-    targets: tuple[str, ...]
-    brings: Preview | None = field(repr=False)
-    has: Preview | None = field(repr=False)
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +72,7 @@ async def upgrade(
     await cluster_read.require_olm(reader)
     package, goal = options.package, options.to
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = _require(seen, package)
+    subscription = upgrade_way.require(seen, package)
     before = text(kinds.status(subscription).get("installedCSV"))
     if options.catalog:
         await _change_catalog(reader, subscription, seen, options.catalog, access, report)
@@ -129,71 +93,19 @@ async def upgrade(
         if not found.is_ready:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
         hops.append(upcoming)
-        if _is_goal(upcoming, goal):
+        if upgrade_way.is_goal(upcoming, goal):
             break
     reached = hops[-1] if hops else before
-    if goal and not _is_goal(reached, goal):
+    if goal and not upgrade_way.is_goal(reached, goal):
         seen = await cluster_read.snapshot(reader, options.namespace)
         found = explain(seen, package, target=goal)
         if found.standing is not Standing.WAITING:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
-        raise _no_way(reached, goal)
+        raise upgrade_way.no_way(reached, goal)
     explanation = await cluster_wait.until_ready(
         reader, package, options.namespace, report=report, patience=rest()
     )
     return Upgraded(package=package, before=before, hops=tuple(hops), explanation=explanation)
-
-
-async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> Way:
-    """The way that an upgrade would take, as far as it can be known; nothing is written.
-
-    Raises `InputError` when nothing is installed, or when there is no way to `to`.
-    """
-    await cluster_read.require_olm(reader)
-    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = _require(seen, options.package)
-    state, wish = kinds.status(subscription), kinds.wish(subscription)
-    before, chosen = text(state.get("installedCSV")), text(state.get("currentCSV"))
-    hops: tuple[str, ...] = (chosen,) if chosen not in ("", before) else ()
-    if options.catalog:
-        _own_source(seen, subscription)
-    source = seen.catalog(wish.catalog, wish.catalog_namespace)
-    image = text(kinds.spec(source).get("image")) if source else ""
-    if image and options.catalog:
-        image = options.catalog
-    has = seen.csv(before)
-    brings = await _planned(reader, seen, chosen) if hops else None
-    try:
-        if not image:
-            raise InputError("it is named by an address, not by an image")
-        catalog = (await cluster_bundle.read_catalog(image, access)).catalog
-    except OlmkitError as error:
-        if image and options.catalog:  # the upgrade itself would stop here too
-            raise
-        note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
-        return _way(seen, options.package, before, hops, brings, has, (note,))
-    package = catalog.chosen(wish.package)[0]
-    channel = package.channels.get(wish.channel or package.default_channel)
-    if channel is None:
-        raise InputError(f"package `{package.name}` has no channel `{wish.channel}`")
-    start = hops[-1] if hops else before
-    if not _is_goal(start, options.to):
-        hops += graph.way(channel, start, _version(seen.csv(start)))
-    if options.to and not _is_goal(before, options.to):
-        reached = next((n for n, hop in enumerate(hops, 1) if _is_goal(hop, options.to)), 0)
-        if not reached:
-            raise _no_way(hops[-1] if hops else before, options.to)
-        hops = hops[:reached]
-    elif options.to:
-        hops = ()
-    notes: tuple[str, ...] = ()
-    if hops and hops[-1] in channel.entries:
-        last = await cluster_bundle.choose(
-            catalog, package.name, access, channel=channel.name, version=hops[-1]
-        )
-        brings = last.preview or (brings if hops == (chosen,) else None)
-        notes = (last.note,) if last.note and brings is None else ()
-    return _way(seen, options.package, before, hops, brings, has, notes)
 
 
 async def plan_bundle(
@@ -206,12 +118,12 @@ async def plan_bundle(
     await cluster_read.require_olm(reader)
     named = await cluster_bundle.read_bundle(options.bundle, access)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = _require(seen, named.rendered.package)
+    subscription = upgrade_way.require(seen, named.rendered.package)
     installed = text(kinds.status(subscription).get("installedCSV"))
     if installed == named.rendered.name:
         raise InputError(f"`{installed}` is installed already")
-    package, goal, has = named.rendered.package, named.rendered.name, seen.csv(installed)
-    way = _way(seen, package, installed, (goal,), named.preview, has, ())
+    package, goal = named.rendered.package, named.rendered.name
+    way = upgrade_way.way_of(seen, package, installed, (goal,), named.preview)
     return BundleUpgrade(named=named, seen=seen, subscription=subscription, way=way)
 
 
@@ -245,14 +157,6 @@ def _own_catalog(seen: Snapshot, subscription: Manifest) -> Manifest | None:
     return found if found is not None and serves and wanted.is_ours(found) else None
 
 
-def _require(seen: Snapshot, package: str) -> Manifest:
-    subscription = seen.subscription(package)
-    if subscription is None:
-        explanation = explain(seen, package)
-        raise InputError(explanation.message, hint=explanation.hint)
-    return subscription
-
-
 async def _next(
     reader: ClusterObjects,
     package: str,
@@ -267,11 +171,11 @@ async def _next(
     has_said = False
     while True:
         seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-        subscription = _require(seen, package)
+        subscription = upgrade_way.require(seen, package)
         chosen = text(kinds.status(subscription).get("currentCSV"))
         if chosen and chosen != current:
             return chosen
-        if clock() >= end or _is_goal(current, goal):
+        if clock() >= end or upgrade_way.is_goal(current, goal):
             return ""
         if not has_said:
             report(f"waiting for OLM to choose a version after `{current}`")
@@ -290,16 +194,15 @@ async def _hop(
 ) -> Explanation:
     """Approve the plan that leads to `target`, and wait until it alone is there."""
     before = await cluster_read.snapshot(reader, namespace, logs=False)
-    installed = text(kinds.status(_require(before, package)).get("installedCSV"))
+    installed = text(kinds.status(upgrade_way.require(before, package)).get("installedCSV"))
     is_announced = announce is None
 
     async def act(seen: Snapshot, explanation: Explanation) -> None:
         nonlocal is_announced
         if announce is not None and not is_announced and install_plan.of_csv(seen.plans, target):
-            found = await _planned(reader, seen, target)
-            has = before.csv(installed)
+            found = await upgrade_way.planned(reader, seen, target)
             notes = () if found else (f"the permissions of `{target}` cannot be read beforehand",)
-            announce(_way(seen, package, installed, (target,), found, has, notes))
+            announce(upgrade_way.way_of(before, package, installed, (target,), found, notes))
             is_announced = True
         if not cluster_wait.is_approval(explanation):
             return
@@ -369,7 +272,7 @@ async def _change_catalog(
     report: Report,
 ) -> None:
     """Let the Subscription's catalog be another image."""
-    catalog = _own_source(seen, subscription)
+    catalog = upgrade_way.own_source(seen, subscription)
     spec = kinds.spec(catalog)
     field = "image" if spec.get("image") else "address"
     if field == "image":
@@ -384,73 +287,3 @@ async def _change_catalog(
         if found is not None and kinds.connection_state(found) == "READY":
             return
         await asyncio.sleep(0.5)
-
-
-def _own_source(seen: Snapshot, subscription: Manifest) -> Manifest:
-    """The CatalogSource of the Subscription; raises `InputError` unless olmkit made it."""
-    wish = kinds.wish(subscription)
-    catalog = seen.catalog(wish.catalog, wish.catalog_namespace)
-    if catalog is None:
-        raise InputError(f"the CatalogSource `{wish.catalog}` is gone")
-    if not wanted.is_ours(catalog):
-        raise InputError(
-            f"the CatalogSource `{wish.catalog}` was not made by olmkit, which leaves it alone",
-            hint="publish the new catalog under the image it names",
-        )
-    return catalog
-
-
-async def _planned(reader: ClusterObjects, seen: Snapshot, csv: str) -> Preview | None:
-    """What the InstallPlan brings that leads to a CSV, where it can be read."""
-    made = install_plan.of_csv(seen.plans, csv)
-    found = install_plan.step(made, csv) if made else {}
-    if found.get("kind") == "ConfigMap":
-        place = text(found.get("namespace"))
-        try:
-            config = await reader.find(("v1", "ConfigMap"), text(found.get("name")), place)
-        except Forbidden:
-            config = None
-        found = install_plan.unpacked(config, csv) if config else {}
-    return preview.of_csv(found) if found else None
-
-
-def _way(
-    seen: Snapshot,
-    package: str,
-    before: str,
-    hops: tuple[str, ...],
-    brings: Preview | None,
-    has: Manifest | None,
-    notes: tuple[str, ...],
-) -> Way:
-    return Way(
-        package=package,
-        namespace=seen.namespace,
-        before=before,
-        hops=hops,
-        targets=kinds.target_namespaces(seen.groups[0]) if seen.groups else (),
-        brings=brings,
-        has=preview.of_csv(has) if has else None,
-        notes=notes,
-    )
-
-
-def _version(csv: Manifest | None) -> Version | None:
-    try:
-        return Version.parse(text(kinds.spec(csv).get("version"))) if csv else None
-    except InvalidVersionError:
-        return None
-
-
-def _no_way(reached: str, goal: str) -> InputError:
-    return InputError(
-        f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
-        hint="`olmkit catalog graph` shows what replaces what",
-    )
-
-
-def _is_goal(csv: str, goal: str) -> bool:
-    """Whether a CSV is the one that was named, or is named by its version as is the custom."""
-    if not goal:
-        return False
-    return csv == goal or csv.endswith(f".v{goal}") or csv.partition(".")[2] == goal

@@ -18,12 +18,12 @@ from olmkit.edges.access import Access
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_bundle, install, status, uninstall, upgrade
+from olmkit.jobs import cluster_bundle, install, status, uninstall, upgrade, upgrade_way
 from olmkit.jobs.cluster_bundle import CatalogImage
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.install import InstallOptions
 from olmkit.jobs.uninstall import UninstallOptions
-from olmkit.jobs.upgrade import UpgradeOptions
+from olmkit.jobs.upgrade_way import UpgradeOptions, Way
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm.explanation import Standing
@@ -226,7 +226,7 @@ def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
         async with cluster("1.0.0", "2.0.0", "3.0.0", "4.0.0") as (reader, server, _):
             await installed(reader, version="1.0.0")
             options = UpgradeOptions(namespace="apps", package="cache", to="3.0.0")
-            announced: list[upgrade.Way] = []
+            announced: list[Way] = []
             done = await upgrade.upgrade(
                 reader, options, Access(),
                 announce=announced.append, report=[].append, patience=QUICK,
@@ -260,9 +260,9 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
     async def read(*_: object) -> CatalogImage:
         return CatalogImage(catalog=shelf, folder="", pinned="")
 
-    async def planned(reader: ClusterObjects, **fields: str) -> upgrade.Way:
+    async def planned(reader: ClusterObjects, **fields: str) -> Way:
         options = UpgradeOptions(namespace="apps", package="cache", **fields)  # type: ignore[arg-type]
-        return await upgrade.plan(reader, options, Access())
+        return await upgrade_way.plan(reader, options, Access())
 
     async def story() -> None:
         async with cluster("1.0.0", "2.0.0") as (reader, server, olm):
