@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import gzip
 import zlib
 from typing import Any
 
@@ -17,6 +16,10 @@ from olmkit.base.diagnostics import InputError
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
+
+# A bundle's files fit into one ConfigMap, compressed; a CSV of that size is much smaller than this.
+_MAX_FILE = 32 * 1024 * 1024
+_GZIP = zlib.MAX_WBITS | 16
 
 
 def of_csv(plans: tuple[Manifest, ...], csv: str) -> Manifest | None:
@@ -40,8 +43,9 @@ def unpacked(config: Manifest, csv: str) -> Manifest:
     """The CSV of that name among the files of a ConfigMap; empty when it is not there."""
     for name, data in mapping(config.get("binaryData")).items():
         try:
-            content = gzip.decompress(base64.b64decode(base64.b64decode(text(data))))
-        except (binascii.Error, OSError, EOFError, zlib.error):
+            packed = base64.b64decode(base64.b64decode(text(data)))
+            content = zlib.decompressobj(_GZIP).decompress(packed, _MAX_FILE)
+        except (binascii.Error, zlib.error):
             continue
         found = _loaded(content, name)
         if objects.kind(found) == kinds.CSV[1] and objects.name(found) == csv:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.catalog import model
 from olmkit.catalog.blobs import Blob
 from olmkit.edges.access import Access
@@ -26,6 +28,7 @@ from olmkit.jobs.uninstall import UninstallOptions
 from olmkit.jobs.upgrade_way import UpgradeOptions, Way
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
+from olmkit.olm import wanted
 from olmkit.olm.explanation import Standing
 from olmkit.testing.apiserver import ApiServer
 
@@ -260,6 +263,9 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
     async def read(*_: object) -> CatalogImage:
         return CatalogImage(catalog=shelf, folder="", pinned="")
 
+    async def unread(*_: object) -> CatalogImage:
+        raise RemoteError("the registry is away")
+
     async def planned(reader: ClusterObjects, **fields: str) -> Way:
         options = UpgradeOptions(namespace="apps", package="cache", **fields)  # type: ignore[arg-type]
         return await upgrade_way.plan(reader, options, Access())
@@ -287,6 +293,15 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
             assert [str(grant) for grant in way.brings.grants] == ["get: pods"]
             assert "later hops are not known" in way.notes[0]
 
+            packed = base64.b64encode(gzip.compress(json.dumps(csv).encode()))
+            server.put("configmaps", made("ConfigMap", "unpacked", binaryData={
+                "csv.yaml": base64.b64encode(packed).decode()
+            }))  # fmt: skip
+            reference = {"kind": "ConfigMap", "name": "unpacked", "namespace": "apps"}
+            plan = {"plan": [{"resource": step | {"manifest": json.dumps(reference)}}]}
+            server.put("installplans", upcoming | {"status": plan})
+            assert (await planned(reader)).brings == way.brings
+
             source = server.get("catalogsources", "shelf", "apps")
             assert source is not None
             server.put("catalogsources", source | {"spec": {"image": "a.example/shelf:1"}})
@@ -297,6 +312,14 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
             with pytest.raises(InputError, match=r"no way leads from .* to `9\.0\.0`"):
                 await planned(reader, to="9.0.0")
             with pytest.raises(InputError, match="was not made by olmkit"):
+                await planned(reader, catalog="a.example/shelf:2")
+
+            ours = source | {"spec": {"image": "a.example/shelf:1"}}
+            ours["metadata"] = source["metadata"] | {"labels": wanted.OURS}
+            server.put("catalogsources", ours)
+            assert (await planned(reader, catalog="a.example/shelf:2")).hops == tuple(names[1:])
+            monkeypatch.setattr(cluster_bundle, "read_catalog", unread)
+            with pytest.raises(RemoteError, match="away"):
                 await planned(reader, catalog="a.example/shelf:2")
             assert len(server.writes()) == writes
 

@@ -1,3 +1,7 @@
+"""What an InstallPlan says it brings."""
+
+from __future__ import annotations
+
 import base64
 import gzip
 import json
@@ -29,6 +33,8 @@ def test_a_step_holds_the_csv_itself() -> None:
 def test_the_csv_of_an_unpacked_bundle_is_among_the_files_of_a_config_map() -> None:
     files = {
         "broken.yaml": "no base64",
+        "bomb.yaml": packed(b"\0" * (64 * 1024 * 1024)),
+        "plain.yaml": base64.b64encode(base64.b64encode(b"not compressed")).decode(),
         "crd.yaml": packed(b"kind: CustomResourceDefinition\n"),
         "csv.yaml": packed(b"kind: ClusterServiceVersion\nmetadata:\n  name: cache.v2.0.0\n"),
     }
