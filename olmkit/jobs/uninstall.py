@@ -7,7 +7,8 @@ it; last the CRDs, when that is wanted. What is gone is asked back from the API.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, replace
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.objects import ClusterObjects, Kind
@@ -113,7 +114,46 @@ async def carry_out(
     reader: ClusterObjects, made: Removal, *, report: Report, patience: Patience
 ) -> Removed:
     """Delete it step by step, each step gone before the next."""
-    return await cluster_write.delete(reader, made.steps, report=report, patience=patience)
+    done = await cluster_write.delete(reader, made.steps, report=report, patience=patience)
+    groups = [one for one in done.gone if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
+    if done.left or not groups:
+        return done
+    swept = await _sweep(reader, groups, report=report, patience=patience)
+    return replace(done, gone=done.gone + swept.gone, left=swept.left)
+
+
+async def _sweep(
+    reader: ClusterObjects, groups: list[Manifest], *, report: Report, patience: Patience
+) -> Removed:
+    """Delete the roles that OLM made for the OperatorGroups and has forgotten.
+
+    It deletes them with their group, and makes them once more when it was looking at the
+    group at that moment. So they are looked for until none has come for a while.
+    """
+
+    async def roles() -> tuple[Manifest, ...]:
+        return tuple([one for group in groups for one in await _roles_of(reader, group)])
+
+    gone: list[Manifest] = []
+    clock = asyncio.get_running_loop().time
+    end = clock() + patience.seconds
+    while True:
+        await asyncio.sleep(patience.settled)
+        found = await cluster_wait.patiently(roles, report, end)
+        if not found or clock() >= end:
+            return Removed(gone=tuple(gone), left=found)
+        done = await cluster_write.delete(reader, (found,), report=report, patience=patience)
+        gone += done.gone
+
+
+async def _roles_of(reader: ClusterObjects, group: Manifest) -> tuple[Manifest, ...]:
+    owner = {
+        _OWNER: objects.name(group),
+        f"{_OWNER}.namespace": objects.namespace(group),
+        f"{_OWNER}.kind": kinds.OPERATOR_GROUP[1],
+    }
+    labels = ",".join(f"{key}={value}" for key, value in owner.items())
+    return await reader.list((_RBAC, "ClusterRole"), labels=labels)
 
 
 def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[Manifest]:

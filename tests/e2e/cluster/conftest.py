@@ -205,13 +205,16 @@ def namespace(cluster: Any) -> Iterator[str]:
 def eventually() -> Callable[..., Any]:
     """Asks again and again until there is an answer that counts as true."""
 
-    def ask(question: Callable[[], Any], seconds: float = 60, what: str = "") -> Any:
+    def ask(
+        question: Callable[[], Any], seconds: float = 60, what: str | Callable[[], str] = ""
+    ) -> Any:
         end = time.monotonic() + seconds
         while True:
             answer = question()
             if answer:
                 return answer
-            assert time.monotonic() < end, f"in {seconds} s not: {what or question}"
+            wanted = what() if callable(what) else what or question
+            assert time.monotonic() < end, f"in {seconds} s not: {wanted}"
             time.sleep(0.3)
 
     return ask

@@ -55,4 +55,6 @@ def test_deployed_changed_and_taken_away(
     typist("undeploy", *project, "--yes", "--delete-operands")
     assert cluster.get("namespace", PLACE) is None
     assert cluster.get("crd", "memcacheds.cache.example.com") is None
-    assert "memcached" not in cluster.kubectl("get", "clusterrole,clusterrolebinding", "-o", "name")
+    assert "/memcached-" not in cluster.kubectl(
+        "get", "clusterrole,clusterrolebinding", "-o", "name"
+    )

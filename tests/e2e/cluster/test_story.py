@@ -124,7 +124,10 @@ def left(cluster: Any, namespace: str) -> list[str]:
     for kind in ("crd", "clusterrole", "clusterrolebinding",
                  "validatingwebhookconfiguration", "mutatingwebhookconfiguration"):  # fmt: skip
         found = cluster.kubectl("get", kind, "-o", "name").split()
-        names += [name for name in found if "memcached" in name]
+        names += [name for name in found if "/memcached" in name]
+    # OLM's roles for an OperatorGroup begin with its own name; those of other tests are theirs.
+    owned = ("clusterrole", "-l", f"olm.owner.namespace={namespace}")
+    names += cluster.kubectl("get", *owned, "-o", "name").split()
     operators = cluster.kubectl("get", "operators.operators.coreos.com", "-o", "name").split()
     return names + [name for name in operators if name.endswith(f".{namespace}")]
 
@@ -194,7 +197,13 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     typist.tell("Uninstalled: nothing is left")
     typist("uninstall", PACKAGE, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
     # The garbage collector and the copies of other tests take their time.
-    eventually(lambda: not left(cluster, namespace), seconds=240, what="all of it is gone")
+    remains: list[str] = []
+
+    def is_gone() -> bool:
+        remains[:] = left(cluster, namespace)
+        return not remains
+
+    eventually(is_gone, seconds=240, what=lambda: f"{remains} are gone")
 
 
 def test_upgrades_wait_for_approval_when_that_was_asked_for(

@@ -588,6 +588,31 @@ def test_roles_that_olm_forgets_go_too() -> None:
     run(story)
 
 
+def test_roles_that_olm_makes_once_more_for_a_group_that_is_gone_are_swept_away() -> None:
+    def role(name: str, group: str, namespace: str) -> Manifest:
+        labels = {"olm.owner": group, "olm.owner.namespace": namespace,
+                  "olm.owner.kind": "OperatorGroup"}  # fmt: skip
+        return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                "metadata": {"name": name, "labels": labels}}  # fmt: skip
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            made = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            (group,) = [one for one in made.all if one["kind"] == "OperatorGroup"]
+            name = group["metadata"]["name"]
+            server.put("clusterroles", role("forgotten", name, "apps"))
+            server.put("clusterroles", role("of-others", name, "elsewhere"))
+
+            done = await uninstall.carry_out(reader, made, report=[].append, patience=QUICK)
+
+            assert "forgotten" in [one["metadata"]["name"] for one in done.gone]
+            left = [one["metadata"]["name"] for one in server.all("clusterroles")]
+            assert (done.left, left) == ((), ["of-others"])
+
+    run(story)
+
+
 def test_nothing_to_uninstall_says_where_it_is() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, _):
