@@ -124,7 +124,7 @@ def left(cluster: Any, namespace: str) -> list[str]:
     for kind in ("crd", "clusterrole", "clusterrolebinding",
                  "validatingwebhookconfiguration", "mutatingwebhookconfiguration"):  # fmt: skip
         found = cluster.kubectl("get", kind, "-o", "name").split()
-        names += [name for name in found if "/memcached" in name]
+        names += [name for name in found if "memcached" in name and "/olm.og." not in name]
     # OLM's roles for an OperatorGroup begin with its own name; those of other tests are theirs.
     owned = ("clusterrole", "-l", f"olm.owner.namespace={namespace}")
     names += cluster.kubectl("get", *owned, "-o", "name").split()
