@@ -1,8 +1,8 @@
 """Remove an operator that OLM installed, in the order that leaves nothing behind.
 
-First the operands, while the operator can still clean up after them; then the
-Subscription, so that OLM installs nothing anew; then the CSV; then what olmkit made for
-it; last the CRDs, when that is wanted. What is gone is asked back from the API.
+First the operands, while the operator can still clean up after them; then the Subscription
+and its unfinished InstallPlan, so that OLM installs nothing anew; then the CSV; then what
+olmkit made for it; last the CRDs, when that is wanted. What is gone is asked back from the API.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ class Removal:
     package: str
     operands: tuple[Manifest, ...] = ()
     subscriptions: tuple[Manifest, ...] = ()
+    plans: tuple[Manifest, ...] = ()
     csvs: tuple[Manifest, ...] = ()
     leavings: tuple[Manifest, ...] = ()
     ours: tuple[Manifest, ...] = ()
@@ -61,7 +62,7 @@ class Removal:
     def steps(self) -> tuple[tuple[Manifest, ...], ...]:
         """What goes at once, each step gone before the next."""
         return (
-            *(self.operands, self.subscriptions, self.csvs, self.leavings),
+            *(self.operands, self.subscriptions, self.plans, self.csvs, self.leavings),
             *(self.ours, self.crds, self.operators),
         )
 
@@ -100,6 +101,7 @@ async def plan(
         package=package,
         operands=tuple(operands) if options.delete_operands else (),
         subscriptions=(subscription,) if subscription else (),
+        plans=tuple(_unfinished(seen, csvs)),
         csvs=tuple(csvs),
         leavings=tuple(await _leavings(reader, options.namespace, csvs)),
         ours=tuple(_ours(seen, package, subscription, csvs)),
@@ -174,6 +176,21 @@ def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[M
     if not found and subscription is None:
         found = [csv for csv in seen.own_csvs() if objects.name(csv).split(".v")[0] == package]
     return found
+
+
+def _unfinished(seen: Snapshot, csvs: list[Manifest]) -> list[Manifest]:
+    """The InstallPlans that OLM still works on, and that install nothing of others.
+
+    It would make the CSV once more, when that is deleted before its plan is done.
+    """
+    names = {objects.name(csv) for csv in csvs}
+    return [
+        plan
+        for plan in seen.plans
+        if kinds.phase(plan) != "Complete"
+        and kinds.plan_csvs(plan)
+        and names.issuperset(kinds.plan_csvs(plan))
+    ]
 
 
 def _ours(

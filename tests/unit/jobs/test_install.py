@@ -588,6 +588,28 @@ def test_roles_that_olm_forgets_go_too() -> None:
     run(story)
 
 
+def test_a_plan_that_olm_still_works_on_goes_before_its_csv() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            for name, phase, *names in (
+                ("install-now", "Installing", "cache.v1.0.0"),
+                ("install-both", "Installing", "cache.v1.0.0", "other.v1.0.0"),
+                ("install-done", "Complete", "cache.v1.0.0"),
+            ):
+                spec = {"clusterServiceVersionNames": names}
+                server.put("installplans", made("InstallPlan", name, spec=spec,
+                                                status={"phase": phase}))  # fmt: skip
+
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+
+            order = [one["metadata"]["name"] for one in plan.all]
+            assert order[:3] == ["cache", "install-now", "cache.v1.0.0"]
+            assert not {"install-both", "install-done"} & set(order)
+
+    run(story)
+
+
 def test_roles_that_olm_makes_once_more_for_a_group_that_is_gone_are_swept_away() -> None:
     def role(name: str, group: str, namespace: str) -> Manifest:
         labels = {"olm.owner": group, "olm.owner.namespace": namespace,
