@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import cluster_read
+from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
@@ -158,13 +159,16 @@ async def operands(
 async def until_gone(
     reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, patience: Patience
 ) -> tuple[Manifest, ...]:
-    """Wait until none of the objects is there; what is left when the time is over."""
+    """Wait until none of the objects is there; what is left when the time is over.
+
+    One that comes again meanwhile, as OLM may do with a CSV, is deleted again.
+    """
     clock = asyncio.get_running_loop().time
     end = clock() + patience.seconds
     left = wanted
 
     async def look() -> list[Manifest]:
-        return [one for one in left if await reader.current(one) is not None]
+        return [one for one in left if await _is_there(reader, one)]
 
     while left:
         found = await patiently(look, report, end)
@@ -176,6 +180,16 @@ async def until_gone(
         if left:
             await asyncio.sleep(patience.interval)
     return left
+
+
+async def _is_there(reader: ClusterObjects, wanted: Manifest) -> bool:
+    found = await reader.current(wanted)
+    if found is None:
+        return False
+    uid, now = objects.metadata(wanted).get("uid"), objects.metadata(found)
+    if uid and now.get("uid") != uid and not now.get("deletionTimestamp"):
+        await reader.delete(found)
+    return True
 
 
 def is_approval(explanation: Explanation) -> bool:
