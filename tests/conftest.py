@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -283,17 +284,51 @@ class Reader:
         assert added == len(re.findall(r"^\+(?!\+\+ )", patch, re.MULTILINE))
 
     def _have_environment(self) -> None:
-        """The tools of this run as the project's own environment."""
-        place = self.folder / ".venv"
-        if not (self.folder / "Makefile").exists() or place.exists():
-            return
-        place.mkdir()
-        prefix = Path(sys.prefix)
-        for name in ("bin", "lib"):
-            (place / name).symlink_to(prefix / name)
-        if (prefix / "pyvenv.cfg").exists():
-            shutil.copy(prefix / "pyvenv.cfg", place)
-        (place / ".ready").touch()
+        if (self.folder / "Makefile").exists() and not (self.folder / ".venv").exists():
+            _lend_environment(self.folder)
+
+
+def _lend_environment(project: Path) -> None:
+    """The tools of this run as the project's own environment."""
+    place = project / ".venv"
+    place.mkdir()
+    prefix = Path(sys.prefix)
+    for name in ("bin", "lib"):
+        (place / name).symlink_to(prefix / name)
+    if (prefix / "pyvenv.cfg").exists():
+        shutil.copy(prefix / "pyvenv.cfg", place)
+    (place / ".ready").touch()
+
+
+@pytest.fixture(scope="session")
+def lend_environment() -> Callable[[Path], None]:
+    """Lets a project use the tools of this run as its own environment."""
+    return _lend_environment
+
+
+@pytest.fixture(scope="session")
+def write_bundle() -> Callable[[Path, dict[str, Any]], None]:
+    """Writes the least of a bundle: a CSV and the annotations of its package."""
+
+    def write(folder: Path, csv: dict[str, Any]) -> None:
+        prefix = "operators.operatorframework.io.bundle"
+        annotations = {
+            f"{prefix}.mediatype.v1": "registry+v1",
+            f"{prefix}.manifests.v1": "manifests/",
+            f"{prefix}.metadata.v1": "metadata/",
+            f"{prefix}.package.v1": csv["metadata"]["name"].partition(".")[0],
+            f"{prefix}.channels.v1": "stable",
+            f"{prefix}.channel.default.v1": "stable",
+        }
+        for name, value in (
+            ("manifests/operator.clusterserviceversion.yaml", csv),
+            ("metadata/annotations.yaml", {"annotations": annotations}),
+        ):
+            path = folder / name
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(value))
+
+    return write
 
 
 @pytest.fixture

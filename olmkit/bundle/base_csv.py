@@ -18,7 +18,7 @@ from olmkit.bundle import findings
 from olmkit.bundle.model import INSTALL_MODES, ClusterServiceVersion, Resource
 from olmkit.kube.objects import Manifest
 
-_PLACEHOLDERS = "so names and texts are placeholders"
+_BY_DEFAULT = "so its names and texts are defaults"
 
 
 def choose(
@@ -50,7 +50,7 @@ def choose(
         note(
             findings.found(
                 "PRJ105",
-                f"there is no base ClusterServiceVersion of package `{package}`, {_PLACEHOLDERS}",
+                f"there is no base ClusterServiceVersion of package `{package}`, {_BY_DEFAULT}",
                 hint=f"write `config/manifests/bases/{package}.clusterserviceversion.yaml`, "
                 "for a start with `olmkit generate csv`",
             )
@@ -111,8 +111,7 @@ def _foreign(package: str, csv: Resource) -> Diagnostic:
     other = csv.name.partition(".")[0]
     return findings.found(
         "PRJ105",
-        f"the ClusterServiceVersion `{csv.name}` is not one of package `{package}`, "
-        + _PLACEHOLDERS,
+        f"the ClusterServiceVersion `{csv.name}` is not one of package `{package}`, " + _BY_DEFAULT,
         at=csv.at("metadata", "name"),
         hint=f"say `--package {other}`, or name the ClusterServiceVersion `{package}.v…`",
     )

@@ -12,7 +12,7 @@ import functools
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -80,24 +80,6 @@ def csv_of(package: str, version: str) -> Manifest:
             "install": {"strategy": "deployment", "spec": {"deployments": []}},
         },
     }
-
-
-def write_bundle(folder: Path, package: str) -> None:
-    prefix = "operators.operatorframework.io.bundle"
-    annotations = {
-        f"{prefix}.mediatype.v1": "registry+v1",
-        f"{prefix}.manifests.v1": "manifests/",
-        f"{prefix}.metadata.v1": "metadata/",
-        f"{prefix}.package.v1": package,
-        f"{prefix}.channels.v1": "stable",
-        f"{prefix}.channel.default.v1": "stable",
-    }
-    for name, value in (
-        ("manifests/operator.clusterserviceversion.yaml", csv_of(package, "1.0.0")),
-        ("metadata/annotations.yaml", {"annotations": annotations}),
-    ):
-        (folder / name).parent.mkdir(parents=True)
-        (folder / name).write_text(json.dumps(value))
 
 
 class World:
@@ -223,13 +205,14 @@ def test_the_cause_comes_first(
     command: str,
     name: str,
     tmp_path: Path,
+    write_bundle: Callable[[Path, Manifest], None],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     quick = functools.partial(cluster_wait.Patience, interval=0.02, believed=0.2)
     monkeypatch.setattr(cluster_wait, "Patience", quick)
     monkeypatch.chdir(tmp_path)
-    write_bundle(tmp_path / "bundle", SITUATIONS[name])
+    write_bundle(tmp_path / "bundle", csv_of(SITUATIONS[name], "1.0.0"))
 
     words = [command, "--bundle", "bundle", "-n", f"t-{name}", "--timeout", "1s"]
     code = main.run([*words, "--kubeconfig", str(world)])

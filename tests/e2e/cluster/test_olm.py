@@ -120,13 +120,13 @@ def test_installed_used_and_removed(
     typist_of: Callable[[Any], Any],
     tmp_path: Path,
     eventually: Callable[..., Any],
+    write_bundle: Callable[[Path, dict[str, Any]], None],
 ) -> None:
     cluster = cluster_without_olm
     typist = typist_of(cluster)
     crds = sorted((cluster.programs["olm"] / "crds").glob("*.yaml"))
     file = tmp_path / "olm.yaml"
-    parts = [documents.dump(one) for one in manifests(cluster)]
-    file.write_bytes(b"---\n".join(parts))
+    file.write_bytes(documents.dump_all(manifests(cluster)))
     words = [word for crd in crds for word in ("-f", str(crd))] + ["-f", str(file)]
 
     assert "not installed" in typist.try_("olm", "status", code=1).out
@@ -136,13 +136,14 @@ def test_installed_used_and_removed(
     assert typist.try_("olm", "status", "-o", "json").json["result"]["generations"] == ["v0"]
 
     bundle = tmp_path / "bundle"
-    write_bundle(bundle, f"{cluster.registry}/busybox:1")
+    write_bundle(bundle, csv_of(f"{cluster.registry}/busybox:1"))
     typist("install", "--bundle", bundle, "-n", "operators")
     refused = typist.try_("olm", "uninstall", *words, "--yes", code=1)
     assert "`operators/little`" in refused.err
     typist("uninstall", "little", "-n", "operators", "--yes")
 
     for name in ("little", "lesser"):
+        write_bundle(tmp_path / name / "bundle", csv_of(f"{cluster.registry}/busybox:1", name))
         cluster.apply(json.dumps(shelf(typist, cluster.registry, name, tmp_path / name)))
     # Which of the two has it, OLM's own list of packages says.
     eventually(
@@ -167,7 +168,6 @@ def test_installed_used_and_removed(
 
 def shelf(typist: Any, registry: str, name: str, folder: Path) -> dict[str, Any]:
     """A catalog with one package, as an image in the registry; what makes OLM serve it."""
-    write_bundle(folder / "bundle", f"{registry}/busybox:1", name)
     bundle = typist("bundle", "build", folder / "bundle", "-t", f"{registry}/{name}-bundle:1",
                     "--push").strip()  # fmt: skip
     catalog = folder / "catalog"
@@ -185,12 +185,11 @@ def shelf(typist: Any, registry: str, name: str, folder: Path) -> dict[str, Any]
     }  # fmt: skip
 
 
-def write_bundle(folder: Path, image: str, package: str = "little") -> None:
-    """The least of a bundle."""
+def csv_of(image: str, package: str = "little") -> dict[str, Any]:
     labels = {"app": package}
     container = {"name": "manager", "image": image, "command": ["sleep", "1000"],
                  "securityContext": {"runAsUser": 1001}}  # fmt: skip
-    csv = {
+    return {
         "apiVersion": "operators.coreos.com/v1alpha1",
         "kind": "ClusterServiceVersion",
         "metadata": {"name": f"{package}.v1.0.0"},
@@ -210,19 +209,3 @@ def write_bundle(folder: Path, image: str, package: str = "little") -> None:
             }]}},
         },
     }  # fmt: skip
-    prefix = "operators.operatorframework.io.bundle"
-    annotations = {
-        f"{prefix}.mediatype.v1": "registry+v1",
-        f"{prefix}.manifests.v1": "manifests/",
-        f"{prefix}.metadata.v1": "metadata/",
-        f"{prefix}.package.v1": package,
-        f"{prefix}.channels.v1": "stable",
-        f"{prefix}.channel.default.v1": "stable",
-    }
-    for name, value in (
-        ("manifests/operator.clusterserviceversion.yaml", csv),
-        ("metadata/annotations.yaml", {"annotations": annotations}),
-    ):
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(value))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,24 +180,14 @@ def files(place: Path) -> dict[str, bytes]:
     }
 
 
-def venv(place: Path) -> None:
-    """The tools of this run as the project's own environment."""
-    folder = place / ".venv"
-    folder.mkdir()
-    prefix = Path(sys.prefix)
-    for name in ("bin", "lib"):
-        (folder / name).symlink_to(prefix / name)
-    if (prefix / "pyvenv.cfg").exists():
-        shutil.copy(prefix / "pyvenv.cfg", folder)
-    (folder / ".ready").touch()
-
-
 @pytest.mark.parametrize(
     "name", ["an image", "all webhooks", "kinds of others", "webhooks of others alone"]
 )
-def test_a_scaffolded_project_passes_its_own_make_test(tmp_path: Path, name: str) -> None:
+def test_a_scaffolded_project_passes_its_own_make_test(
+    tmp_path: Path, lend_environment: Callable[[Path], None], name: str
+) -> None:
     place = scaffolded(tmp_path, *PROJECTS[name])
-    venv(place)
+    lend_environment(place)
     done = subprocess.run(
         ["make", "test", f"OLMKIT={sys.executable} -m olmkit"],
         cwd=place,
