@@ -161,7 +161,8 @@ async def until_gone(
 ) -> tuple[Manifest, ...]:
     """Wait until none of the objects is there; what is left when the time is over.
 
-    One that comes again meanwhile, as OLM may do with a CSV, is deleted again.
+    A CSV that OLM makes again meanwhile, of a plan it still works on, is deleted again; of other
+    kinds, what comes again may be somebody's wish.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + patience.seconds
@@ -186,8 +187,9 @@ async def _is_there(reader: ClusterObjects, wanted: Manifest) -> bool:
     found = await reader.current(wanted)
     if found is None:
         return False
-    uid, now = objects.metadata(wanted).get("uid"), objects.metadata(found)
-    if uid and now.get("uid") != uid and not now.get("deletionTimestamp"):
+    before, now = objects.metadata(wanted), objects.metadata(found)
+    is_another = before.get("uid") not in (None, now.get("uid"))
+    if objects.kind(found) == kinds.CSV[1] and is_another and not now.get("deletionTimestamp"):
         await reader.delete(found)
     return True
 

@@ -216,17 +216,3 @@ def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
         assert (done.left, server.all("caches")) == ((), [])
 
     run(story)
-
-
-def test_what_comes_again_while_it_goes_is_deleted_again() -> None:
-    async def story(reader: ClusterObjects, server: ApiServer) -> None:
-        cache = {"apiVersion": "example.com/v1", "kind": "Cache",
-                 "metadata": {"name": "mine", "namespace": "a"}}  # fmt: skip
-        old = {**cache, "metadata": cache["metadata"] | {"uid": "of-one-that-is-gone"}}
-        server.put("caches", cache)
-
-        left = await cluster_wait.until_gone(reader, (old,), report=[].append, patience=QUICK)
-
-        assert (left, server.all("caches")) == ((), [])
-
-    run(story)

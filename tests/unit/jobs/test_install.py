@@ -8,6 +8,7 @@ import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,15 @@ from olmkit.edges.access import Access
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_bundle, install, status, uninstall, upgrade, upgrade_way
+from olmkit.jobs import (
+    cluster_bundle,
+    cluster_wait,
+    install,
+    status,
+    uninstall,
+    upgrade,
+    upgrade_way,
+)
 from olmkit.jobs.cluster_bundle import CatalogImage
 from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.install import InstallOptions
@@ -606,6 +615,26 @@ def test_a_plan_that_olm_still_works_on_goes_before_its_csv() -> None:
             order = [one["metadata"]["name"] for one in plan.all]
             assert order[:3] == ["cache", "install-now", "cache.v1.0.0"]
             assert not {"install-both", "install-done"} & set(order)
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("kind", "plural", "left"),
+    [
+        ("ClusterServiceVersion", "clusterserviceversions", 0),
+        ("Subscription", "subscriptions", 1),
+    ],
+)
+def test_only_a_csv_that_comes_again_is_deleted_again(kind: str, plural: str, left: int) -> None:
+    async def story() -> None:
+        async with cluster() as (reader, server, _):
+            server.put(plural, made(kind, "cache"))
+            old = made(kind, "cache")
+            old["metadata"]["uid"] = "of-one-that-is-gone"
+            short = replace(QUICK, seconds=0.2)
+            found = await cluster_wait.until_gone(reader, (old,), report=[].append, patience=short)
+            assert len(found) == len(server.all(plural)) == left
 
     run(story)
 
