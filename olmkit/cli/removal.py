@@ -58,7 +58,7 @@ def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
 
     Ends with the code of the world when something is still there.
     """
-    gone = [subject(one) for one in done.gone]
+    gone = list(dict.fromkeys(map(subject, done.gone)))  # some come again, and go again
     left = [subject(one) for one in done.left]
     lines = [
         *(f"removed {one}" for one in gone),

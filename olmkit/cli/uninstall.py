@@ -64,11 +64,11 @@ def uninstall(
                 report=app.terminal.note,
             )
             if dry_run:
-                removal.rehearse(app, made.all, stays=made.stays, package=made.package)
+                removal.rehearse(app, made.all, stays=made.stays, package=made.options.package)
                 return
             removal.confirm(app, made.all, yes=yes)
             with standing.watching(app, "deleting") as report:
                 done = await job.carry_out(reader, made, report=report, patience=patience)
-            removal.give(app, done, stays=made.stays, package=made.package)
+            removal.give(app, done, stays=made.stays, package=made.options.package)
 
     app.run(run())

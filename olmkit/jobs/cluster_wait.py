@@ -161,8 +161,7 @@ async def until_gone(
 ) -> tuple[Manifest, ...]:
     """Wait until none of the objects is there; what is left when the time is over.
 
-    A CSV that OLM makes again meanwhile, of a plan it still works on, is deleted again; of other
-    kinds, what comes again may be somebody's wish.
+    Another object that has got the name of one of them meanwhile is not that one.
     """
     clock = asyncio.get_running_loop().time
     end = clock() + patience.seconds
@@ -185,13 +184,8 @@ async def until_gone(
 
 async def _is_there(reader: ClusterObjects, wanted: Manifest) -> bool:
     found = await reader.current(wanted)
-    if found is None:
-        return False
-    before, now = objects.metadata(wanted), objects.metadata(found)
-    is_another = before.get("uid") not in (None, now.get("uid"))
-    if objects.kind(found) == kinds.CSV[1] and is_another and not now.get("deletionTimestamp"):
-        await reader.delete(found)
-    return True
+    uid = objects.metadata(wanted).get("uid")
+    return found is not None and uid in (None, objects.metadata(found).get("uid"))
 
 
 def is_approval(explanation: Explanation) -> bool:

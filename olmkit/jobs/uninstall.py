@@ -2,12 +2,14 @@
 
 First the operands, while the operator can still clean up after them; then the Subscription
 and its unfinished InstallPlan, so that OLM installs nothing anew; then the CSV; then what
-olmkit made for it; last the CRDs, when that is wanted. What is gone is asked back from the API.
+olmkit made for it; last the CRDs, when that is wanted. What is gone is asked back from the API,
+and what OLM was about to make meanwhile is deleted when it comes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import functools
 from dataclasses import dataclass, replace
 
 from olmkit.base.diagnostics import InputError
@@ -32,17 +34,23 @@ _CLUSTER_KINDS: tuple[Kind, ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UninstallOptions:
+    """`keep_ours`: the CatalogSource and the OperatorGroup that olmkit made stay."""
+
     namespace: str
     package: str
     delete_crds: bool = False
     delete_operands: bool = False
+    keep_ours: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Removal:
-    """What would be deleted, step by step, and what stays with a word on why."""
+    """What would be deleted, step by step, and what stays with a word on why.
 
-    package: str
+    `options` name the package itself, also where a Subscription was named.
+    """
+
+    options: UninstallOptions
     operands: tuple[Manifest, ...] = ()
     subscriptions: tuple[Manifest, ...] = ()
     plans: tuple[Manifest, ...] = ()
@@ -51,6 +59,7 @@ class Removal:
     ours: tuple[Manifest, ...] = ()
     crds: tuple[Manifest, ...] = ()
     operators: tuple[Manifest, ...] = ()
+    unattended: tuple[Manifest, ...] = ()
     stays: tuple[str, ...] = ()
 
     @property
@@ -77,75 +86,111 @@ async def plan(
     """
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = seen.subscription(options.package)
-    csvs = _csvs(seen, options.package, subscription)
-    if subscription is None and not csvs:
+    made = await _removal(reader, options, seen, report=report)
+    if not made.subscriptions and not made.csvs:
         said = explain(seen, options.package)
         raise InputError(said.message, hint=said.hint if "`-n`" in said.hint else "")
-    package = kinds.wish(subscription).package if subscription else options.package
-    names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
-    crds = [crd for name in names if (crd := await reader.find(kinds.CRD, name)) is not None]
-    operands = await cluster_wait.operands(reader, crds, report=report)
-    stays = []
-    if options.delete_crds and operands and not options.delete_operands:
+    if options.delete_crds and made.unattended:
         raise InputError(
-            f"{len(operands)} objects of its APIs are there and would go with the CRDs",
+            f"{len(made.unattended)} objects of its APIs are there and would go with the CRDs",
             hint="say `--delete-operands` too, or delete them first",
         )
-    if operands and not options.delete_operands:
-        stays.append(f"{len(operands)} objects of its APIs, which nobody looks after any more")
-    if crds and not options.delete_crds:
-        stays.append(f"the CRDs {', '.join(objects.name(crd) for crd in crds)}")
-    operator = await reader.find(kinds.OPERATOR, f"{package}.{options.namespace}")
-    return Removal(
-        package=package,
-        operands=tuple(operands) if options.delete_operands else (),
-        subscriptions=(subscription,) if subscription else (),
-        plans=tuple(_unfinished(seen, csvs)),
-        csvs=tuple(csvs),
-        leavings=tuple(await _leavings(reader, options.namespace, csvs)),
-        ours=tuple(_ours(seen, package, subscription, csvs)),
-        crds=tuple(crds) if options.delete_crds else (),
-        # OLM keeps its list of what belongs to an operator as long as a CRD is on it.
-        operators=(operator,) if operator and (options.delete_crds or not crds) else (),
-        stays=tuple(stays),
-    )
+    return made
 
 
 async def carry_out(
     reader: ClusterObjects, made: Removal, *, report: Report, patience: Patience
 ) -> Removed:
-    """Delete it step by step, each step gone before the next."""
-    done = await cluster_write.delete(reader, made.steps, report=report, patience=patience)
-    groups = [one for one in done.gone if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
-    if done.left or not groups:
-        return done
-    swept = await _sweep(reader, groups, report=report, patience=patience)
-    return replace(done, gone=done.gone + swept.gone, left=swept.left)
+    """Delete it step by step, each step gone before the next.
 
-
-async def _sweep(
-    reader: ClusterObjects, groups: list[Manifest], *, report: Report, patience: Patience
-) -> Removed:
-    """Delete the roles that OLM made for the OperatorGroups and has forgotten.
-
-    It deletes them with their group, and makes them once more when it was looking at the
-    group at that moment. So they are looked for until none has come for a while.
+    OLM may be making more of it at that moment: a CSV of a plan that is gone by now, its
+    list of what belongs to the operator, the roles of an OperatorGroup. So it is looked
+    for until nothing has come for a while.
     """
-
-    async def roles() -> tuple[Manifest, ...]:
-        return tuple([one for group in groups for one in await _roles_of(reader, group)])
-
     gone: list[Manifest] = []
     clock = asyncio.get_running_loop().time
     end = clock() + patience.seconds
+    look = functools.partial(_late, reader, made)
+    steps = made.steps
     while True:
-        await asyncio.sleep(patience.settled)
-        found = await cluster_wait.patiently(roles, report, end)
-        if not found or clock() >= end:
-            return Removed(gone=tuple(gone), left=found)
-        done = await cluster_write.delete(reader, (found,), report=report, patience=patience)
+        done = await cluster_write.delete(reader, steps, report=report, patience=patience)
         gone += done.gone
+        if done.left:
+            return replace(done, gone=tuple(gone))
+        await asyncio.sleep(patience.settled)
+        late = await cluster_wait.patiently(look, report, end)
+        if not late.all or late.subscriptions or clock() >= end:
+            # Who makes a Subscription again wants it.
+            return Removed(gone=tuple(gone), left=late.subscriptions or late.all)
+        steps = late.steps
+
+
+async def undo(
+    reader: ClusterObjects, subscription: Manifest, *, report: Report, patience: Patience
+) -> Removed:
+    """Delete a Subscription, and what OLM has made because of it; CRDs stay."""
+    options = UninstallOptions(
+        namespace=objects.namespace(subscription),
+        package=kinds.wish(subscription).package,
+        keep_ours=True,
+    )
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    made = await _removal(reader, options, seen, report=report)
+    return await carry_out(reader, made, report=report, patience=patience)
+
+
+async def _late(reader: ClusterObjects, made: Removal) -> Removal:
+    """What is there of an operator that has been removed."""
+    seen = await cluster_read.snapshot(reader, made.options.namespace, logs=False)
+    found = await _removal(reader, made.options, seen)
+    groups = [one for one in made.ours if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
+    roles = [one for group in groups for one in await _roles_of(reader, group)]
+    return replace(found, leavings=(*found.leavings, *roles))
+
+
+async def _removal(
+    reader: ClusterObjects,
+    options: UninstallOptions,
+    seen: Snapshot,
+    *,
+    report: Report = cluster_wait.silent,
+) -> Removal:
+    subscription = seen.subscription(options.package)
+    csvs = _csvs(seen, options.package, subscription)
+    if subscription is not None:
+        options = replace(options, package=kinds.wish(subscription).package)
+    names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
+    crds = [crd for name in names if (crd := await reader.find(kinds.CRD, name)) is not None]
+    operands = await cluster_wait.operands(reader, crds, report=report)
+    unattended = () if options.delete_operands else tuple(operands)
+    stays = []
+    if unattended:
+        stays.append(f"{len(operands)} objects of its APIs, which nobody looks after any more")
+    if crds and not options.delete_crds:
+        stays.append(f"the CRDs {', '.join(objects.name(crd) for crd in crds)}")
+    return Removal(
+        options=options,
+        operands=tuple(operands) if options.delete_operands else (),
+        unattended=unattended,
+        subscriptions=(subscription,) if subscription else (),
+        plans=tuple(_unfinished(seen, csvs)),
+        csvs=tuple(csvs),
+        leavings=tuple(await _leavings(reader, options.namespace, csvs)),
+        ours=() if options.keep_ours else tuple(_ours(seen, options.package, subscription, csvs)),
+        crds=tuple(crds) if options.delete_crds and not unattended else (),
+        operators=await _operators(reader, options, crds),
+        stays=tuple(stays),
+    )
+
+
+async def _operators(
+    reader: ClusterObjects, options: UninstallOptions, crds: list[Manifest]
+) -> tuple[Manifest, ...]:
+    """OLM's list of what belongs to the operator, which it keeps as long as a CRD is on it."""
+    name = kinds.operator_name(options.package, options.namespace)
+    found = await reader.find(kinds.OPERATOR, name)
+    keeps = not options.delete_crds and (crds or kinds.CRD[1] in kinds.component_kinds(found))
+    return () if found is None or keeps else (found,)
 
 
 async def _roles_of(reader: ClusterObjects, group: Manifest) -> tuple[Manifest, ...]:
@@ -173,8 +218,9 @@ def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[M
     ]
     chain = {text(kinds.spec(csv).get("replaces")) for csv in found}
     found += [csv for csv in seen.own_csvs() if objects.name(csv) in chain and csv not in found]
-    if not found and subscription is None:
-        found = [csv for csv in seen.own_csvs() if objects.name(csv).split(".v")[0] == package]
+    if subscription is None:
+        own = [csv for csv in seen.own_csvs() if kinds.package(csv) == package]
+        found += [csv for csv in own if csv not in found]
     return found
 
 

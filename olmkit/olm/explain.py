@@ -69,9 +69,7 @@ def _not_installed(snapshot: Snapshot, package: str) -> Explanation:
         objects.namespace(one) for one in snapshot.elsewhere if kinds.wish(one).package == package
     ]
     listed = ", ".join(f"`{place}`" for place in places)
-    csv = next(
-        (one for one in snapshot.own_csvs() if objects.name(one).split(".v")[0] == package), None
-    )
+    csv = next((one for one in snapshot.own_csvs() if kinds.package(one) == package), None)
     hint = f"it is in namespace {listed}: choose it with `-n`" if listed else ""
     if not hint and csv is not None:
         hint = (

@@ -6,6 +6,7 @@ empty.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,8 @@ COPIED_FROM = "olm.copiedFrom"
 CATALOG_LABEL = "olm.catalogSource"
 SERVICE_LABEL = "kubernetes.io/service-name"
 UNPACK_LABEL = "operatorframework.io/bundle-unpack-ref"
+
+_PROPERTIES = "operatorframework.io/properties"
 
 SUBSCRIPTION = (V1ALPHA1, "Subscription")
 INSTALL_PLAN = (V1ALPHA1, "InstallPlan")
@@ -106,9 +109,32 @@ def plan_csvs(plan: Any) -> tuple[str, ...]:
     return tuple(map(str, sequence(spec(plan).get("clusterServiceVersionNames"))))
 
 
+def package(csv: Manifest) -> str:
+    """The package that a CSV is of: as OLM noted in it, or its name without the version."""
+    try:
+        noted = json.loads(objects.annotations_of(csv).get(_PROPERTIES, ""))
+    except (ValueError, RecursionError):
+        noted = None
+    for one in sequence(mapping(noted).get("properties")):
+        if mapping(one).get("type") == "olm.package":
+            return text(mapping(mapping(one).get("value")).get("packageName"))
+    return objects.name(csv).split(".v")[0]
+
+
+def operator_name(package: str, namespace: str) -> str:
+    """The name of the Operator in which OLM lists what belongs to an installed package."""
+    return f"{package}.{namespace}"
+
+
 def operator_label(package: str, namespace: str) -> str:
     """The label that OLM puts on all that belongs to a package installed in a namespace."""
-    return f"operators.coreos.com/{package}.{namespace}"
+    return f"{GROUP}/{operator_name(package, namespace)}"
+
+
+def component_kinds(operator: Any) -> set[str]:
+    """The kinds of what OLM has found to belong to an operator."""
+    refs = sequence(mapping(status(operator).get("components")).get("refs"))
+    return {text(mapping(ref).get("kind")) for ref in refs}
 
 
 def connection_state(catalog: Manifest) -> str:

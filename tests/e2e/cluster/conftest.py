@@ -202,6 +202,23 @@ def namespace(cluster: Any) -> Iterator[str]:
 
 
 @pytest.fixture
+def emptied(cluster: Any, eventually: Callable[..., Any]) -> Callable[[str], None]:
+    """Waits until the API shows nothing of the operator in a namespace any more."""
+
+    def wait(namespace: str) -> None:
+        # The garbage collector and the copies of other tests take their time.
+        remains: list[str] = []
+
+        def is_gone() -> bool:
+            remains[:] = _left(cluster, namespace)
+            return not remains
+
+        eventually(is_gone, seconds=240, what=lambda: f"{remains} are gone")
+
+    return wait
+
+
+@pytest.fixture
 def eventually() -> Callable[..., Any]:
     """Asks again and again until there is an answer that counts as true."""
 
@@ -218,6 +235,21 @@ def eventually() -> Callable[..., Any]:
             time.sleep(0.3)
 
     return ask
+
+
+def _left(cluster: Any, namespace: str) -> list[str]:
+    """What the API still shows of the operator."""
+    kinds = "subscription,csv,installplan,catalogsource,operatorgroup,deployment,pod,service,job"
+    names = cluster.kubectl("get", kinds, "-n", namespace, "-o", "name").split()
+    for kind in ("crd", "clusterrole", "clusterrolebinding",
+                 "validatingwebhookconfiguration", "mutatingwebhookconfiguration"):  # fmt: skip
+        found = cluster.kubectl("get", kind, "-o", "name").split()
+        names += [name for name in found if "memcached" in name and "/olm.og." not in name]
+    # OLM's roles for an OperatorGroup begin with its own name; those of other tests are theirs.
+    owned = ("clusterrole", "-l", f"olm.owner.namespace={namespace}")
+    names += cluster.kubectl("get", *owned, "-o", "name").split()
+    operators = cluster.kubectl("get", "operators.operators.coreos.com", "-o", "name").split()
+    return names + [name for name in operators if name.endswith(f".{namespace}")]
 
 
 def _run(*words: str) -> str:

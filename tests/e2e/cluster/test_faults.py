@@ -100,20 +100,31 @@ def test_a_catalogs_pod_that_is_killed_comes_back(
     assert installing.end() == 0, installing.text
 
 
-def test_interrupted_it_leaves_things_as_told(
-    cluster: Any, typist: Any, catalog: str, namespace: str, eventually: Callable[..., Any]
+@pytest.mark.parametrize("moment", ["created Subscription", "OLM is installing"])
+def test_interrupted_it_leaves_all_to_uninstall(
+    cluster: Any,
+    typist: Any,
+    catalog: str,
+    namespace: str,
+    emptied: Callable[[str], None],
+    moment: str,
 ) -> None:
-    words = ["install", PACKAGE, "--catalog", catalog, "-n", namespace]
-    kept = Watched(typist.start(*words))
-    kept.until("created Subscription")
+    kept = Watched(typist.start("install", PACKAGE, "--catalog", catalog, "-n", namespace))
+    kept.until(moment)
     kept.interrupt()
 
     assert kept.end() == 130
     assert f"`olmkit uninstall {PACKAGE} -n {namespace}` removes it" in kept.text
     assert cluster.get("subscription", PACKAGE, "-n", namespace)
     typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
+    emptied(namespace)
 
-    removed = Watched(typist.start(*words, "--on-failure", "remove"))
+
+def test_interrupted_it_takes_back_what_it_made_when_told(
+    cluster: Any, typist: Any, catalog: str, namespace: str, eventually: Callable[..., Any]
+) -> None:
+    words = ["install", PACKAGE, "--catalog", catalog, "-n", namespace, "--on-failure", "remove"]
+    removed = Watched(typist.start(*words))
     removed.until("created Subscription")
     removed.interrupt()
 

@@ -117,21 +117,6 @@ def granted(cluster: Any, namespace: str, version: str) -> list[Rule]:
     return rbac.rules(found)
 
 
-def left(cluster: Any, namespace: str) -> list[str]:
-    """What the API still shows of the operator."""
-    kinds = "subscription,csv,installplan,catalogsource,operatorgroup,deployment,pod,service,job"
-    names = cluster.kubectl("get", kinds, "-n", namespace, "-o", "name").split()
-    for kind in ("crd", "clusterrole", "clusterrolebinding",
-                 "validatingwebhookconfiguration", "mutatingwebhookconfiguration"):  # fmt: skip
-        found = cluster.kubectl("get", kind, "-o", "name").split()
-        names += [name for name in found if "memcached" in name and "/olm.og." not in name]
-    # OLM's roles for an OperatorGroup begin with its own name; those of other tests are theirs.
-    owned = ("clusterrole", "-l", f"olm.owner.namespace={namespace}")
-    names += cluster.kubectl("get", *owned, "-o", "name").split()
-    operators = cluster.kubectl("get", "operators.operators.coreos.com", "-o", "name").split()
-    return names + [name for name in operators if name.endswith(f".{namespace}")]
-
-
 @pytest.mark.parametrize("round_", [1, 2])
 def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     cluster: Any,
@@ -139,6 +124,7 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
     catalog_of: Callable[..., Path],
     namespace: str,
     eventually: Callable[..., Any],
+    emptied: Callable[[str], None],
     round_: int,
 ) -> None:
     tag = f"{cluster.registry}/catalog:round{round_}"
@@ -196,14 +182,7 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
 
     typist.tell("Uninstalled: nothing is left")
     typist("uninstall", PACKAGE, "-n", namespace, "--delete-operands", "--delete-crds", "--yes")
-    # The garbage collector and the copies of other tests take their time.
-    remains: list[str] = []
-
-    def is_gone() -> bool:
-        remains[:] = left(cluster, namespace)
-        return not remains
-
-    eventually(is_gone, seconds=240, what=lambda: f"{remains} are gone")
+    emptied(namespace)
 
 
 def test_upgrades_wait_for_approval_when_that_was_asked_for(

@@ -72,6 +72,7 @@ KINDS = (
     resource("example.com", "v1", "Cache", "caches"),
     resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", cluster=True),
     resource("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
+    resource(OLM, "v1", "Operator", "operators", cluster=True),
 )  # fmt: skip
 
 
@@ -485,8 +486,14 @@ def test_what_was_created_is_taken_back() -> None:
             plan = await install.plan(reader, options, Access())
             created: list[dict[str, Any]] = []
             await install.carry_out(reader, plan, report=[].append, patience=QUICK, created=created)
-            await install.take_back(reader, created, report=[].append)
 
+            def report(line: str) -> None:
+                if line == "deleting ClusterServiceVersion new/cache.v1.0.0":
+                    server.put("operators", components(space="new"))
+
+            await install.take_back(reader, created, report=report, patience=QUICK)
+
+            assert server.all("operators") == []
             assert server.all("subscriptions") == []
             assert server.all("clusterserviceversions") == []
             assert server.get("namespaces", "new", "") is None
@@ -619,22 +626,103 @@ def test_a_plan_that_olm_still_works_on_goes_before_its_csv() -> None:
     run(story)
 
 
-@pytest.mark.parametrize(
-    ("kind", "plural", "left"),
-    [
-        ("ClusterServiceVersion", "clusterserviceversions", 0),
-        ("Subscription", "subscriptions", 1),
-    ],
-)
-def test_only_a_csv_that_comes_again_is_deleted_again(kind: str, plural: str, left: int) -> None:
+def test_what_has_got_the_name_of_one_that_is_gone_is_another() -> None:
     async def story() -> None:
         async with cluster() as (reader, server, _):
-            server.put(plural, made(kind, "cache"))
-            old = made(kind, "cache")
-            old["metadata"]["uid"] = "of-one-that-is-gone"
+            server.put("subscriptions", made("Subscription", "cache"))
+            old = made("Subscription", "cache")
             short = replace(QUICK, seconds=0.2)
-            found = await cluster_wait.until_gone(reader, (old,), report=[].append, patience=short)
-            assert len(found) == len(server.all(plural)) == left
+            for uid, left in ((None, 1), ("of-one-that-is-gone", 0)):
+                old["metadata"]["uid"] = uid
+                found = await cluster_wait.until_gone(
+                    reader, (old,), report=[].append, patience=short
+                )
+                assert len(found) == left
+
+    run(story)
+
+
+def components(*kinds: str, space: str = "apps") -> Manifest:
+    """OLM's list of what belongs to the package `cache` in a namespace."""
+    return {
+        "apiVersion": f"{OLM}/v1",
+        "kind": "Operator",
+        "metadata": {"name": f"cache.{space}"},
+        "status": {"components": {"refs": [{"kind": kind} for kind in kinds]}},
+    }
+
+
+def test_what_olm_makes_while_it_is_removed_is_removed_too() -> None:
+    properties = {"properties": [{"type": "olm.package", "value": {"packageName": "cache"}}]}
+    late = made("ClusterServiceVersion", "called-otherwise", spec={
+        "customresourcedefinitions": {"owned": [{"name": "caches.example.com"}]},
+    })  # fmt: skip
+    late["metadata"]["annotations"] = {"operatorframework.io/properties": json.dumps(properties)}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+           "metadata": {"name": "caches.example.com"},
+           "spec": {"group": "example.com", "names": {"kind": "Cache"}}}  # fmt: skip
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.put("operators", components())
+            options = UninstallOptions(namespace="apps", package="cache", delete_crds=True)
+            plan = await uninstall.plan(reader, options)
+            said: list[str] = []
+
+            def report(line: str) -> None:
+                said.append(line)
+                if line == "deleting Operator cache.apps" and said.count(line) == 1:
+                    server.put("clusterserviceversions", late)
+                    server.put("customresourcedefinitions", crd)
+                if line == "deleting ClusterServiceVersion apps/called-otherwise":
+                    server.put("operators", components())
+
+            done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
+
+            assert done.left == ()
+            names = [one["metadata"]["name"] for one in done.gone]
+            assert names[-3:] == ["called-otherwise", "caches.example.com", "cache.apps"]
+            for plural in ("operators", "clusterserviceversions", "customresourcedefinitions"):
+                assert server.all(plural) == []
+
+    run(story)
+
+
+def test_olms_list_stays_as_long_as_a_crd_is_on_it() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+
+            def report(line: str) -> None:
+                if line.startswith("deleting ClusterServiceVersion"):
+                    server.put("operators", components("CustomResourceDefinition"))
+
+            done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
+
+            assert done.left == ()
+            assert [one["metadata"]["name"] for one in server.all("operators")] == ["cache.apps"]
+
+    run(story)
+
+
+def test_who_asks_for_the_operator_again_while_it_is_removed_keeps_it() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            (subscription,) = plan.subscriptions
+
+            def report(line: str) -> None:
+                if line.startswith("deleting ClusterServiceVersion"):
+                    again = made("Subscription", "cache", spec=subscription["spec"])
+                    server.put("subscriptions", again)
+
+            done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
+
+            assert [one["kind"] for one in done.left] == ["Subscription"]
+            assert len(server.all("subscriptions")) == 1
 
     run(story)
 
