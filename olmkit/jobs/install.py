@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait, cluster_write
+from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait, cluster_write, uninstall
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -28,6 +28,8 @@ CATALOG_SERVER = "quay.io/operator-framework/opm:v1.73.0"
 
 # Longer than a pull of that image over a slow line, much shorter than what one waits in all.
 _SERVED = 120.0
+# Somebody who has interrupted a command sits before it.
+_TAKEN_BACK = Patience(seconds=120)
 
 _MANIFESTS = ("packages.operators.coreos.com/v1", "PackageManifest")
 
@@ -155,18 +157,19 @@ async def carry_out(
     )
 
 
-async def take_back(reader: ClusterObjects, created: list[Manifest], *, report: Report) -> None:
-    """Delete what this run has created, the newest first, and the CSV that came of it."""
+async def take_back(
+    reader: ClusterObjects,
+    created: list[Manifest],
+    *,
+    report: Report,
+    patience: Patience = _TAKEN_BACK,
+) -> None:
+    """Delete what this run has created, the newest first, and what OLM has made of it."""
     for manifest in reversed(created):
-        if objects.kind(manifest) == "Subscription":
-            found = await reader.current(manifest)
-            await reader.delete(manifest)
-            csv = objects.text(kinds.status(found).get("currentCSV")) if found else ""
-            if csv:
-                place = {"name": csv, "namespace": objects.namespace(manifest)}
-                await reader.delete(
-                    {"apiVersion": kinds.V1ALPHA1, "kind": kinds.CSV[1], "metadata": place}
-                )
+        if objects.kind(manifest) == kinds.SUBSCRIPTION[1]:
+            done = await uninstall.undo(reader, manifest, report=report, patience=patience)
+            for one in done.left:
+                report(f"still there: {explanation.subject(one)}")
         else:
             await reader.delete(manifest)
         report(f"took back {explanation.subject(manifest)}")
