@@ -64,15 +64,17 @@ def of_catalog(snapshot: Snapshot, catalog: Manifest) -> Finding | None:
 
 
 def of_resolution(snapshot: Snapshot, subscription: Manifest, words: str) -> Finding:
-    """What the message of a failed resolution means."""
+    """What the message of a failed resolution means.
+
+    It may be about another Subscription: all of a namespace are resolved together.
+    """
+    words = words.removeprefix("constraints not satisfiable: ").strip("[]")
     for pattern, explain in _FRAGMENTS:
         found = pattern.search(words)
         if found is not None:
             return explain(snapshot, subscription, found.groupdict())
-    return Finding(
-        cause="resolution-failed",
-        message=f"OLM finds no way to install it: {explanation.first_line(words)}",
-    )
+    said = explanation.first_line(words) or "it does not say why"
+    return Finding(cause="resolution-failed", message=f"OLM finds no way to install it: {said}")
 
 
 Explain = Callable[[Snapshot, Manifest, Mapping[str, str]], Finding]
@@ -100,15 +102,18 @@ def _broken_catalog(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) ->
 
 
 def _missing(what: str) -> Explain:
-    def explain(_: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
-        wish = kinds.wish(subscription)
+    def explain(snapshot: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
+        asking = snapshot.named_subscription(part["subscription"]) or subscription
+        wish = kinds.wish(asking)
+        package, channel = part.get("package", ""), part.get("channel", "")
+        where = f"channel `{channel}` of `{package}`" if channel else f"the package `{package}`"
         subjects = {
-            "catalog": f"there is no catalog `{wish.catalog}` that namespace "
+            "catalog": f"there is no catalog `{part.get('catalog', '')}` that namespace "
             f"`{objects.namespace(subscription)}` sees, or it is empty",
-            "package": f"the catalog `{wish.catalog}` has no package `{wish.package}`",
-            "channel": f"the package `{wish.package}` has no channel `{wish.channel}` "
+            "package": f"the catalog `{wish.catalog}` has no package `{package}`",
+            "channel": f"the package `{package}` has no channel `{channel}` "
             f"in the catalog `{wish.catalog}`",
-            "name": f"channel `{wish.channel}` of `{wish.package}` has no `{part.get('csv', '')}`",
+            "name": f"{where} has no `{part.get('csv', '')}`",
         }
         hints = {
             "catalog": "correct `source` and `sourceNamespace` of the Subscription",
@@ -116,9 +121,11 @@ def _missing(what: str) -> Explain:
             "channel": "choose another channel with `--channel`",
             "name": "choose another version with `--version`",
         }
+        is_other = part["subscription"] != objects.name(subscription)
+        other = f"; Subscription `{part['subscription']}` asks for it, and stops all beside it"
         return Finding(
             cause=f"no-such-{'version' if what == 'name' else what}",
-            message=subjects[what],
+            message=subjects[what] + (other if is_other else ""),
             hint=hints[what],
             standing=Standing.BLOCKED,
         )
@@ -127,10 +134,10 @@ def _missing(what: str) -> Explain:
 
 
 def _dependency(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+    needed = f"an operator {part['need'].strip()}".rstrip()
     return Finding(
         cause="missing-dependency",
-        message=f"`{part['bundle']}` needs an operator {part['need'].strip()}, "
-        "and no catalog offers one",
+        message=f"`{part['bundle']}` needs {needed}, and no catalog offers one",
         hint="add a catalog that has it, or install that operator first",
         standing=Standing.BLOCKED,
     )
@@ -197,6 +204,31 @@ def _deprecated(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
     )
 
 
+def _unread(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+    return Finding(
+        cause="bad-constraint",
+        message="a bundle of a catalog says what it needs in a way that OLM cannot read: "
+        f"{explanation.first_line(part['words'])}",
+        hint="such a bundle stops every Subscription that might take it: correct it, and publish "
+        "the catalog again",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _installed(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) -> Finding:
+    """What is wrong with the CSVs of the namespace, which OLM reads as a catalog."""
+    found = re.search(r'csv (?:"(?P<quoted>[^"]+)"|[^/\s]+/(?P<name>\S+))', part["rest"])
+    csv = snapshot.csv(found["quoted"] or found["name"]) if found else None
+    return Finding(
+        cause="csvs-unusable",
+        message="OLM cannot go on from the ClusterServiceVersions of namespace "
+        f"`{part['namespace']}`: {explanation.first_line(part['rest'])}",
+        hint="correct that ClusterServiceVersion, or uninstall it; until then nothing of the "
+        "namespace is installed or upgraded",
+        links=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
+    )
+
+
 def _groups(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
     return Finding(
         cause="operator-groups",
@@ -206,10 +238,21 @@ def _groups(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
 
 
 # In this order: a message may hold several of them, the cause before its consequences.
+_BY = r"referenced by subscription (?P<subscription>[^,\s]+)"
+_PACKAGE = rf"package (?P<package>\S+) in the catalog {_BY}"
 _FRAGMENTS: tuple[tuple[re.Pattern[str], Explain], ...] = (
     (
         re.compile(
-            r"error using catalogsource (?P<namespace>[^/\s]+)/(?P<name>[^:\s]+): (?P<rest>.*)",
+            r"error using catalogsource (?P<namespace>[^/\s]+)/@existing: "
+            r"(?P<rest>.*?)(?=, error using catalogsource |$)",
+            re.DOTALL,
+        ),
+        _installed,
+    ),
+    (
+        re.compile(
+            r"error using catalogsource (?P<namespace>[^/\s]+)/(?P<name>[^:\s]+): "
+            r"(?P<rest>.*?)(?=, error using catalogsource |$)",
             re.DOTALL,
         ),
         _broken_catalog,
@@ -218,20 +261,39 @@ _FRAGMENTS: tuple[tuple[re.Pattern[str], Explain], ...] = (
     (
         re.compile(
             r"a unique replacement chain within a channel is required .*? in channel "
-            r"(?P<channel>\S+) of package (?P<package>[^:\s]+): (?P<chains>.*)",
+            r"(?P<channel>\S+) of package (?P<package>[^:\s]+): "
+            r"(?P<chains>[^\s,]+(?:, [^\s,]+(?=,|$))*)",
             re.DOTALL,
         ),
         _heads,
     ),
     (re.compile(r"(?P<words>no channel heads .*|a cycle exists .*)"), _no_heads),
-    (re.compile(r"no operators found from catalog "), _missing("catalog")),
-    (re.compile(r"no operators found in package "), _missing("package")),
-    (re.compile(r"no operators found in channel "), _missing("channel")),
-    (re.compile(r"no operators found with name (?P<csv>\S+) "), _missing("name")),
+    (
+        re.compile(
+            r"(?P<words>(?:(?:parse|convert) olm\.constraint|Could not (?:parse Range|get version)"
+            r"|Last element in range).*)"
+        ),
+        _unread,
+    ),
+    (
+        re.compile(rf"no operators found from catalog (?P<catalog>\S+) in namespace \S+ {_BY}"),
+        _missing("catalog"),
+    ),
+    (re.compile(rf"no operators found in {_PACKAGE}"), _missing("package")),
+    (
+        re.compile(rf"no operators found in channel (?P<channel>\S+) of {_PACKAGE}"),
+        _missing("channel"),
+    ),
+    (
+        re.compile(
+            rf"no operators found with name (?P<csv>\S+) in channel (?P<channel>\S*) of {_PACKAGE}"
+        ),
+        _missing("name"),
+    ),
     (
         re.compile(
             r"bundle (?P<bundle>\S+) requires an operator "
-            r"(?P<need>.*?)(?=, bundle |, subscription |, clusterserviceversion |$)",
+            r"(?P<need>.*?)(?=, bundle |, subscription |, clusterserviceversion |, \S+/\S|$)",
             re.DOTALL,
         ),
         _dependency,

@@ -60,7 +60,10 @@ class Snapshot:
         for one in self.subscriptions:
             if kinds.wish(one).package == package:
                 return one
-        return _named(self.subscriptions, package)
+        return self.named_subscription(package)
+
+    def named_subscription(self, name: str) -> Manifest | None:
+        return _named(self.subscriptions, name)
 
     def csv(self, name: str) -> Manifest | None:
         """The CSV of that name in the namespace, no copy."""

@@ -172,7 +172,24 @@ def test_a_pending_approval_does_not_make_an_operator_unhealthy() -> None:
             "subscription cache exists"),
             "bundle-deprecated",
         ),
+        (
+            ('convert olm.constraint to resolver predicate: Could not parse Range "^1.0.0": Could '
+            'not parse comparator "^" in "^1.0.0"'),
+            "bad-constraint",
+        ),
+        ("Last element in range is '||'", "bad-constraint"),
+        (
+            ('[error using catalogsource apps/@existing: failed to retrieve properties of csv '
+            '"cache.v1.0.0": failed to unmarshal properties annotation, error using catalogsource '
+            'olm/shelf: no registry client established for catalogsource olm/shelf]'),
+            "csvs-unusable",
+        ),
+        (
+            "error using catalogsource apps/@existing: csv apps/a in phase Failed instead of x",
+            "csvs-unusable",
+        ),
         ("something new", "resolution-failed"),
+        ("", "resolution-failed"),
     ],
 )  # fmt: skip
 def test_what_the_resolver_says_is_understood(message: str, cause: str) -> None:
@@ -194,6 +211,81 @@ def test_the_need_of_a_bundle_is_said_in_full_though_it_holds_commas() -> None:
 
     assert "an operator providing an API with group: g, version: v1, kind: K, and no" in (
         found.message
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            (
+                "no operators found in package queue in the catalog referenced by subscription other, "
+                "subscription cache exists, subscription other exists"
+            ),
+            (
+                "the catalog `elsewhere` has no package `queue`; Subscription `other` asks for it, and "
+                "stops all beside it"
+            ),
+        ),
+        (
+            (
+                "no operators found in channel fast of package queue in the catalog referenced by "
+                "subscription other, subscription other exists"
+            ),
+            (
+                "the package `queue` has no channel `fast` in the catalog `elsewhere`; Subscription "
+                "`other` asks for it, and stops all beside it"
+            ),
+        ),
+        (
+            (
+                "no operators found with name cache.v9 in channel  of package cache in the catalog "
+                "referenced by subscription cache"
+            ),
+            "the package `cache` has no `cache.v9`",
+        ),
+        (
+            (
+                "bundle cache.v2 requires an operator with package: db and with version in range: <2, "
+                "shelf/olm/a/db.v2 and shelf/olm/b/x.v2 provide Db (example.com/v1)"
+            ),
+            (
+                "`cache.v2` needs an operator with package: db and with version in range: <2, and no "
+                "catalog offers one"
+            ),
+        ),
+        (
+            "bundle cache.v2 requires an operator , subscription cache exists",
+            "`cache.v2` needs an operator, and no catalog offers one",
+        ),
+        (
+            "a.v1 and a.v1 provide K (example.com/v1), subscription a exists",
+            "two operators would provide K (example.com/v1): a.v1 and a.v1",
+        ),
+    ],
+)
+def test_all_of_a_namespace_is_resolved_together_and_the_message_tells_whom_it_is_about(
+    words: str, says: str
+) -> None:
+    other = subscription()
+    other["metadata"]["name"] = "other"
+    other["spec"] |= {"name": "queue", "source": "elsewhere"}
+    failed = condition("ResolutionFailed", f"constraints not satisfiable: {words}")
+
+    assert explain(cluster(subscription(failed), other), "cache").message == says
+
+
+def test_several_errors_of_a_resolution_are_kept_apart() -> None:
+    words = (
+        "[a unique replacement chain within a channel is required to …, but 2 replacement chains "
+        'were found in channel "stable" of package "db": db.v1, db.v2...db.v1, no channel heads '
+        '(entries not replaced by another entry) found in channel "x" of package "y"]'
+    )
+
+    found = explain(cluster(subscription(condition("ResolutionFailed", words))), "cache")
+
+    assert found.message == (
+        "channel `stable` of package `db` has several heads: db.v1, db.v2...db.v1"
     )
 
 
