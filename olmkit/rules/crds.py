@@ -7,29 +7,18 @@ top. Schemas have a module of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
 
-from olmkit.base import names
 from olmkit.base.diagnostics import Severity
-from olmkit.base.documents import Key
-from olmkit.bundle import model
+from olmkit.bundle import conversion_errors, crd_errors, model
+from olmkit.bundle.crd_errors import Errors
 from olmkit.bundle.model import Bundle, CustomResourceDefinition
 from olmkit.kube import field_errors
-from olmkit.kube.field_errors import FieldError
 from olmkit.kube.typed import Misfit
 from olmkit.rules import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 API_VERSIONS = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
-APPROVAL = "api-approved.kubernetes.io"
-MAX_SELECTABLE = 8  # apiextensions validation: MaxSelectableFields
-MAX_WARNING = 256  # apiextensions validation: length of deprecationWarning
-_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
-_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
-_MAX_PORT = 65535
-
-Errors = Iterator[FieldError]
 
 
 @rule("CRD002", "crd-api-version")
@@ -71,7 +60,7 @@ def crd_name(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the name, the plural or the group.
     """
-    yield from _judge(bundle, _name)
+    yield from _judge(bundle, crd_errors.of_name)
 
 
 @rule("CRD005", "crd-metadata")
@@ -93,7 +82,7 @@ def crd_group(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: use a domain of yours, such as `cache.example.com`.
     """
-    yield from _judge(bundle, _group)
+    yield from _judge(bundle, crd_errors.of_group)
 
 
 @rule("CRD007", "crd-scope")
@@ -104,7 +93,7 @@ def crd_scope(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write `scope: Namespaced` or `scope: Cluster`.
     """
-    yield from _judge(bundle, _scope)
+    yield from _judge(bundle, crd_errors.of_scope)
 
 
 @rule("CRD008", "crd-version-name")
@@ -116,7 +105,7 @@ def crd_version_name(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the name.
     """
-    yield from _judge(bundle, _version_names)
+    yield from _judge(bundle, crd_errors.of_version_names)
 
 
 @rule("CRD009", "crd-storage-version")
@@ -127,7 +116,7 @@ def crd_storage_version(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: set `storage: true` for one version, and `false` for all others.
     """
-    yield from _judge(bundle, _storage)
+    yield from _judge(bundle, crd_errors.of_storage)
 
 
 @rule("CRD010", "crd-first-version")
@@ -138,7 +127,7 @@ def crd_first_version(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: remove `spec.version`.
     """
-    yield from _judge(bundle, _first_version)
+    yield from _judge(bundle, crd_errors.of_first_version)
 
 
 @rule("CRD011", "crd-names")
@@ -150,7 +139,7 @@ def crd_names(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the name.
     """
-    yield from _judge(bundle, _names)
+    yield from _judge(bundle, crd_errors.of_names)
 
 
 @rule("CRD012", "crd-protected-group")
@@ -163,7 +152,7 @@ def crd_protected_group(bundle: Bundle) -> Iterator[Finding]:
     Fix: use a group of yours; or set the annotation to the URL of the approval, or
     to a reason that begins with `unapproved`.
     """
-    yield from _judge(bundle, _approval)
+    yield from _judge(bundle, crd_errors.of_approval)
 
 
 @rule("CRD013", "crd-deprecation-warning")
@@ -175,7 +164,7 @@ def crd_deprecation_warning(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: shorten it, or set `deprecated: true`.
     """
-    yield from _judge(bundle, _deprecation)
+    yield from _judge(bundle, crd_errors.of_deprecation)
 
 
 @rule("CRD014", "crd-column")
@@ -186,7 +175,7 @@ def crd_column(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: give it name, type and a JSON path that begins with a dot.
     """
-    yield from _judge(bundle, _columns)
+    yield from _judge(bundle, crd_errors.of_columns)
 
 
 @rule("CRD015", "crd-selectable-field")
@@ -197,7 +186,7 @@ def crd_selectable_field(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the path.
     """
-    yield from _judge(bundle, _selectable)
+    yield from _judge(bundle, crd_errors.of_selectable_fields)
 
 
 @rule("CRD016", "crd-scale")
@@ -209,7 +198,7 @@ def crd_scale(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the path.
     """
-    yield from _judge(bundle, lambda crd: _scale(crd, status=False))
+    yield from _judge(bundle, lambda crd: crd_errors.of_scale(crd, status=False))
 
 
 @rule("CRD017", "crd-schema-place")
@@ -221,7 +210,7 @@ def crd_schema_place(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: keep one of the two.
     """
-    yield from _judge(bundle, _top_and_versions)
+    yield from _judge(bundle, crd_errors.of_top_and_versions)
 
 
 @rule("CRD018", "crd-conversion")
@@ -233,7 +222,7 @@ def crd_conversion(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: complete the webhook, or set the strategy to `None`.
     """
-    yield from _judge(bundle, _conversion)
+    yield from _judge(bundle, conversion_errors.of_conversion)
 
 
 @rule("CRD019", "crd-preserve-unknown-fields")
@@ -247,7 +236,7 @@ def crd_preserve_unknown_fields(bundle: Bundle) -> Iterator[Finding]:
     `x-kubernetes-preserve-unknown-fields: true` in the schema where it is meant;
     better, convert the CRD to v1.
     """
-    yield from _judge(bundle, _preserve)
+    yield from _judge(bundle, crd_errors.of_preserve_unknown_fields)
 
 
 @rule("CRD030", "crd-not-served", suite=SOUND_SUITE)
@@ -320,7 +309,7 @@ def crd_scale_status(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write a path below `.status`.
     """
-    yield from _judge(bundle, lambda crd: _scale(crd, status=True))
+    yield from _judge(bundle, lambda crd: crd_errors.of_scale(crd, status=True))
 
 
 def _judge(
@@ -330,362 +319,3 @@ def _judge(
         if crd.api_version in API_VERSIONS:
             for problem in check(crd):
                 yield Finding(problem.message, at=crd.at(*problem.keys))
-
-
-def _spec_names(crd: CustomResourceDefinition) -> Mapping[str, Any]:
-    return model.mapping(crd.spec.get("names"))
-
-
-def _name(crd: CustomResourceDefinition) -> Errors:
-    keys = ("metadata", "name")
-    if not crd.name:
-        return
-    yield from field_errors.subdomain(keys, crd.name)
-    if crd.name != f"{crd.plural}.{crd.group}":
-        yield field_errors.invalid(keys, crd.name, 'must be spec.names.plural+"."+spec.group')
-
-
-def _group(crd: CustomResourceDefinition) -> Errors:
-    keys = ("spec", "group")
-    if not crd.group:
-        yield field_errors.required(keys)
-        return
-    yield from field_errors.subdomain(keys, crd.group)
-    if "." not in crd.group:
-        yield field_errors.invalid(keys, crd.group, "should be a domain with at least one dot")
-
-
-def _scope(crd: CustomResourceDefinition) -> Errors:
-    scope = model.text(crd.spec.get("scope"))
-    if not scope and not crd.is_beta:
-        yield field_errors.required(("spec", "scope"))
-    elif scope and scope not in ("Cluster", "Namespaced"):
-        yield field_errors.unsupported(("spec", "scope"), scope, ("Cluster", "Namespaced"))
-
-
-def _version_names(crd: CustomResourceDefinition) -> Errors:
-    seen: set[str] = set()
-    for index, version in enumerate(crd.versions):
-        name = model.text(version.get("name"))
-        yield from field_errors.label_1035(("spec", "versions", index, "name"), name)
-        if name in seen:
-            message = "must contain unique version names"
-            yield FieldError(
-                ("spec", "versions", index, "name"), f"spec.versions: Invalid value: {message}"
-            )
-        seen.add(name)
-
-
-def _storage(crd: CustomResourceDefinition) -> Errors:
-    if sum(version.get("storage") is True for version in crd.versions) != 1:
-        detail = "must have exactly one version marked as storage version"
-        yield FieldError(("spec", "versions"), f"spec.versions: Invalid value: {detail}")
-
-
-def _first_version(crd: CustomResourceDefinition) -> Errors:
-    version = model.text(crd.spec.get("version"))
-    if version and crd.versions and version != model.text(crd.versions[0].get("name")):
-        detail = "must match the first version in spec.versions"
-        yield field_errors.invalid(("spec", "version"), version, detail)
-
-
-def _names(crd: CustomResourceDefinition) -> Errors:
-    given = _spec_names(crd)
-    kind = model.text(given.get("kind"))
-    singular = model.text(given.get("singular")) or kind.lower()
-    list_kind = model.text(given.get("listKind")) or f"{kind}List"
-    for key, value in (("plural", crd.plural), ("singular", singular), ("kind", kind)):
-        keys = ("spec", "names", key)
-        if value:
-            lowered = value.lower() if key == "kind" else value
-            yield from field_errors.label_1035(keys, lowered)
-        elif key in given or key != "singular":
-            yield field_errors.required(keys)
-    yield from field_errors.label_1035(("spec", "names", "listKind"), list_kind.lower())
-    if kind and kind == list_kind:
-        detail = "kind and listKind may not be the same"
-        yield field_errors.invalid(("spec", "names", "listKind"), list_kind, detail)
-    for key in ("shortNames", "categories"):
-        for index, name in enumerate(model.sequence(given.get(key))):
-            yield from field_errors.label_1035(("spec", "names", key, index), model.text(name))
-
-
-def _approval(crd: CustomResourceDefinition) -> Errors:
-    protected = ("k8s.io", "kubernetes.io")
-    if not any(crd.group == domain or crd.group.endswith(f".{domain}") for domain in protected):
-        return
-    keys = ("metadata", "annotations", APPROVAL)
-    value = crd.annotations.get(APPROVAL, "")
-    if not value:
-        yield field_errors.required(
-            keys,
-            f'protected groups must have approval annotation "{APPROVAL}", '
-            "see https://github.com/kubernetes/enhancements/pull/1111",
-        )
-    elif not value.startswith("unapproved") and "://" not in value:
-        yield field_errors.invalid(
-            keys,
-            value,
-            f'protected groups must have approval annotation "{APPROVAL}" with either a URL or '
-            'a reason starting with "unapproved"',
-        )
-
-
-def _deprecation(crd: CustomResourceDefinition) -> Errors:
-    for index, version in enumerate(crd.versions):
-        warning = version.get("deprecationWarning")
-        if not isinstance(warning, str):
-            continue
-        keys: tuple[Key, ...] = ("spec", "versions", index, "deprecationWarning")
-        if version.get("deprecated") is not True:
-            yield field_errors.invalid(keys, warning, "can only be set for deprecated versions")
-        if not warning:
-            yield field_errors.invalid(keys, warning, "must not be an empty string")
-        if len(warning) > MAX_WARNING:
-            yield FieldError(
-                keys,
-                f"{field_errors.path(keys)}: Invalid value: must be <= {MAX_WARNING} characters "
-                "long",
-            )
-        odd = next((at for at, char in enumerate(warning) if not char.isprintable()), None)
-        if odd is not None:
-            yield field_errors.invalid(
-                keys,
-                warning,
-                "must only contain printable UTF-8 characters; "
-                f"non-printable character found at index {odd}",
-            )
-
-
-def _columns(crd: CustomResourceDefinition) -> Errors:
-    path_key = "JSONPath" if crd.is_beta else "jsonPath"
-    for keys, column in _listed(crd, "additionalPrinterColumns"):
-        kind, shape = model.text(column.get("type")), model.text(column.get("format"))
-        if not column.get("name"):
-            yield field_errors.required((*keys, "name"))
-        if not kind:
-            detail = f"must be one of {','.join(_COLUMN_TYPES)}"
-            yield field_errors.required((*keys, "type"), detail)
-        elif kind not in _COLUMN_TYPES:
-            detail = f"must be one of {','.join(_COLUMN_TYPES)}"
-            yield field_errors.invalid((*keys, "type"), kind, detail)
-        if shape and shape not in _COLUMN_FORMATS:
-            detail = f"must be one of {','.join(_COLUMN_FORMATS)}"
-            yield field_errors.invalid((*keys, "format"), shape, detail)
-        path = model.text(column.get(path_key))
-        if not path:
-            yield field_errors.required((*keys, path_key))
-        elif not path.startswith("."):
-            detail = "must be a simple json path starting with ."
-            yield field_errors.invalid((*keys, path_key), path, detail)
-
-
-def _selectable(crd: CustomResourceDefinition) -> Errors:
-    for index, version in enumerate(crd.versions):
-        fields = model.sequence(version.get("selectableFields"))
-        keys: tuple[Key, ...] = ("spec", "versions", index, "selectableFields")
-        if len(fields) > MAX_SELECTABLE:
-            yield field_errors.too_many(keys, len(fields), MAX_SELECTABLE)
-        schema = model.mapping(model.mapping(version.get("schema")).get("openAPIV3Schema"))
-        seen: set[str] = set()
-        for position, entry in enumerate(fields):
-            path = model.text(model.mapping(entry).get("jsonPath"))
-            place = (*keys, position, "jsonPath")
-            if not path:
-                yield field_errors.required(place)
-            elif path in seen:
-                yield field_errors.duplicate(place, path)
-            elif not has_simple_path(schema, path):
-                detail = "is an invalid path: does not refer to a valid field"
-                yield field_errors.invalid(place, path, detail)
-            seen.add(path)
-
-
-def _scale(crd: CustomResourceDefinition, *, status: bool) -> Errors:
-    for keys, holder in _holders(crd):
-        subresources = model.mapping(holder.get("subresources"))
-        if not isinstance(subresources.get("scale"), Mapping):
-            continue
-        scale = model.mapping(subresources["scale"])
-        place = (*keys, "subresources", "scale")
-        wanted = (
-            (("statusReplicasPath", ".status", True),)
-            if status
-            else (("specReplicasPath", ".spec", True), ("labelSelectorPath", "", False))
-        )
-        for key, root, needed in wanted:
-            path = model.text(scale.get(key))
-            if not path:
-                if needed:
-                    yield field_errors.required((*place, key))
-            elif root and not path.startswith(f"{root}."):
-                detail = f"should be a json path under {root}"
-                yield field_errors.invalid((*place, key), path, detail)
-            elif not root and not path.startswith((".spec.", ".status.")):
-                detail = "should be a json path under either .spec or .status"
-                yield field_errors.invalid((*place, key), path, detail)
-
-
-_TOP = (
-    ("validation", "schema", "schemas"),
-    ("subresources", "subresources", "subresources"),
-    ("additionalPrinterColumns", "additionalPrinterColumns", "additionalPrinterColumns"),
-)
-
-
-def _top_and_versions(crd: CustomResourceDefinition) -> Errors:
-    if not crd.is_beta:
-        return
-    versions = [model.mapping(item) for item in model.sequence(crd.spec.get("versions"))]
-    for top, inner, noun in _TOP:
-        found = [version[inner] for version in versions if version.get(inner)]
-        if found and crd.spec.get(top):
-            detail = f"top-level and per-version {noun} are mutually exclusive"
-            yield field_errors.forbidden(("spec", top), detail)
-        if len(found) == len(versions) > 1 and all(item == found[0] for item in found):
-            yield FieldError(
-                ("spec", "versions"),
-                f"spec.versions: Invalid value: per-version {noun} may not all be set to "
-                "identical values (top-level should be used instead)",
-            )
-
-
-def _conversion(crd: CustomResourceDefinition) -> Errors:
-    conversion = model.mapping(crd.spec.get("conversion"))
-    keys: tuple[Key, ...] = ("spec", "conversion")
-    strategy = model.text(conversion.get("strategy")) or "None"
-    webhook = conversion if crd.is_beta else model.mapping(conversion.get("webhook"))
-    client = webhook.get("webhookClientConfig" if crd.is_beta else "clientConfig")
-    reviews = webhook.get("conversionReviewVersions")
-    inner = keys if crd.is_beta else (*keys, "webhook")
-    client_keys = (*inner, "webhookClientConfig" if crd.is_beta else "clientConfig")
-    if strategy not in ("None", "Webhook"):
-        yield field_errors.unsupported((*keys, "strategy"), strategy, ("None", "Webhook"))
-    elif strategy == "None":
-        detail = "should not be set when strategy is not set to Webhook"
-        if client is not None:
-            yield field_errors.forbidden(client_keys, detail)
-        if model.sequence(reviews):
-            yield field_errors.forbidden((*inner, "conversionReviewVersions"), detail)
-    else:
-        if _preserves(crd):
-            detail = "must be None if spec.preserveUnknownFields is true"
-            yield field_errors.invalid((*keys, "strategy"), strategy, detail)
-        if not isinstance(client, Mapping):
-            detail = "required when strategy is set to Webhook"
-            yield field_errors.required(client_keys, detail)
-        else:
-            yield from _client(client, client_keys)
-        beta_default = ["v1beta1"] if crd.is_beta else []
-        listed = [model.text(item) for item in model.sequence(reviews)] or beta_default
-        yield from _reviews(listed, (*inner, "conversionReviewVersions"))
-
-
-def _client(client: Mapping[str, Any], keys: tuple[Key, ...]) -> Errors:
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        yield field_errors.required(keys, "exactly one of url or service is required")
-    elif isinstance(url, str):
-        yield from _url(url, (*keys, "url"))
-    elif isinstance(service, Mapping):
-        for key in ("name", "namespace"):
-            if not service.get(key):
-                yield field_errors.required((*keys, "service", key), f"service {key} is required")
-        port = service.get("port", 443)
-        if isinstance(port, int) and not 1 <= port <= _MAX_PORT:
-            detail = "port is not valid: must be between 1 and 65535, inclusive"
-            yield field_errors.invalid((*keys, "service", "port"), port, detail)
-        yield from _path(model.text(service.get("path")), (*keys, "service", "path"))
-
-
-def _path(path: str, keys: tuple[Key, ...]) -> Errors:
-    if not path or path == "/":
-        return
-    if not path.startswith("/"):
-        yield field_errors.invalid(keys, path, "must start with a '/'")
-    segments = path.removeprefix("/").removesuffix("/").split("/")
-    for index, segment in enumerate(segments):
-        if not segment:
-            yield field_errors.invalid(keys, path, f"segment[{index}] may not be empty")
-        elif not names.is_subdomain(segment):
-            detail = f"segment[{index}]: {field_errors.SUBDOMAIN}"
-            yield field_errors.invalid(keys, path, detail)
-
-
-def _url(url: str, keys: tuple[Key, ...]) -> Errors:
-    form = "; desired format: https://host[/path]"
-    scheme, separator, rest = url.partition("://")
-    if not separator:
-        scheme, rest = "", url
-    bare, hash_sign, fragment = rest.partition("#")
-    bare, question, query = bare.partition("?")
-    host = bare.partition("/")[0]
-    if scheme != "https":
-        detail = f"'https' is the only allowed URL scheme{form}"
-        yield field_errors.invalid(keys, scheme, detail)
-    if not host.rpartition("@")[2]:
-        yield field_errors.invalid(keys, host, f"host must be specified{form}")
-    if "@" in host:
-        detail = f"user information is not permitted in the URL{form}"
-        yield field_errors.invalid(keys, host.partition("@")[0], detail)
-    if hash_sign and fragment:
-        yield field_errors.invalid(keys, fragment, "fragments are not permitted in the URL")
-    if question and query:
-        yield field_errors.invalid(keys, query, "query parameters are not permitted in the URL")
-
-
-def _reviews(listed: list[str], keys: tuple[Key, ...]) -> Errors:
-    if not listed:
-        yield field_errors.required(keys)
-        return
-    seen: set[str] = set()
-    for index, version in enumerate(listed):
-        if version in seen:
-            yield field_errors.invalid((*keys, index), version, "duplicate version")
-        seen.add(version)
-        yield from field_errors.label_1035((*keys, index), version)
-    if not seen & {"v1", "v1beta1"}:
-        detail = "must include at least one of v1, v1beta1"
-        yield field_errors.invalid(keys, listed, detail)
-
-
-def _preserves(crd: CustomResourceDefinition) -> bool:
-    value = crd.spec.get("preserveUnknownFields")
-    return value is True or (value is None and crd.is_beta)
-
-
-def _preserve(crd: CustomResourceDefinition) -> Errors:
-    if _preserves(crd):
-        yield field_errors.FieldError(
-            ("spec", "preserveUnknownFields"),
-            "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set "
-            "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
-        )
-
-
-def _holders(
-    crd: CustomResourceDefinition,
-) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
-    """Where a CRD may have subresources and columns: its versions, and the top of v1beta1."""
-    if crd.is_beta:
-        yield ("spec",), crd.spec
-    for index, version in enumerate(model.sequence(crd.spec.get("versions"))):
-        yield ("spec", "versions", index), model.mapping(version)
-
-
-def _listed(
-    crd: CustomResourceDefinition, section: str
-) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
-    for keys, holder in _holders(crd):
-        for index, item in enumerate(model.sequence(holder.get(section))):
-            yield (*keys, section, index), model.mapping(item)
-
-
-def has_simple_path(schema: Mapping[str, Any], path: str) -> bool:
-    """Whether a path of plain fields (`.spec.size`) leads to a scalar of the schema."""
-    node: Any = schema
-    if not path.startswith("."):
-        return False
-    for part in path[1:].split("."):
-        node = model.mapping(model.mapping(node).get("properties")).get(part)
-    return model.mapping(node).get("type") in ("string", "integer", "boolean")

@@ -1,0 +1,300 @@
+"""What the API server refuses in a CustomResourceDefinition, field by field.
+
+Schemas and conversion have modules of their own. Names and limits are those of the
+validation in `k8s.io/apiextensions-apiserver`; v1 and v1beta1 are judged in their internal
+form, where they are one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmkit.base.documents import Key
+from olmkit.bundle import model
+from olmkit.bundle.model import CustomResourceDefinition
+from olmkit.kube import field_errors
+from olmkit.kube.field_errors import FieldError
+
+_APPROVAL = "api-approved.kubernetes.io"
+_MAX_SELECTABLE = 8  # MaxSelectableFields
+_MAX_WARNING = 256  # length of deprecationWarning
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+
+Errors = Iterator[FieldError]
+
+
+def _spec_names(crd: CustomResourceDefinition) -> Mapping[str, Any]:
+    return model.mapping(crd.spec.get("names"))
+
+
+def of_name(crd: CustomResourceDefinition) -> Errors:
+    """Of `metadata.name`, which is plural and group."""
+    keys = ("metadata", "name")
+    if not crd.name:
+        return
+    yield from field_errors.subdomain(keys, crd.name)
+    if crd.name != f"{crd.plural}.{crd.group}":
+        yield field_errors.invalid(keys, crd.name, 'must be spec.names.plural+"."+spec.group')
+
+
+def of_group(crd: CustomResourceDefinition) -> Errors:
+    """Of `spec.group`, a domain name with a dot."""
+    keys = ("spec", "group")
+    if not crd.group:
+        yield field_errors.required(keys)
+        return
+    yield from field_errors.subdomain(keys, crd.group)
+    if "." not in crd.group:
+        yield field_errors.invalid(keys, crd.group, "should be a domain with at least one dot")
+
+
+def of_scope(crd: CustomResourceDefinition) -> Errors:
+    """Of `spec.scope`."""
+    scope = model.text(crd.spec.get("scope"))
+    if not scope and not crd.is_beta:
+        yield field_errors.required(("spec", "scope"))
+    elif scope and scope not in ("Cluster", "Namespaced"):
+        yield field_errors.unsupported(("spec", "scope"), scope, ("Cluster", "Namespaced"))
+
+
+def of_version_names(crd: CustomResourceDefinition) -> Errors:
+    """Of the names of the versions, each there once."""
+    seen: set[str] = set()
+    for index, version in enumerate(crd.versions):
+        name = model.text(version.get("name"))
+        yield from field_errors.label_1035(("spec", "versions", index, "name"), name)
+        if name in seen:
+            message = "must contain unique version names"
+            yield FieldError(
+                ("spec", "versions", index, "name"), f"spec.versions: Invalid value: {message}"
+            )
+        seen.add(name)
+
+
+def of_storage(crd: CustomResourceDefinition) -> Errors:
+    """Of the versions that are stored: exactly one."""
+    if sum(version.get("storage") is True for version in crd.versions) != 1:
+        detail = "must have exactly one version marked as storage version"
+        yield FieldError(("spec", "versions"), f"spec.versions: Invalid value: {detail}")
+
+
+def of_first_version(crd: CustomResourceDefinition) -> Errors:
+    """Of `spec.version` of v1beta1."""
+    version = model.text(crd.spec.get("version"))
+    if version and crd.versions and version != model.text(crd.versions[0].get("name")):
+        detail = "must match the first version in spec.versions"
+        yield field_errors.invalid(("spec", "version"), version, detail)
+
+
+def of_names(crd: CustomResourceDefinition) -> Errors:
+    """Of `spec.names`."""
+    given = _spec_names(crd)
+    kind = model.text(given.get("kind"))
+    singular = model.text(given.get("singular")) or kind.lower()
+    list_kind = model.text(given.get("listKind")) or f"{kind}List"
+    for key, value in (("plural", crd.plural), ("singular", singular), ("kind", kind)):
+        keys = ("spec", "names", key)
+        if value:
+            lowered = value.lower() if key == "kind" else value
+            yield from field_errors.label_1035(keys, lowered)
+        elif key in given or key != "singular":
+            yield field_errors.required(keys)
+    yield from field_errors.label_1035(("spec", "names", "listKind"), list_kind.lower())
+    if kind and kind == list_kind:
+        detail = "kind and listKind may not be the same"
+        yield field_errors.invalid(("spec", "names", "listKind"), list_kind, detail)
+    for key in ("shortNames", "categories"):
+        for index, name in enumerate(model.sequence(given.get(key))):
+            yield from field_errors.label_1035(("spec", "names", key, index), model.text(name))
+
+
+def of_approval(crd: CustomResourceDefinition) -> Errors:
+    """Of the annotation that groups of the Kubernetes project need."""
+    protected = ("k8s.io", "kubernetes.io")
+    if not any(crd.group == domain or crd.group.endswith(f".{domain}") for domain in protected):
+        return
+    keys = ("metadata", "annotations", _APPROVAL)
+    value = crd.annotations.get(_APPROVAL, "")
+    if not value:
+        yield field_errors.required(
+            keys,
+            f'protected groups must have approval annotation "{_APPROVAL}", '
+            "see https://github.com/kubernetes/enhancements/pull/1111",
+        )
+    elif not value.startswith("unapproved") and "://" not in value:
+        yield field_errors.invalid(
+            keys,
+            value,
+            f'protected groups must have approval annotation "{_APPROVAL}" with either a URL or '
+            'a reason starting with "unapproved"',
+        )
+
+
+def of_deprecation(crd: CustomResourceDefinition) -> Errors:
+    """Of the warnings of deprecated versions."""
+    for index, version in enumerate(crd.versions):
+        warning = version.get("deprecationWarning")
+        if not isinstance(warning, str):
+            continue
+        keys: tuple[Key, ...] = ("spec", "versions", index, "deprecationWarning")
+        if version.get("deprecated") is not True:
+            yield field_errors.invalid(keys, warning, "can only be set for deprecated versions")
+        if not warning:
+            yield field_errors.invalid(keys, warning, "must not be an empty string")
+        if len(warning) > _MAX_WARNING:
+            yield FieldError(
+                keys,
+                f"{field_errors.path(keys)}: Invalid value: must be <= {_MAX_WARNING} characters "
+                "long",
+            )
+        odd = next((at for at, char in enumerate(warning) if not char.isprintable()), None)
+        if odd is not None:
+            yield field_errors.invalid(
+                keys,
+                warning,
+                "must only contain printable UTF-8 characters; "
+                f"non-printable character found at index {odd}",
+            )
+
+
+def of_columns(crd: CustomResourceDefinition) -> Errors:
+    """Of the printer columns."""
+    path_key = "JSONPath" if crd.is_beta else "jsonPath"
+    for keys, column in _listed(crd, "additionalPrinterColumns"):
+        kind, shape = model.text(column.get("type")), model.text(column.get("format"))
+        if not column.get("name"):
+            yield field_errors.required((*keys, "name"))
+        if not kind:
+            detail = f"must be one of {','.join(_COLUMN_TYPES)}"
+            yield field_errors.required((*keys, "type"), detail)
+        elif kind not in _COLUMN_TYPES:
+            detail = f"must be one of {','.join(_COLUMN_TYPES)}"
+            yield field_errors.invalid((*keys, "type"), kind, detail)
+        if shape and shape not in _COLUMN_FORMATS:
+            detail = f"must be one of {','.join(_COLUMN_FORMATS)}"
+            yield field_errors.invalid((*keys, "format"), shape, detail)
+        path = model.text(column.get(path_key))
+        if not path:
+            yield field_errors.required((*keys, path_key))
+        elif not path.startswith("."):
+            detail = "must be a simple json path starting with ."
+            yield field_errors.invalid((*keys, path_key), path, detail)
+
+
+def of_selectable_fields(crd: CustomResourceDefinition) -> Errors:
+    """Of the selectable fields, which the schema has."""
+    for index, version in enumerate(crd.versions):
+        fields = model.sequence(version.get("selectableFields"))
+        keys: tuple[Key, ...] = ("spec", "versions", index, "selectableFields")
+        if len(fields) > _MAX_SELECTABLE:
+            yield field_errors.too_many(keys, len(fields), _MAX_SELECTABLE)
+        schema = model.mapping(model.mapping(version.get("schema")).get("openAPIV3Schema"))
+        seen: set[str] = set()
+        for position, entry in enumerate(fields):
+            path = model.text(model.mapping(entry).get("jsonPath"))
+            place = (*keys, position, "jsonPath")
+            if not path:
+                yield field_errors.required(place)
+            elif path in seen:
+                yield field_errors.duplicate(place, path)
+            elif not _has_simple_path(schema, path):
+                detail = "is an invalid path: does not refer to a valid field"
+                yield field_errors.invalid(place, path, detail)
+            seen.add(path)
+
+
+def of_scale(crd: CustomResourceDefinition, *, status: bool) -> Errors:
+    """Of the scale subresource: its path to the replicas that are, or those for the rest."""
+    for keys, holder in _holders(crd):
+        subresources = model.mapping(holder.get("subresources"))
+        if not isinstance(subresources.get("scale"), Mapping):
+            continue
+        scale = model.mapping(subresources["scale"])
+        place = (*keys, "subresources", "scale")
+        wanted = (
+            (("statusReplicasPath", ".status", True),)
+            if status
+            else (("specReplicasPath", ".spec", True), ("labelSelectorPath", "", False))
+        )
+        for key, root, needed in wanted:
+            path = model.text(scale.get(key))
+            if not path:
+                if needed:
+                    yield field_errors.required((*place, key))
+            elif root and not path.startswith(f"{root}."):
+                detail = f"should be a json path under {root}"
+                yield field_errors.invalid((*place, key), path, detail)
+            elif not root and not path.startswith((".spec.", ".status.")):
+                detail = "should be a json path under either .spec or .status"
+                yield field_errors.invalid((*place, key), path, detail)
+
+
+_TOP = (
+    ("validation", "schema", "schemas"),
+    ("subresources", "subresources", "subresources"),
+    ("additionalPrinterColumns", "additionalPrinterColumns", "additionalPrinterColumns"),
+)
+
+
+def of_top_and_versions(crd: CustomResourceDefinition) -> Errors:
+    """Of what v1beta1 has at the top and in its versions, too."""
+    if not crd.is_beta:
+        return
+    versions = [model.mapping(item) for item in model.sequence(crd.spec.get("versions"))]
+    for top, inner, noun in _TOP:
+        found = [version[inner] for version in versions if version.get(inner)]
+        if found and crd.spec.get(top):
+            detail = f"top-level and per-version {noun} are mutually exclusive"
+            yield field_errors.forbidden(("spec", top), detail)
+        if len(found) == len(versions) > 1 and all(item == found[0] for item in found):
+            yield FieldError(
+                ("spec", "versions"),
+                f"spec.versions: Invalid value: per-version {noun} may not all be set to "
+                "identical values (top-level should be used instead)",
+            )
+
+
+def preserves_unknown_fields(crd: CustomResourceDefinition) -> bool:
+    """Whether it keeps fields that are not in its schema; v1beta1 does by default."""
+    value = crd.spec.get("preserveUnknownFields")
+    return value is True or (value is None and crd.is_beta)
+
+
+def of_preserve_unknown_fields(crd: CustomResourceDefinition) -> Errors:
+    """Of `spec.preserveUnknownFields`, which new CRDs do not set."""
+    if preserves_unknown_fields(crd):
+        yield field_errors.FieldError(
+            ("spec", "preserveUnknownFields"),
+            "spec.preserveUnknownFields: Invalid value: true: cannot set to true, set "
+            "x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead",
+        )
+
+
+def _holders(
+    crd: CustomResourceDefinition,
+) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
+    """Where a CRD may have subresources and columns: its versions, and the top of v1beta1."""
+    if crd.is_beta:
+        yield ("spec",), crd.spec
+    for index, version in enumerate(model.sequence(crd.spec.get("versions"))):
+        yield ("spec", "versions", index), model.mapping(version)
+
+
+def _listed(
+    crd: CustomResourceDefinition, section: str
+) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
+    for keys, holder in _holders(crd):
+        for index, item in enumerate(model.sequence(holder.get(section))):
+            yield (*keys, section, index), model.mapping(item)
+
+
+def _has_simple_path(schema: Mapping[str, Any], path: str) -> bool:
+    """Whether a path of plain fields (`.spec.size`) leads to a scalar of the schema."""
+    node: Any = schema
+    if not path.startswith("."):
+        return False
+    for part in path[1:].split("."):
+        node = model.mapping(model.mapping(node).get("properties")).get(part)
+    return model.mapping(node).get("type") in ("string", "integer", "boolean")
