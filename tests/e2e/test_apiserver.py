@@ -134,7 +134,7 @@ class _Mirror:
         await self._client.apply(secret | {"stringData": found.get("data") or {}})
 
 
-async def _until(done: Any, seconds: float = 60) -> None:
+async def _until(done: Any, seconds: float = 180) -> None:
     async with asyncio.timeout(seconds):
         while not await done():  # noqa: ASYNC110 - what changes is on the server
             await asyncio.sleep(0.1)

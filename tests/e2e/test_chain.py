@@ -122,5 +122,5 @@ def test_from_the_types_of_the_operator_to_an_answer_over_grpc(
     finally:
         assert server.stdout is not None
         server.send_signal(signal.SIGTERM)
-        assert server.wait(timeout=30) == 0
+        assert server.wait(timeout=120) == 0
         server.stdout.close()

@@ -74,7 +74,7 @@ async def _installed(cluster: HttpCluster, crd: dict[str, Any]) -> Judge:
             return str(error)
         return ""
 
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while True:
             try:
                 await cluster.get(things, "none", namespace=namespace)

@@ -223,7 +223,7 @@ def eventually() -> Callable[..., Any]:
     """Asks again and again until there is an answer that counts as true."""
 
     def ask(
-        question: Callable[[], Any], seconds: float = 60, what: str | Callable[[], str] = ""
+        question: Callable[[], Any], seconds: float = 180, what: str | Callable[[], str] = ""
     ) -> Any:
         end = time.monotonic() + seconds
         while True:

@@ -24,7 +24,7 @@ def test_a_pod_answers_through_its_service_and_finds_others_by_name(cluster: Any
     cluster.kubectl("run", "web", f"--image={image}", "--port=8080", "--expose",
                     "--command", "--", "sh", "-c", page)  # fmt: skip
     try:
-        cluster.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
+        cluster.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=180s")
         address = cluster.get("service", "web")["spec"]["clusterIP"]
         assert _read(f"http://{address}:8080/") == "hello\n"
         by_name = "http://web.default.svc:8080/"

@@ -89,7 +89,7 @@ def test_a_bundle_behind_a_password(
     assert "cannot be pulled" in done.out.splitlines()[0]
     assert "--pull-secret" in done.out
 
-    cluster.kubectl("wait", "--for=delete", f"namespace/{namespace}", "--timeout=60s")
+    cluster.kubectl("wait", "--for=delete", f"namespace/{namespace}", "--timeout=180s")
     cluster.kubectl("create", "namespace", namespace)
     cluster.kubectl("create", "secret", "generic", "registry", "-n", namespace,
                     "--type=kubernetes.io/dockerconfigjson",

@@ -96,7 +96,7 @@ def served(typist: Any, cluster: Any, words: list[str], port: int) -> Iterator[s
         yield f"{cluster.outside}:{port}"
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
 
 
 def _listens(host: str, port: int) -> bool:

@@ -160,7 +160,7 @@ def test_catalogd_serves_our_catalog_and_we_read_it_back(
         typist.tell("Its catalog is read back from catalogd, through the API server")
         catalog = f"{PACKAGE}-catalog"
         cluster.kubectl("wait", "--for=condition=Serving", f"clustercatalog/{catalog}",
-                        "--timeout=60s")  # fmt: skip
+                        "--timeout=180s")  # fmt: skip
         listed = typist.try_("catalog", "list", "bundles", f"clustercatalog:{catalog}",
                              "-o", "json").json["result"]  # fmt: skip
         assert {row["bundle"] for row in listed} == {f"{PACKAGE}.v0.0.1", f"{PACKAGE}.v0.0.2"}
@@ -206,7 +206,7 @@ def test_a_catalog_that_cannot_be_pulled_is_the_reason(
     cluster.kubectl("apply", "-f", "-", text=json.dumps(catalog))
     try:
         cluster.kubectl("wait", "--for=jsonpath={.status.conditions[?(@.type=='Progressing')]"
-                        ".reason}=Retrying", "clustercatalog/nowhere", "--timeout=60s")  # fmt: skip
+                        ".reason}=Retrying", "clustercatalog/nowhere", "--timeout=180s")  # fmt: skip
         done = typist.try_("install", "other", "--olm", "v1", "--catalog", "nowhere",
                            "-n", namespace, code=1)  # fmt: skip
         assert "the catalog `nowhere` is not served: " in done.err

@@ -128,7 +128,7 @@ def _flags(port: int) -> tuple[str, ...]:
 
 async def _works(plane: ControlPlane, port: int, name: str) -> None:
     """Probes answer, and a Memcached gets its Deployment."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         await _install(plane)
         for probe in ("healthz", "readyz"):
             await asyncio.to_thread(_wait_for, port, probe)

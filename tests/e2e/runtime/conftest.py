@@ -222,7 +222,7 @@ def bare(
 
 
 async def _served(operated: Operated) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(180):
         while True:
             async with operated.cluster() as cluster:  # a fresh one: misses are remembered
                 try:
@@ -238,7 +238,7 @@ async def _served(operated: Operated) -> None:
 def until() -> Callable[..., Awaitable[Any]]:
     """Waits until an async function gives something true, and gives it; temporary errors pass."""
 
-    async def wait(ask: Callable[[], Awaitable[Any]], seconds: float = 60) -> Any:
+    async def wait(ask: Callable[[], Awaitable[Any]], seconds: float = 180) -> Any:
         async with asyncio.timeout(seconds):
             while True:
                 try:

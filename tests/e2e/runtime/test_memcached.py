@@ -193,7 +193,7 @@ async def _say(*lines: str) -> list[str]:
     reader, writer = await asyncio.open_connection(SERVICE_HOST, 11211)
     writer.write("".join(f"{line}\r\n" for line in lines).encode())
     heard = []
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not heard or heard[-1] not in ("STORED", "END"):
             line = await reader.readline()
             assert line, "the connection was closed"

@@ -64,7 +64,7 @@ def test_shipped_operator_works_until_it_is_interrupted(
     try:
         asyncio.run(story())
         process.send_signal(signal.SIGINT)
-        _, words = process.communicate(timeout=30)
+        _, words = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 0, words.decode()

@@ -99,7 +99,7 @@ class _World:
     async def _remove(self, name: str) -> None:
         del self.sizes[name]
         await self.cluster.delete(self.memcacheds, name, namespace="default")
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(180):
             while await self._exists(name):  # noqa: ASYNC110 - on the server
                 await asyncio.sleep(0.05)
         for resource in (self.deployments, self.services):

@@ -44,7 +44,7 @@ pytestmark = pytest.mark.e2e
 
 ROOT = Path(__file__).resolve().parent.parent.parent.parent
 CRD = "memcacheds.cache.example.com"
-WAIT = 60.0
+WAIT = 180.0
 
 Until = Callable[..., Awaitable[Any]]
 
