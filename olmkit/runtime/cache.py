@@ -118,7 +118,7 @@ class Informer:
         """Tell `deliver` of every event; first, of everything that is there."""
         for part in self._parts.values():
             for snapshot in part.store:
-                deliver(CreateEvent(snapshot, initial=True))
+                self._tell(deliver, CreateEvent(snapshot, initial=True))
         self._handlers.append(deliver)
 
     @property
@@ -256,10 +256,14 @@ class Informer:
 
     def _deliver(self, event: Event) -> None:
         for deliver in self._handlers:
-            try:
-                deliver(event)
-            except Exception:
-                _LOG.exception("handler failed", extra={"kind": self.gvk.kind})
+            self._tell(deliver, event)
+
+    def _tell(self, deliver: Deliver, event: Event) -> None:
+        """Tell one handler; its mistakes keep neither other events nor other handlers."""
+        try:
+            deliver(event)
+        except Exception:
+            _LOG.exception("handler failed", extra={"kind": self.gvk.kind})
 
     def _look(self) -> None:
         """Something was told: who waits learns of it."""

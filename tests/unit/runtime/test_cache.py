@@ -94,6 +94,7 @@ def test_handlers_are_told_in_order_after_the_store_changed() -> None:
         server.remove("configmaps", "b", "n")
         await asyncio.sleep(1)
         assert seen == ["initial a", "new b", "changed a", "deleted b"]
+        informer.add_handler(broken)
         informer.add_handler(lambda event: late.append(told(event)))
         assert late == ["initial a"]
 
