@@ -259,7 +259,9 @@ def _add_metrics(manager: Manager, given: Flags) -> None:
     files = given.metrics_files.files
     tls = certificates.context(*(files.paths if files else (None, None)))
     if files is not None:
-        manager.add(certificates.Reloader(tls, *files.paths), Group.SERVERS)
+        manager.add(
+            certificates.Reloader(tls, *files.paths, registry=manager.registry), Group.SERVERS
+        )
     access = metrics_server.Access(manager.cluster)
     manager.add(
         metrics_server.server(address, manager.registry, tls=tls, access=access), Group.SERVERS

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
@@ -284,3 +285,17 @@ def test_without_a_certificate_in_the_usual_place_there_are_no_webhooks(tmp_path
     write_certificate(folder)
     assert process.webhook_files(Flags(), environment) == CertificateFiles(folder=folder)
     assert process.webhook_files(Flags(), environment | {"ENABLE_WEBHOOKS": "false"}) is None
+
+
+def test_renewals_of_the_metrics_certificate_are_counted(tmp_path: Path) -> None:
+    write_certificate(tmp_path)
+    words = ["--metrics-bind-address=127.0.0.1:0", f"--metrics-cert-path={tmp_path}"]
+    registry = Registry()
+    process.assemble(
+        OPERATOR,
+        process.parse_flags(OPERATOR, words),
+        {"TMPDIR": str(tmp_path)},
+        cluster=HttpCluster(ClusterConfig(server="http://127.0.0.1:1")),
+        registry=registry,
+    )
+    assert "certwatcher_read_certificate_total 0.0\n" in registry.render()
