@@ -211,6 +211,8 @@ async def _body(request: web.Request) -> Any:
         data = await request.read()
     except web.HTTPRequestEntityTooLarge as error:
         raise BadReview(f"the body is larger than {MAX_BODY} bytes", 413) from error
+    except (web.RequestPayloadError, ConnectionError) as error:
+        raise BadReview("the body is not what its headers say, or was cut off") from error
     if not data:
         raise BadReview("the body is empty")
     try:

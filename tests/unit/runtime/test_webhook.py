@@ -85,6 +85,7 @@ async def post(
     *,
     path: str = PATH,
     content_type: str = "application/json",
+    encoding: str = "identity",
     method: str = "POST",
 ) -> tuple[int, Any]:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
@@ -94,7 +95,7 @@ async def post(
             method,
             f"https://localhost:{server.port}{path}",
             data=io.BytesIO(data),
-            headers={"Content-Type": content_type},
+            headers={"Content-Type": content_type, "Content-Encoding": encoding},
             ssl=trusting(folder),
         ) as answer,
     ):
@@ -184,6 +185,27 @@ def test_what_cannot_be_understood_gets_a_plain_error(
             assert words in found[1]
 
     run(work)
+
+
+def test_body_that_is_not_what_its_headers_say_is_refused(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def work() -> None:
+        async with serving(tmp_path) as server:
+            found = await post(server, tmp_path, b"no gzip at all", encoding="gzip")
+            assert found == (400, "the body is not what its headers say, or was cut off\n")
+            _, writer = await asyncio.open_connection(
+                "localhost", server.port, ssl=trusting(tmp_path)
+            )
+            head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            writer.write(f"{head}Content-Length: 100\r\n\r\n{{".encode())
+            await writer.drain()
+            writer.close()
+            while sum(one.getMessage() == "no review" for one in caplog.records) < 2:  # noqa: ASYNC110 - in the log
+                await asyncio.sleep(0.01)
+
+    run(work)
+    assert "Error handling request" not in caplog.text
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", PATH, 405), ("POST", "/x", 404)])
