@@ -44,6 +44,14 @@ def of_catalog(snapshot: Snapshot, catalog: Manifest) -> Finding | None:
             standing=below.standing,
             blame=below.blame,
         )
+    if reason == "RegistryServerError":
+        return Finding(
+            cause="catalog-not-ready",
+            message=f"the catalog `{name}` cannot be served: "
+            f"{explanation.first_line(kinds.message(catalog))}",
+            links=(top,),
+            blame=Blame.WORLD,
+        )
     address = text(kinds.spec(catalog).get("address"))
     if address and state in ("TRANSIENT_FAILURE", "CONNECTING", "IDLE"):
         return Finding(

@@ -21,7 +21,7 @@ _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespac
 def of_csv(snapshot: Snapshot, csv: Manifest) -> Finding | None:
     """Why the CSV is not Succeeded; None when it is."""
     phase, reason = kinds.phase(csv), kinds.reason(csv)
-    if phase in ("Succeeded", "Replacing", "Deleting"):
+    if phase in ("Succeeded", "Replacing"):
         return None
     top = explanation.link(csv, f"{phase or 'new'}{f', {reason}' if reason else ''}")
     finding = _by_reason(snapshot, csv, reason)
@@ -29,10 +29,12 @@ def of_csv(snapshot: Snapshot, csv: Manifest) -> Finding | None:
         finding = next(_unmet(csv), None)
     if finding is None and phase == "Pending":
         finding = _waits_for_old(snapshot, csv)
+    words = explanation.first_line(kinds.message(csv))
     if finding is None and phase in ("Failed", "Installing", "InstallReady"):
         finding = of_deployments(snapshot, csv)
+        if finding and finding.cause == "deployment-missing" and phase == "Failed" and words:
+            finding = None  # the CSV says why it could not be made
     if finding is None:
-        words = explanation.first_line(kinds.message(csv))
         finding = Finding(
             cause="csv-failed" if phase == "Failed" else "csv-not-ready",
             message=f"`{objects.name(csv)}` is {phase or 'new'}: {words}"
@@ -70,6 +72,15 @@ def _by_reason(snapshot: Snapshot, csv: Manifest, reason: str) -> Finding | None
                 message=f"the installed operator does not allow its upgrade now: {words}",
                 hint="its OperatorCondition `Upgradeable` says when; an override in its spec "
                 "allows it anyway",
+                standing=Standing.BLOCKED,
+            )
+        case "CannotModifyStaticOperatorGroupProvidedAPIs":
+            return Finding(
+                cause="operator-groups",
+                message=f"the OperatorGroup of namespace `{snapshot.namespace}` allows no other "
+                f"APIs than those it lists, and `{name}` brings some",
+                hint="add them to its annotation `olm.providedAPIs`, or take `staticProvidedAPIs` "
+                "from its spec",
                 standing=Standing.BLOCKED,
             )
         case "InstallComponentFailedNoRetry" | "InvalidInstallModes" | "InvalidWebhookDescription":
@@ -164,7 +175,7 @@ def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Fi
 def _waits_for_old(snapshot: Snapshot, csv: Manifest) -> Finding | None:
     replaced = text(kinds.spec(csv).get("replaces"))
     old = snapshot.csv(replaced) if replaced else None
-    if old is None or kinds.phase(old) in ("Succeeded", "Replacing", "Deleting"):
+    if old is None or kinds.is_going(old) or kinds.phase(old) == "Succeeded":
         return None
     return Finding(
         cause="old-version-failed",

@@ -15,12 +15,22 @@ from olmkit.olm import catalogs, csvs, explanation, kinds, pods
 from olmkit.olm.explanation import Blame, Explanation, Finding, Link, Standing
 from olmkit.olm.snapshot import Snapshot
 
+# What `BundleUnpackFailed` stands for beside a failed Job: cause, words and hint, by its reason.
+_UNPACK_ENDS = {
+    "ErrorPreventedUnpacking": (
+        "bundle-cannot-be-unpacked",
+        "OLM cannot read the bundle",
+        "correct the bundle, and publish it as a new version",
+    ),
+    "EnsureInstallPlanFailed": ("install-plan-failed", "OLM cannot make the InstallPlan", ""),
+}
+
 
 def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanation:
     """How the install of `package` stands in the namespace, and why.
 
-    `target` is the name of the CSV that must be there; without it, the newest that the
-    Subscription has chosen.
+    `target` is the name of the CSV that must be there; without it, and when OLM has gone on
+    from there, the newest that the Subscription has chosen.
     """
     subscription = snapshot.subscription(package)
     if subscription is None:
@@ -32,6 +42,8 @@ def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanatio
     status = kinds.status(subscription)
     current = text(status.get("currentCSV"))
     csv = snapshot.csv(target or current)
+    if current and target not in ("", current) and kinds.is_going(csv):
+        return explain(snapshot, package)
     plan = snapshot.plan(kinds.plan_name(subscription))
     if csv is None and not target and kinds.phase(plan) == "RequiresApproval":
         csv = snapshot.csv(text(status.get("installedCSV")))
@@ -43,7 +55,7 @@ def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanatio
     if csv is not None and kinds.phase(csv) == "Succeeded" and goes_on:
         return _ready(snapshot, subscription, csv, top)
     links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
-    finding = trouble or _csv_finding(snapshot, csv)
+    finding = _account(snapshot) or trouble or _csv_finding(snapshot, csv)
     if finding is None:
         links = [top]
         finding = (
@@ -51,7 +63,7 @@ def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanatio
             or _resolution_finding(snapshot, subscription)
             or _catalog_finding(snapshot, subscription)
         )
-    if finding is None and current and snapshot.csv(current) is None and plan is not None:
+    if finding is None and current and snapshot.csv(current) is None:
         finding = _vanished(subscription, plan, current)
     if finding is None:
         finding = Finding(
@@ -112,6 +124,21 @@ def _operator_groups(snapshot: Snapshot) -> Finding | None:
     )
 
 
+def _account(snapshot: Snapshot) -> Finding | None:
+    """The account that OLM is to install with, when it is not there: it waits and says no more."""
+    group = snapshot.groups[0]
+    if kinds.condition(group, "OperatorGroupServiceAccount") is None:
+        return None
+    account = text(kinds.spec(group).get("serviceAccountName"))
+    return Finding(
+        cause="service-account",
+        message=f"OLM does not find the service account `{account}` that OperatorGroup "
+        f"`{objects.name(group)}` names",
+        hint="make it, with the permissions to install; or let the OperatorGroup name none",
+        links=(explanation.link(group, f"service account {account}: not found"),),
+    )
+
+
 def _ready(snapshot: Snapshot, subscription: Manifest, csv: Manifest, top: Link) -> Explanation:
     name = objects.name(csv)
     ailing = csvs.of_succeeded(snapshot, csv)
@@ -136,7 +163,13 @@ def _ready(snapshot: Snapshot, subscription: Manifest, csv: Manifest, top: Link)
             hint=f"`olmkit upgrade {package} -n {snapshot.namespace}` approves it",
             chain=chain,
         )
-    return Explanation(standing=Standing.READY, cause="healthy", message=words, chain=chain)
+    return Explanation(
+        standing=Standing.READY,
+        cause="healthy",
+        message=words,
+        hint=kinds.deprecation(subscription),
+        chain=chain,
+    )
 
 
 def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Finding | None:
@@ -155,7 +188,8 @@ def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Finding | No
     failed = kinds.condition(plan, "Installed", value="False")
     words = text(failed.get("message")) if failed is not None else ""
     retried = kinds.message(plan)
-    if phase == "Failed" or (phase == "Installing" and "error" in retried):
+    unchecked = mapping(failed).get("reason") == "InstallCheckFailed" and phase != "Complete"
+    if phase == "Failed" or unchecked or (phase == "Installing" and "error" in retried):
         standing = Standing.BLOCKED if phase == "Failed" else Standing.STUCK
         return _plan_failure(plan, words or retried, standing)
     return None
@@ -241,7 +275,7 @@ def _resolution_finding(snapshot: Snapshot, subscription: Manifest) -> Finding |
     failed = kinds.condition(subscription, "ResolutionFailed")
     if failed is None:
         return None
-    if any(kinds.phase(csv) in ("Replacing", "Deleting") for csv in snapshot.own_csvs()):
+    if any(kinds.is_going(csv) for csv in snapshot.own_csvs()):
         return None  # every healthy upgrade passes through this
     return catalogs.of_resolution(snapshot, subscription, text(failed.get("message")))
 
@@ -260,6 +294,7 @@ def _unpack_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | Non
         ended = kinds.condition(job, "Failed")
         state = text(ended.get("reason")) if ended is not None else "running"
         link = explanation.link(job, f"unpacks {_bundle_image(job)}: {state}")
+        below = below or pods.refused(snapshot, job)
         if below is not None and below.standing is not Standing.WAITING:
             return Finding(
                 cause="bundle-cannot-be-unpacked",
@@ -277,6 +312,14 @@ def _unpack_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | Non
                 links=(link,),
                 standing=Standing.WAITING,
             )
+    ends = _UNPACK_ENDS.get(text(mapping(failed).get("reason")))
+    if failed is not None and ends is not None:
+        cause, what, hint = ends
+        return Finding(
+            cause=cause,
+            message=f"{what}: {explanation.first_line(text(failed.get('message')))}",
+            hint=hint,
+        )
     if failed is not None:
         words = text(failed.get("message"))
         late = "DeadlineExceeded" in words
@@ -312,8 +355,14 @@ def _catalog_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | No
     return catalogs.of_catalog(snapshot, catalog)
 
 
-def _vanished(subscription: Manifest, plan: Manifest, current: str) -> Finding | None:
-    if kinds.phase(plan) != "Complete" or not text(kinds.status(subscription).get("installedCSV")):
+def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Finding | None:
+    installed = text(kinds.status(subscription).get("installedCSV"))
+    if plan is None:
+        lost = kinds.condition(subscription, "InstallPlanMissing") is not None
+        is_done = lost and installed == current
+    else:
+        is_done = kinds.phase(plan) == "Complete" and bool(installed)
+    if not is_done:
         return None
     return Finding(
         cause="csv-deleted",

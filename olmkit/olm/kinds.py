@@ -95,9 +95,20 @@ def condition(manifest: Any, type_: str, *, value: str = "True") -> Mapping[str,
     return None
 
 
+def deprecation(manifest: Manifest) -> str:
+    """What a Subscription or ClusterExtension says of deprecated content; empty when nothing is."""
+    found = condition(manifest, "Deprecated")
+    return f"deprecated: {text(found.get('message'))}" if found is not None else ""
+
+
 def is_copy(csv: Manifest) -> bool:
     """Whether OLM made it in another namespace from the real one."""
     return COPIED_FROM in objects.labels_of(csv)
+
+
+def is_going(csv: Any) -> bool:
+    """Whether another CSV takes its place, or it is being deleted."""
+    return phase(csv) in ("Replacing", "Deleting")
 
 
 def plan_name(subscription: Manifest) -> str:

@@ -57,6 +57,19 @@ def of_deployment(snapshot: Snapshot, name: str) -> Finding | None:
     )
 
 
+def refused(snapshot: Snapshot, owner: Manifest) -> Finding | None:
+    """Why what makes pods, such as a Job, gets none, by its events; None when they say nothing."""
+    events = [one for one in snapshot.events_of(owner) if one.get("reason") == "FailedCreate"]
+    if not events:
+        return None
+    words = explanation.first_line(text(events[-1].get("message")))
+    return Finding(
+        cause="pods-refused",
+        message=f"the pods of {objects.kind(owner)} `{objects.name(owner)}` are refused: {words}",
+        hint=_refused_hint(words),
+    )
+
+
 def worst(snapshot: Snapshot, pods: Iterable[Manifest]) -> Finding | None:
     """What is most wrong with any of the pods; None when all are well."""
     found = [finding for pod in pods if (finding := of_pod(snapshot, pod)) is not None]

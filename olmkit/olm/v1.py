@@ -138,6 +138,7 @@ def explain(extension: Manifest | None, catalogs: Sequence[Manifest], package: s
             standing=Standing.READY,
             cause="healthy",
             message=f"`{name}` is installed",
+            hint=kinds.deprecation(extension),
             chain=(top,),
         )
     elif reason in ("Blocked", "InvalidConfiguration", "ProgressDeadlineExceeded"):
@@ -151,6 +152,10 @@ def explain(extension: Manifest | None, catalogs: Sequence[Manifest], package: s
             standing=Standing.WAITING,
         )
     return finding.below(top)
+
+
+# A catalog that is `Blocked` is not tried again.
+_TRIED = {"Retrying": Standing.STUCK, "Blocked": Standing.BLOCKED}
 
 
 def of_catalog(catalog: Manifest) -> Finding | None:
@@ -170,14 +175,15 @@ def of_catalog(catalog: Manifest) -> Finding | None:
             standing=Standing.BLOCKED,
         )
     words = explanation.first_line(text(progressing.get("message")))
-    retrying = text(progressing.get("reason")) in ("Retrying", "Blocked")
-    said = f": {words}" if retrying and words else " yet"
+    standing = _TRIED.get(text(progressing.get("reason")), Standing.WAITING)
+    is_tried = standing is not Standing.WAITING
+    said = f": {words}" if is_tried and words else " yet"
     return Finding(
         cause="catalog-not-ready",
         message=f"the catalog `{name}` is not served{said}",
-        hint="see that its image can be pulled from the namespace of catalogd" if retrying else "",
+        hint="see that its image can be pulled from the namespace of catalogd" if is_tried else "",
         links=(link,),
-        standing=Standing.STUCK if retrying else Standing.WAITING,
+        standing=standing,
         blame=Blame.WORLD,
     )
 

@@ -354,6 +354,7 @@ def test_a_kind_that_olm_does_not_install_is_named() -> None:
         ("OwnerConflict", "crd-owned-elsewhere"),
         ("InstallComponentFailedNoRetry", "csv-invalid"),
         ("TooManyOperatorGroups", "operator-groups"),
+        ("CannotModifyStaticOperatorGroupProvidedAPIs", "operator-groups"),
         ("SomethingNew", "csv-failed"),
     ],
 )
@@ -518,3 +519,132 @@ def test_a_version_that_is_still_to_come_is_not_taken_for_one_that_was_deleted()
     found = explain(seen, "cache", target=CSV)
 
     assert (found.cause, found.message) == ("waiting", f"OLM is installing `{CSV}`")
+
+
+def test_a_target_that_olm_has_gone_on_from_is_explained_by_what_came_after() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF),
+        csv(OLD, "Replacing"),
+        csv(CSV, "Succeeded"),
+        plan("Complete", CSV),
+    )
+
+    found = explain(seen, "cache", target=OLD)
+
+    assert (found.is_ready, found.message) == (True, f"`{CSV}` is installed and healthy")
+
+
+def test_a_csv_that_is_being_deleted_is_not_being_installed() -> None:
+    found = explain(cluster(subscription(currentCSV=CSV), csv(CSV, "Deleting")), "cache")
+
+    assert (found.standing, found.message) == (
+        Standing.WAITING,
+        f"`{CSV}` is Deleting: it is Deleting",
+    )
+
+
+def test_a_csv_that_is_gone_with_its_plan_does_not_come_back_either() -> None:
+    lost = condition("InstallPlanMissing")
+    state = {"currentCSV": CSV, **REF}
+
+    gone = cluster(subscription(lost, installedCSV=CSV, **state), catalog("READY"))
+    unapproved = cluster(subscription(lost, installedCSV=OLD, **state), catalog("READY"))
+
+    assert explain(gone, "cache").cause == "csv-deleted"
+    assert explain(unapproved, "cache").cause == "waiting", "OLM makes a new plan"
+
+
+def test_an_operator_that_failed_before_it_had_a_deployment_says_why() -> None:
+    install = {"spec": {"deployments": [{"name": "manager"}]}}
+    failed = csv(CSV, "Failed", "InstallComponentFailed", install=install)
+    failed["status"]["message"] = "install strategy failed: Deployment is invalid"
+
+    found = explain(cluster(subscription(currentCSV=CSV), failed), "cache")
+
+    assert (found.cause, "Deployment is invalid" in found.message) == ("csv-failed", True)
+
+
+@pytest.mark.parametrize("phase", ["", "Installing"])
+def test_an_account_of_the_group_that_is_not_there_holds_everything_up(phase: str) -> None:
+    words = "attenuated service account query failed - no operator group found"
+    unchecked = condition("Installed", words, status="False") | {"reason": "InstallCheckFailed"}
+    seen = cluster(subscription(currentCSV=CSV, **REF), plan(phase, CSV, conditions=[unchecked]))
+    seen.groups[0]["spec"] = {"serviceAccountName": "ghost"}
+
+    assert explain(seen, "cache").message == f"the InstallPlan `install-1` fails: {words}"
+
+    seen.groups[0]["status"] = {"conditions": [condition("OperatorGroupServiceAccount")]}
+    found = explain(seen, "cache")
+
+    assert (found.cause, found.standing) == ("service-account", Standing.STUCK)
+    assert "`ghost`" in found.message
+
+
+def test_a_plan_that_has_been_checked_again_goes_on() -> None:
+    checked = condition("Installed", "", status="False") | {"reason": "Unknown"}
+    state = subscription(currentCSV=CSV, **REF)
+    seen = cluster(state, plan("Installing", CSV, conditions=[checked]), catalog("READY"))
+
+    assert explain(seen, "cache").standing is Standing.WAITING
+
+
+def test_deprecated_content_is_told_though_the_operator_is_well() -> None:
+    words = "olm.channel/stable: use v2"
+    seen = cluster(
+        subscription(condition("Deprecated", words), currentCSV=CSV), csv(CSV, "Succeeded")
+    )
+
+    found = explain(seen, "cache")
+
+    assert (found.is_ready, found.hint) == (True, f"deprecated: {words}")
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause", "says"),
+    [
+        ("ErrorPreventedUnpacking", "bundle-cannot-be-unpacked", "cannot read the bundle: no kind"),
+        ("EnsureInstallPlanFailed", "install-plan-failed", "cannot make the InstallPlan: no kind"),
+        ("BundleUnpackFailed", "bundle-cannot-be-unpacked", "cannot be unpacked: no kind"),
+    ],
+)
+def test_unpacking_ends_for_several_reasons(reason: str, cause: str, says: str) -> None:
+    failed = condition("BundleUnpackFailed", "no kind") | {"reason": reason}
+
+    found = explain(cluster(subscription(failed), catalog("READY")), "cache")
+
+    assert (found.cause, says in found.message) == (cause, True)
+
+
+def test_an_unpack_job_whose_pods_are_refused_says_by_whom() -> None:
+    job = {
+        "kind": "Job",
+        "metadata": {
+            "name": "unpack",
+            "namespace": "olm",
+            "labels": {"operatorframework.io/bundle-unpack-ref": "unpack"},
+        },
+    }
+    about = {"kind": "Job", "name": "unpack", "namespace": "olm"}
+    event = {
+        "kind": "Event",
+        "involvedObject": about,
+        "reason": "FailedCreate",
+        "message": "exceeded quota: none",
+    }
+    state = subscription(condition("BundleUnpacking"))
+
+    found = explain(cluster(state, catalog("READY"), jobs=(job,), events=(event,)), "cache")
+
+    assert found.cause == "bundle-cannot-be-unpacked"
+    assert "the pods of Job `unpack` are refused: exceeded quota: none" in found.message
+    assert found.hint == "raise the quota of the namespace"
+
+
+def test_a_catalog_whose_pod_cannot_be_made_says_why() -> None:
+    shelf = catalog("")
+    shelf["status"] = {"reason": "RegistryServerError", "message": "couldn't ensure: quota"}
+
+    found = explain(cluster(subscription(), shelf), "cache")
+
+    assert (found.cause, found.standing) == ("catalog-not-ready", Standing.STUCK)
+    assert found.message == "the catalog `shelf` cannot be served: couldn't ensure: quota"

@@ -162,6 +162,26 @@ def test_a_catalog_that_is_not_served_explains_a_package_that_is_not_found() -> 
     assert "pull: not found" in found.message
 
 
+def test_a_catalog_that_is_blocked_is_not_tried_again() -> None:
+    ailing = catalog("False", "Unavailable", "no such ref")
+    tried = v1.of_catalog(ailing)
+    ailing["status"]["conditions"][1]["reason"] = "Blocked"
+    blocked = v1.of_catalog(ailing)
+
+    assert tried is not None
+    assert blocked is not None
+    assert (tried.standing, blocked.standing) == (Standing.STUCK, Standing.BLOCKED)
+
+
+def test_deprecated_content_is_told() -> None:
+    old = extension("Succeeded", bundle="cache.v1.0.0")
+    old["status"]["conditions"].append(
+        {"type": "Deprecated", "status": "True", "reason": "Deprecated", "message": "use v2"}
+    )
+
+    assert v1.explain(old, (), "cache").hint == "deprecated: use v2"
+
+
 def test_catalogs_say_why_they_are_not_served() -> None:
     assert v1.of_catalog(catalog("True", "Available")) is None
     off = v1.of_catalog(catalog("False", "UserSpecifiedUnavailable"))
