@@ -100,7 +100,7 @@ def test_a_catalogs_pod_that_is_killed_comes_back(
     assert installing.end() == 0, installing.text
 
 
-@pytest.mark.parametrize("moment", ["created Subscription", "OLM is installing"])
+@pytest.mark.parametrize("moment", ["created Subscription", "is being unpacked"])
 def test_interrupted_it_leaves_all_to_uninstall(
     cluster: Any,
     typist: Any,
