@@ -263,6 +263,8 @@ async def _judge(
     for handler in handlers:
         try:
             verdict = await handler(now)
+            # What has no form as JSON is a mistake of this handler's, as if it had raised.
+            msgspec.json.encode((verdict.patch, verdict.warnings, verdict.annotations))
             if verdict.allowed and verdict.patch:
                 made = patches.json_patch(now.object, list(verdict.patch))
                 now = dataclasses.replace(now, object=made)

@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.webhook_admission import BadReview
@@ -95,6 +97,7 @@ class Conversions:
             response["convertedObjects"] = [
                 self._converted(one, request["desiredAPIVersion"]) for one in request["objects"]
             ]
+            msgspec.json.encode(response["convertedObjects"])  # else it is a fault of a function
             response["result"] = {"status": "Success"}
         except CannotConvert as error:
             response["convertedObjects"] = []

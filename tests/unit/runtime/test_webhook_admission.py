@@ -178,6 +178,15 @@ def test_patch_that_fits_nothing_is_a_fault_of_the_webhook() -> None:
     assert (response["allowed"], response["status"]["code"], failures) == (False, 500, [1])
 
 
+def test_answer_that_cannot_be_written_is_a_fault_of_the_webhook() -> None:
+    async def wrong(_: AdmissionRequest) -> Verdict:
+        return Verdict(patch=({"op": "add", "path": "/spec/size", "value": object()},))
+
+    failures: list[int] = []
+    response = ask(review(new=cache()), wrong, failures=failures)
+    assert (response["allowed"], response["status"]["code"], failures) == (False, 500, [1])
+
+
 def test_one_warning_that_is_no_list_stays_one() -> None:
     class Careless(Judging):
         async def validate_create(self, new: Cache, _: AdmissionRequest) -> Sequence[str]:  # noqa: ARG002

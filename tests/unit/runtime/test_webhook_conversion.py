@@ -19,6 +19,8 @@ def renamed(old: str, new: str) -> Any:
         spec = manifest["spec"]
         if spec.get(old) == "never":
             raise CannotConvert("never has no other form")
+        if spec.get(old) == "strange":
+            spec[old] = object()
         if old in spec:
             spec[new] = spec.pop(old)
         manifest["metadata"] |= {"name": "changed", "annotations": {"by": new}}
@@ -120,6 +122,13 @@ def test_function_that_fails_is_said_and_counted(caplog: pytest.LogCaptureFixtur
     assert response["result"]["message"] == "the conversion webhook failed: KeyError('spec')"
     assert failures == [1]
     assert "conversion failed" in caplog.text
+
+
+def test_object_that_cannot_be_written_is_said_and_counted() -> None:
+    failures: list[int] = []
+    response = ask(review(f"{GROUP}/v1", cache(a="strange")), failures)
+    assert response["result"]["message"].startswith("the conversion webhook failed: TypeError(")
+    assert (response["convertedObjects"], failures) == ([], [1])
 
 
 @pytest.mark.parametrize(
