@@ -18,6 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from aiohttp import web
 
+from olmkit.base.diagnostics import OlmkitError
 from olmkit.kube.api import Cluster, ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.metrics import Registry
@@ -60,7 +61,7 @@ class Access:
                 allowed = await self._verdicts.get(
                     key, lambda: self._authorize(user, path=path, verb=verb)
                 )
-        except (ClusterError, TimeoutError) as error:
+        except (OlmkitError, TimeoutError) as error:
             _LOG.error("access not reviewed", extra={"error": str(error) or "timed out"})
             return 500
         return 200 if allowed else 403

@@ -12,8 +12,9 @@ import copy
 import logging
 from collections.abc import Callable, Mapping
 
+from olmkit.base.diagnostics import OlmkitError
 from olmkit.kube import conditions
-from olmkit.kube.api import ClusterError, Forbidden, NoSuchKind
+from olmkit.kube.api import Forbidden, NoSuchKind
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client, retry_on_conflict
 from olmkit.runtime.reconcile import Request
@@ -61,7 +62,7 @@ class OperatorCondition:
         """Say that OLM may replace this version; what goes wrong is logged and no more."""
         try:
             await self.set(UPGRADEABLE, "True", "Ready", "the operator works")
-        except ClusterError as error:
+        except OlmkitError as error:
             _LOG.warning(
                 "operator condition not set",
                 extra={"condition": str(self._key), "error": str(error)},

@@ -9,6 +9,7 @@ from typing import Any, cast
 import aiohttp
 import pytest
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.api import Cluster, ClusterError, Resource
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime import certificates, metrics, metrics_server
@@ -19,7 +20,10 @@ from olmkit.testing import clock
 
 @dataclass
 class Reviewer:
-    """The port's two reviews: `good` may read /metrics, `poor` may not, `down` gets no answer."""
+    """The port's two reviews: `good` may read /metrics, `poor` may not, `down` gets no answer.
+
+    For `alone`, who asks has no credentials.
+    """
 
     asked: list[str] = field(default_factory=list)
 
@@ -33,6 +37,8 @@ class Reviewer:
         if resource.gvk.kind == "TokenReview":
             if spec["token"] == "down":
                 raise ClusterError("no answer", temporary=True)
+            if spec["token"] == "alone":
+                raise ConfigurationError("the operator has no credentials of its own")
             known = spec["token"] in ("good", "poor")
             user = {"username": spec["token"], "groups": ["g"]}
             return {"status": {"authenticated": known, "user": user}}
@@ -56,6 +62,7 @@ async def verdict(access: Access, header: str, verb: str = "get") -> int:
         ("bearer good", "get", 200, 2),
         ("Bearer good", "delete", 403, 2),
         ("Bearer down", "get", 500, 5),
+        ("Bearer alone", "get", 500, 1),
     ],
 )
 def test_token_and_user_decide(header: str, verb: str, status: int, asked: int) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from olmkit.base.diagnostics import RemoteError
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
-from olmkit.kube.api import Resource
+from olmkit.kube.api import ClusterError, Resource
 from olmkit.runtime.client import Client
 from olmkit.runtime.operator_condition import (
     OPERATOR_CONDITION,
@@ -82,3 +83,22 @@ def test_without_an_object_nothing_is_said(knows: bool, caplog: pytest.LogCaptur
 def test_without_a_name_there_is_none(environment: dict[str, str], namespace: str) -> None:
     client: Any = None
     assert OperatorCondition.of(client, environment, namespace=namespace, now=str) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ClusterError("broken", code=500), RemoteError("no credentials")],
+    ids=["server", "own"],
+)
+def test_what_goes_wrong_is_logged_and_ends_nothing(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Cluster:
+        async def resource(self, *_: str) -> Resource:
+            raise error
+
+    client = Client(cast("Any", Cluster()), None, field_manager="m")
+    told = OperatorCondition.of(client, ENVIRONMENT, namespace="default", now=str)
+    assert told is not None
+    asyncio.run(told.upgradeable())
+    assert caplog.messages == ["operator condition not set"]
