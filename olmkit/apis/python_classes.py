@@ -12,7 +12,7 @@ import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from olmkit.apis import docs, markers, python_renaming
+from olmkit.apis import docs, markers, python_bases, python_names, python_renaming, python_types
 from olmkit.apis.comments import Claim, Comments, Group
 from olmkit.apis.findings import Findings
 from olmkit.apis.marker_reading import read_marker
@@ -30,36 +30,12 @@ from olmkit.apis.model import (
     TypeExpression,
     Untyped,
 )
+from olmkit.apis.python_bases import Sort
 from olmkit.apis.python_facts import Facts
 from olmkit.apis.python_names import Module, Names
 from olmkit.apis.python_types import TypeReader
 from olmkit.base.diagnostics import Diagnostic, Location, Related
 
-_OURS = ("olmkit", "olmkit.runtime", "olmkit.runtime.kinds")
-_RESOURCE_BASES = frozenset(f"{module}.CustomResource" for module in _OURS)
-_MODEL_BASES = _RESOURCE_BASES | {
-    *(f"{module}.Model" for module in _OURS),
-    "pydantic.BaseModel",
-    "pydantic.main.BaseModel",
-    "msgspec.Struct",
-}
-_MODEL_DECORATORS = frozenset(
-    {
-        "dataclasses.dataclass",
-        "pydantic.dataclasses.dataclass",
-        *(f"attrs.{name}" for name in ("define", "frozen", "mutable")),
-        *(f"attr.{name}" for name in ("s", "define", "frozen", "mutable", "attrs", "dataclass")),
-    }
-)
-_ENUM_BASES = {
-    "enum.Enum": "",
-    "enum.StrEnum": "string",
-    "enum.IntEnum": "integer",
-    "enum.ReprEnum": "",
-}
-_HARMLESS_BASES = frozenset(
-    {"builtins.object", "abc.ABC", "typing.Protocol", "typing_extensions.Protocol"}
-)
 _OTHER_FORMS = ("tag", "tag_field", "array_like")
 # Type has no form in a CRD, type is unknown, type is declared twice.
 _ABOUT_TYPES = frozenset({"API006", "API007", "API008"})
@@ -94,18 +70,21 @@ class ModuleReader:
     def _read_body(self, body: list[ast.stmt], after: int) -> None:
         for statement in body:
             match statement:
-                case ast.ClassDef():
-                    self._read_class(statement, after)
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                case ast.ClassDef(name=name):
+                    if name in self.module.classes:
+                        self._read_class(statement, after)
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
                     self._read_alias(statement, name, value, after)
-                case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                    if self._dotted(statement.annotation).endswith(".TypeAlias"):
-                        self._read_alias(statement, name, value, after, is_certain=True)
-                case ast.If() | ast.Try():
-                    self._read_body(statement.body, statement.lineno)
                 case _:
                     if type(statement).__name__ == "TypeAlias":
                         self._read_type_statement(statement, after)
+            inside = statement.lineno
+            for block, _ in python_names.blocks(statement):
+                self._read_body(block, inside)
+                inside = max([inside, *(inner.end_lineno or 0 for inner in block[-1:])])
             after = statement.end_lineno or after
 
     def _dotted(self, expression: ast.expr) -> str:
@@ -119,51 +98,33 @@ class ModuleReader:
     def _read_type_statement(self, statement: ast.stmt, after: int) -> None:
         name, value = getattr(statement, "name", None), getattr(statement, "value", None)
         if isinstance(name, ast.Name) and isinstance(value, ast.expr):
-            self._read_alias(statement, name.id, value, after, is_certain=True)
+            self._read_alias(statement, name.id, value, after)
 
-    def _read_alias(
-        self,
-        statement: ast.stmt,
-        name: str,
-        value: ast.expr,
-        after: int,
-        *,
-        is_certain: bool = False,
-    ) -> None:
-        expression = value
-        if isinstance(value, ast.Call):
-            if not self._dotted(value.func).endswith(".NewType") or len(value.args) != 2:
-                return
-            expression = value.args[1]
-        elif not is_certain and not self._looks_like_type(value):
+    def _read_alias(self, statement: ast.stmt, name: str, value: ast.expr, after: int) -> None:
+        if self.module.assigned.get(name) is not value:
+            return  # another one counts
+        if name not in self.module.aliases and not self._types().is_alias(value):
             return
         claim = self.comments.claim(statement.lineno, statement.col_offset + 1, after)
+        told = len(self.findings.items)
+        named = Named(self.module.name, name)
         self.declarations.append(
             NamedType(
-                name=Named(self.module.name, name),
+                name=named,
                 at=self.module.at(statement),
-                type=self._types().read(expression),
+                type=self._types().read(python_types.aliased(value)),
                 doc=docs.clean(claim.doc()),
                 markers=tuple(self._type_markers(claim)),
             )
         )
-
-    def _looks_like_type(self, value: ast.expr) -> bool:
-        """Whether `X = value` is meant as a type: `Annotated[…]`, `list[…]`, `Literal[…]`."""
-        if not isinstance(value, ast.Subscript):
-            return False
-        head = self._dotted(value.value)
-        return head.startswith(("typing.", "typing_extensions.")) or head in (
-            "builtins.list",
-            "builtins.dict",
-        )
+        self._set_aside(named, told)
 
     # Classes
 
     def _read_class(self, node: ast.ClassDef, after: int) -> None:
         start = node.decorator_list[0].lineno if node.decorator_list else node.lineno
-        kind = self._class_kind(node)
-        if kind == "":
+        sort = python_bases.sort_of(self.names, self.module, node)
+        if sort is None:
             return  # its comments stay unclaimed, and so belong to the package
         claim = self.comments.claim(
             start, node.col_offset + 1, after, inner=range(start, node.lineno)
@@ -176,7 +137,7 @@ class ModuleReader:
         told = len(self.findings.items)
         self._check_once(node)
         self._check_form(node)
-        self._declare(node, name, kind, doc, tuple(found))
+        self._declare(node, name, sort, doc, tuple(found))
         self._set_aside(name, told)
         self._warn_dangling(node)
 
@@ -189,7 +150,7 @@ class ModuleReader:
     def _check_once(self, node: ast.ClassDef) -> None:
         """Of two classes of one name nobody can say from the text which one is meant where."""
         last = self.module.classes[node.name]
-        if last is not node and not _is_resource(self.names, self.module, node):
+        if last is not node and not python_bases.is_resource(self.names, self.module, node):
             self.findings.add(
                 "API008",
                 f"`{node.name}` is declared twice in this module",
@@ -210,10 +171,10 @@ class ModuleReader:
                 )
 
     def _declare(
-        self, node: ast.ClassDef, name: Named, kind: str, doc: str, found: tuple[Marker, ...]
+        self, node: ast.ClassDef, name: Named, sort: Sort, doc: str, found: tuple[Marker, ...]
     ) -> None:
         at = self.module.at(node)
-        if kind == "enum":
+        if sort is Sort.ENUMERATION:
             self.declarations.append(
                 NamedType(name=name, at=at, type=self._enumeration(node), doc=doc, markers=found)
             )
@@ -231,17 +192,8 @@ class ModuleReader:
             )
         )
 
-    def _class_kind(self, node: ast.ClassDef) -> str:
-        """`model`, `enum`, or an empty text for a class of another sort."""
-        if self._is_enum(node):
-            return "enum"
-        return "model" if _is_model(self.names, self.module, node) else ""
-
-    def _is_enum(self, node: ast.ClassDef) -> bool:
-        return any(self._dotted(base) in _ENUM_BASES for base in node.bases)
-
     def _is_kind(self, node: ast.ClassDef, fields: tuple[Field, ...]) -> bool:
-        if _is_resource(self.names, self.module, node):
+        if python_bases.is_resource(self.names, self.module, node):
             return True
         by_name = {one.name: one for one in fields}
         if not by_name.keys() >= _KIND_FIELDS:
@@ -251,7 +203,7 @@ class ModuleReader:
     def _bases(self, node: ast.ClassDef) -> Iterator[Named]:
         for base in node.bases:
             dotted = self._dotted(base.value if isinstance(base, ast.Subscript) else base)
-            if dotted in _MODEL_BASES | _HARMLESS_BASES:
+            if dotted in python_bases.MODEL_BASES | python_bases.HARMLESS_BASES:
                 continue
             if dotted.endswith(".Generic") or isinstance(base, ast.Subscript):
                 self.findings.add(
@@ -262,10 +214,18 @@ class ModuleReader:
                 )
                 continue
             declared = self.names.declared(dotted)
-            if declared and _is_mixin(self.names, declared):
+            if declared and python_bases.is_mixin(self.names, declared):
+                continue
+            if declared and self._is_model(declared):
+                yield declared
                 continue
             if declared:
-                yield declared
+                self.findings.add(
+                    "API006",
+                    f"the base class `{ast.unparse(base)}` has fields and is no model",
+                    self.module.at(base),
+                    hint="derive it from `Model`, or make it a dataclass",
+                )
                 continue
             self.findings.add(
                 "API007",
@@ -275,13 +235,13 @@ class ModuleReader:
                 hint="declare it in the package, or write its fields out",
             )
 
+    def _is_model(self, name: Named) -> bool:
+        module = self.names.modules[name.module]
+        node = module.classes.get(name.name)
+        return node is not None and python_bases.sort_of(self.names, module, node) is Sort.MODEL
+
     def _enumeration(self, node: ast.ClassDef) -> TypeExpression:
-        bases = {self._dotted(base) for base in node.bases}
-        kind = next((k for base, k in _ENUM_BASES.items() if base in bases and k), "")
-        if "builtins.str" in bases:
-            kind = "string"
-        elif "builtins.int" in bases:
-            kind = "integer"
+        kind = python_bases.kind_of_members(self.names, self.module, node)
         if not kind:
             self.findings.add(
                 "API006",
@@ -293,6 +253,7 @@ class ModuleReader:
         values = []
         reader = self._types()
         wanted = str if kind == "string" else int
+        is_str_enum = "enum.StrEnum" in python_bases.bases(self.names, self.module, node)
         for statement in node.body:
             if not isinstance(statement, ast.Assign) or not isinstance(
                 statement.targets[0], ast.Name
@@ -304,7 +265,7 @@ class ModuleReader:
             value = reader.literals.value(statement.value)
             if isinstance(statement.value, ast.Call) and kind == "string":
                 is_auto = self._dotted(statement.value.func) == "enum.auto"
-                value = name.lower() if is_auto and "enum.StrEnum" in bases else value
+                value = name.lower() if is_auto and is_str_enum else value
             if type(value) is not wanted:
                 self.findings.add(
                     "API006",
@@ -320,7 +281,7 @@ class ModuleReader:
 
     def _fields(self, node: ast.ClassDef) -> Iterator[Field]:
         rename = python_renaming.of_class(
-            self.names, _ancestry(self.names, self.module, node), self.findings
+            self.names, python_bases.ancestry(self.names, self.module, node), self.findings
         )
         after = node.body[0].lineno - 1 if node.body else node.lineno
         if _is_text(node.body[0]):
@@ -549,70 +510,3 @@ def _is_text(statement: ast.stmt) -> bool:
         and isinstance(statement.value, ast.Constant)
         and isinstance(statement.value.value, str)
     )
-
-
-def _is_model(names: Names, module: Module, node: ast.ClassDef) -> bool:
-    return any(
-        _has_decorator(names, owner, current) or _has_base(names, owner, current, _MODEL_BASES)
-        for owner, current in _ancestry(names, module, node)
-    )
-
-
-def _is_mixin(names: Names, declared: Named) -> bool:
-    """Whether a class and those that it derives from have methods alone, and no fields."""
-    module = names.modules[declared.module]
-    node = module.classes.get(declared.name)
-    if node is None:
-        return False
-    return all(
-        not _has_decorator(names, owner, current)
-        and not any(isinstance(statement, ast.AnnAssign) for statement in current.body)
-        and all(
-            (dotted := names.dotted(owner, base)) in _HARMLESS_BASES or names.declared(dotted)
-            for base in current.bases
-        )
-        for owner, current in _ancestry(names, module, node)
-    )
-
-
-def _is_resource(names: Names, module: Module, node: ast.ClassDef) -> bool:
-    return any(
-        _has_base(names, owner, current, _RESOURCE_BASES)
-        for owner, current in _ancestry(names, module, node)
-    )
-
-
-def _has_decorator(names: Names, module: Module, node: ast.ClassDef) -> bool:
-    calls = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
-    return any(names.dotted(module, call) in _MODEL_DECORATORS for call in calls)
-
-
-def _has_base(names: Names, module: Module, node: ast.ClassDef, wanted: frozenset[str]) -> bool:
-    bases = (base.value if isinstance(base, ast.Subscript) else base for base in node.bases)
-    return any(names.dotted(module, base) in wanted for base in bases)
-
-
-def _ancestry(
-    names: Names, module: Module, node: ast.ClassDef
-) -> Iterator[tuple[Module, ast.ClassDef]]:
-    """The class and all classes of the sources that it derives from, near or far."""
-    seen: set[tuple[str, str]] = set()
-    waiting = [(module, node)]
-    while waiting:
-        owner, current = waiting.pop()
-        if (owner.name, current.name) not in seen:
-            seen.add((owner.name, current.name))
-            yield owner, current
-            waiting.extend(_parents(names, owner, current))
-
-
-def _parents(
-    names: Names, module: Module, node: ast.ClassDef
-) -> Iterator[tuple[Module, ast.ClassDef]]:
-    for base in node.bases:
-        expression = base.value if isinstance(base, ast.Subscript) else base
-        declared = names.declared(names.dotted(module, expression))
-        if declared and declared != Named(module.name, node.name):
-            parent = names.modules[declared.module]
-            if declared.name in parent.classes:
-                yield parent, parent.classes[declared.name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import MISSING, Constraint
@@ -60,6 +60,13 @@ _SILENT_KEYWORDS = frozenset(
         *("discriminator", "deprecated", "allow_inf_nan", "fail_fast"),
     }
 )
+
+KNOWN: Final = (
+    _FIELD_CALLS
+    | {f"annotated_types.{name}" for name in (*_ANNOTATED_TYPES, "Len", "Interval")}
+    | {"pydantic.AliasChoices"}
+)
+"""Dotted names of other libraries that say something about a field."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
 """What the names in a Python module stand for, worked out from its text.
 
 Imports, classes and simple assignments at module level are looked at, inside
-`if` and `try` too. Nothing is imported: a name from a module that is not among
+`if`, `try` and `with` too; what `else` or `except` has instead of something counts
+only where the first is not there. Nothing is imported: a name from a module that is not among
 the sources keeps its dotted name, and the tables of `python_types` decide
 whether it is known.
 """
@@ -9,7 +10,7 @@ whether it is known.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from olmkit.apis.model import Named
@@ -36,7 +37,13 @@ class Module:
     stars: list[str] = field(default_factory=list)
     classes: dict[str, ast.ClassDef] = field(default_factory=dict)
     assigned: dict[str, ast.expr] = field(default_factory=dict)
+    aliases: set[str] = field(default_factory=set)
+    """Those of `assigned` that say themselves that they are types."""
     _lines: list[str] | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether the module itself defines or imports a name."""
+        return name in self.classes or name in self.assigned or name in self.imports
 
     def at(self, node: ast.AST) -> Location:
         """Where a node stands; columns count characters, the syntax tree counts bytes."""
@@ -61,38 +68,64 @@ class Module:
 
 def read_names(module: Module) -> None:
     """Fill the tables of a module."""
-    for statement in _statements(module.tree.body):
+    for statement, is_instead in _statements(module.tree.body):
         match statement:
             case ast.Import(names=names):
                 for alias in names:
                     first = alias.name.partition(".")[0]
-                    module.imports[alias.asname or first] = alias.name if alias.asname else first
+                    name = alias.asname or first
+                    if not (is_instead and module.has(name)):
+                        module.imports[name] = alias.name if alias.asname else first
             case ast.ImportFrom():
-                _read_from(module, statement)
+                _read_from(module, statement, is_instead=is_instead)
             case ast.ClassDef(name=name):
-                module.classes[name] = statement
+                # Of two classes the last is kept, and told of when the first is read.
+                if not (is_instead and module.has(name)) or name in module.classes:
+                    module.classes[name] = statement
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                module.assigned[name] = value
+                _assign(module, name, value, is_instead=is_instead)
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-                module.assigned[name] = value
+                _assign(module, name, value, is_instead=is_instead)
+                if ast.unparse(statement.annotation).rpartition(".")[2] == "TypeAlias":
+                    module.aliases.add(name)
             case _:
                 # `type X = …` is an `ast.TypeAlias`, which older Pythons do not have.
                 if type(statement).__name__ == "TypeAlias":
                     alias_name = getattr(statement, "name", None)
                     if isinstance(alias_name, ast.Name):
-                        module.assigned[alias_name.id] = statement.value  # type: ignore[attr-defined]
+                        value = statement.value  # type: ignore[attr-defined]
+                        _assign(module, alias_name.id, value, is_instead=is_instead)
+                        module.aliases.add(alias_name.id)
 
 
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _assign(module: Module, name: str, value: ast.expr, *, is_instead: bool) -> None:
+    if not (is_instead and module.has(name)):
+        module.assigned[name] = value
+
+
+def blocks(statement: ast.stmt) -> Iterator[tuple[list[ast.stmt], bool]]:
+    """The inner blocks of a statement of a module, and whether one runs instead of another."""
+    match statement:
+        case ast.If(body=body, orelse=orelse):
+            yield body, False
+            yield orelse, True
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=final):
+            yield body, False
+            yield from ((handler.body, True) for handler in handlers)
+            yield from ((orelse, False), (final, False))
+        case ast.With(body=body):
+            yield body, False
+        case _:
+            return
+
+
+def _statements(
+    body: list[ast.stmt], *, is_instead: bool = False
+) -> Iterator[tuple[ast.stmt, bool]]:
     for statement in body:
-        yield statement
-        if isinstance(statement, ast.If):
-            yield from _statements(statement.body)
-            yield from _statements(statement.orelse)
-        elif isinstance(statement, ast.Try):
-            yield from _statements(statement.body)
-            for handler in statement.handlers:
-                yield from _statements(handler.body)
+        yield statement, is_instead
+        for block, is_other in blocks(statement):
+            yield from _statements(block, is_instead=is_instead or is_other)
 
 
 def imported_from(module: Module, statement: ast.ImportFrom) -> str:
@@ -106,20 +139,25 @@ def imported_from(module: Module, statement: ast.ImportFrom) -> str:
     return origin
 
 
-def _read_from(module: Module, statement: ast.ImportFrom) -> None:
+def _read_from(module: Module, statement: ast.ImportFrom, *, is_instead: bool) -> None:
     origin = imported_from(module, statement)
     for alias in statement.names:
-        if alias.name == "*":
+        name = alias.asname or alias.name
+        if name == "*":
             module.stars.append(origin)
-        else:
-            module.imports[alias.asname or alias.name] = f"{origin}.{alias.name}"
+        elif not (is_instead and module.has(name)):
+            module.imports[name] = f"{origin}.{alias.name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Looks names up across the modules of a project."""
+    """Looks names up across the modules of a project.
+
+    `known`: dotted names of other modules, which `from … import *` may bring.
+    """
 
     modules: Mapping[str, Module]
+    known: Collection[str] = frozenset()
 
     def dotted(self, module: Module, expression: ast.expr) -> str:
         """The full dotted name of an expression, or an empty text when it is no plain name."""
@@ -141,30 +179,35 @@ class Names:
         return None
 
     def _local(self, module: Module, name: str) -> str:
-        if name in module.classes or name in module.assigned:
-            return f"{module.name}.{name}"
-        if name in module.imports:
-            return module.imports[name]
-        for origin in module.stars:
-            other = self.modules.get(origin)
-            if other and (name in other.classes or name in other.assigned or name in other.imports):
-                return f"{origin}.{name}"
-        if name in _BUILTINS:
-            return f"builtins.{name}"
-        return f"{module.name}.{name}"
+        found = self._origin(module, name, set())
+        if found:
+            return found
+        return f"builtins.{name}" if name in _BUILTINS else f"{module.name}.{name}"
 
     def _follow(self, dotted: str) -> str:
         """Through modules of the sources that only pass a name on."""
         for _ in range(20):  # a chain of re-exports is short; this also ends circles
             module_name, _, name = dotted.rpartition(".")
             module = self.modules.get(module_name)
-            if module is None or name in module.classes or name in module.assigned:
+            origin = self._origin(module, name, set()) if module else ""
+            if origin in ("", dotted):
                 return dotted
-            if name in module.imports:
-                dotted = module.imports[name]
-                continue
-            passed_on = [o for o in module.stars if o in self.modules]
-            if not passed_on:
-                return dotted
-            dotted = f"{passed_on[0]}.{name}"
+            dotted = origin
         return dotted
+
+    def _origin(self, module: Module, name: str, seen: set[str]) -> str:
+        """Where a module has a name from, one import on; empty if it does not have it."""
+        if name in module.classes or name in module.assigned:
+            return f"{module.name}.{name}"
+        if name in module.imports:
+            return module.imports[name]
+        seen.add(module.name)
+        for origin in reversed(module.stars):  # the last one wins
+            other = self.modules.get(origin)
+            if other is None and f"{origin}.{name}" in self.known:
+                return f"{origin}.{name}"
+            if other is not None and origin not in seen:
+                found = self._origin(other, name, seen)
+                if found:
+                    return found
+        return ""

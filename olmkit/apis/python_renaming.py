@@ -52,6 +52,9 @@ _BY_FUNCTION: Final[Mapping[str, Renaming]] = {
     "pydantic.alias_generators.to_camel": _pydantic_camel,
     "pydantic.alias_generators.to_pascal": _pydantic_pascal,
 }
+KNOWN: Final = frozenset(_BY_FUNCTION)
+"""Dotted names of functions that make names of JSON."""
+
 _HINTS: Final[Mapping[str, str]] = {
     "rename": "write one of " + ", ".join(f'`"{name}"`' for name in _BY_WORD),
     "alias_generator": "use `to_camel` or `to_pascal`, or give every field its `alias`",

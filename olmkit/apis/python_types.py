@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from olmkit.apis import python_bases
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import (
     MISSING,
@@ -122,6 +123,14 @@ _UNTYPED = _typing("Any") | {"builtins.object"}
 _ABSENT = frozenset({"msgspec.UnsetType", "msgspec._core.UnsetType"})
 _TOO_DEEP = 60
 
+KNOWN: Final = (
+    frozenset(_PLAIN)
+    | (_LISTS | _SETS | _MAPS | _WRAPPERS | _SKIPPED | _UNTYPED | _ABSENT)
+    | _typing("Annotated", "Optional", "Union", "Literal", "NewType", "TypeAlias", "Generic")
+    | {f"{module}.{name}" for module in _PYDANTIC for name in (*_LIMITED, *_MAKERS)}
+)
+"""Dotted names of other libraries that stand for types."""
+
 
 @dataclass(slots=True)
 class TypeReader:
@@ -145,8 +154,41 @@ class TypeReader:
 
     def is_skipped(self, annotation: ast.expr) -> bool:
         """Whether an annotation says that the attribute is no field."""
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            annotation = _parsed(annotation.value) or annotation
         head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
         return self.dotted(head) in _SKIPPED
+
+    def is_alias(self, value: ast.expr) -> bool:
+        """Whether `X = value` is meant as a type, and not as a value: `str | None`, `list[int]`."""
+        match value:
+            case ast.Call(func=maker, args=args):
+                return self.dotted(maker) in _typing("NewType") and len(args) == 2
+            case ast.Subscript(value=head):
+                name = self.dotted(head)
+                is_typing = name.startswith(tuple(f"{module}." for module in _TYPING))
+                return is_typing or name in _LISTS | _SETS | _MAPS
+            case ast.BinOp(op=ast.BitOr()):
+                return all(
+                    self._is_absent(one) or self.is_alias(one) for one in _alternatives(value)
+                )
+            case ast.Name() | ast.Attribute():
+                dotted = self.dotted(value)
+                if dotted in _PLAIN or self._pydantic(value) in _LIMITED:
+                    return True
+                declared = self.names.declared(dotted)
+                return declared is not None and self._is_type(declared)
+            case _:
+                return False
+
+    def _is_type(self, name: Named) -> bool:
+        module = self.names.modules[name.module]
+        node = module.classes.get(name.name)
+        if node is not None:
+            return python_bases.sort_of(self.names, module, node) is not None
+        inner = TypeReader(module, self.names, Findings(), self.depth + 1)
+        is_alias = inner.depth < _TOO_DEEP and inner.is_alias(module.assigned[name.name])
+        return is_alias or name.name in module.aliases
 
     def read(self, expression: ast.expr, facts: Facts | None = None) -> TypeExpression:
         """The type that an annotation means. Without `facts`, metadata limits the type itself."""
@@ -178,9 +220,8 @@ class TypeReader:
     def _read_text(
         self, expression: ast.Constant, text: str, facts: Facts | None
     ) -> TypeExpression:
-        try:
-            inner = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        inner = _parsed(text)
+        if inner is None:
             return self._refuse(expression, f"`{text}` is no type")
         for node in ast.walk(inner):
             ast.copy_location(node, expression)
@@ -201,7 +242,7 @@ class TypeReader:
             return Untyped(f"`{shown(expression)}` does not say what the value is")
         declared = self.names.declared(dotted)
         if declared:
-            return declared
+            return self._declared(expression, declared)
         if dotted.startswith(
             ("builtins.", "datetime.", "decimal.", "uuid.", "typing.", "pathlib.")
         ):
@@ -218,6 +259,21 @@ class TypeReader:
             "`+kubebuilder:validation:Schemaless`",
         )
         return Untyped()
+
+    def _declared(self, expression: ast.expr, name: Named) -> TypeExpression:
+        if self._is_type(name):
+            return name
+        if name.name in self.names.modules[name.module].classes:
+            return self._refuse(
+                expression,
+                f"`{shown(expression)}` is neither a model nor an enumeration",
+                "derive it from `Model`, `StrEnum` or `IntEnum`, or make it a dataclass",
+            )
+        return self._refuse(
+            expression,
+            f"`{shown(expression)}` is no type that can be read from the text",
+            "write its type out, or the alias as `X: TypeAlias = …`",
+        )
 
     def _pydantic(self, expression: ast.expr) -> str:
         """The name of something of pydantic's, else an empty text."""
@@ -261,6 +317,12 @@ class TypeReader:
             return ListType(self.read(items[0]), is_set=True)
         if head in _MAPS and len(items) == 2:
             return self._map(items)
+        if self.names.declared(head):
+            return self._refuse(
+                expression,
+                f"`{shown(expression)}` is generic, which no type of a CRD can be",
+                "write one type for each use",
+            )
         return self._refuse(
             expression,
             f"`{shown(expression)}` has no form in a CRD",
@@ -282,11 +344,24 @@ class TypeReader:
         return ListType(self.read(items[0]))
 
     def _map(self, items: list[ast.expr]) -> TypeExpression:
-        key = self.read(items[0])
-        base = key.base if isinstance(key, (Constrained, Choice)) else key
-        if base != Scalar("string") and not isinstance(base, Named):
+        if not self._is_text(self.read(items[0])):
             return self._refuse(items[0], "keys of a map must be strings")
         return MapType(self.read(items[1]))
+
+    def _is_text(self, key: TypeExpression) -> bool:
+        """Whether a type is a text, also one that is declared elsewhere."""
+        base = key.base if isinstance(key, (Constrained, Choice)) else key
+        if isinstance(base, Choice):
+            base = base.base
+        if not isinstance(base, Named):
+            return base == Scalar("string")
+        module = self.names.modules[base.module]
+        node = module.classes.get(base.name)
+        if node is not None:
+            return python_bases.kind_of_members(self.names, module, node) == "string"
+        inner = TypeReader(module, self.names, Findings(), self.depth + 1)
+        is_known = inner.depth < _TOO_DEEP
+        return is_known and inner._is_text(inner.read(aliased(module.assigned[base.name])))
 
     def _union(
         self, expression: ast.expr, alternatives: list[ast.expr], facts: Facts | None
@@ -339,6 +414,19 @@ class TypeReader:
     def _refuse(self, expression: ast.expr, message: str, hint: str = "") -> Untyped:
         self.findings.add("API006", message, self.module.at(expression), hint=hint)
         return Untyped()
+
+
+def aliased(value: ast.expr) -> ast.expr:
+    """What an alias stands for: the second argument of `NewType`, else the value itself."""
+    return value.args[1] if isinstance(value, ast.Call) and len(value.args) > 1 else value
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """An annotation that is written as text."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _alternatives(expression: ast.expr) -> list[ast.expr]:

@@ -11,12 +11,18 @@ import io
 import tokenize
 import warnings
 
-from olmkit.apis import import_cycles
+from olmkit.apis import (
+    import_cycles,
+    python_bases,
+    python_facts,
+    python_renaming,
+    python_types,
+)
 from olmkit.apis.comments import Comments
 from olmkit.apis.findings import Findings
 from olmkit.apis.marker_table import VALIDATION
 from olmkit.apis.markers import Marker
-from olmkit.apis.model import Declaration, Named, Package, Sources
+from olmkit.apis.model import Declaration, Named, Package, Sources, Struct
 from olmkit.apis.python_classes import ModuleReader
 from olmkit.apis.python_names import Module, Names, read_names
 from olmkit.base import names as base_names
@@ -25,6 +31,8 @@ from olmkit.base.tree import Tree
 
 # No module that people write is longer; a generated one is no API.
 MAX_SOURCE_SIZE = 4 * 1024 * 1024
+
+_KNOWN = python_bases.KNOWN | python_facts.KNOWN | python_renaming.KNOWN | python_types.KNOWN
 
 
 def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
@@ -45,7 +53,7 @@ def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
     for module in modules.values():
         read_names(module)
     import_cycles.check(import_cycles.of_python(modules), findings)
-    names = Names(modules)
+    names = Names(modules, _KNOWN)
     readers = [
         ModuleReader(module, comments[module.name], names, findings) for module in modules.values()
     ]
@@ -60,8 +68,9 @@ def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
     used = sources.used()
     for reader in readers:
         for name, doubts in reader.doubts.items():
-            # Models beside a reconciler are no API, and may hold what they like.
-            if name in used or sources.package_of[name].group is not None:
+            # Aliases, and models beside a reconciler, are no API, and may hold what they like.
+            is_model = isinstance(sources.get(name), Struct)
+            if name in used or (is_model and sources.package_of[name].group is not None):
                 findings.items += [one for one in doubts if one not in findings.items]
     return sources
 
