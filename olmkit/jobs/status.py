@@ -85,7 +85,7 @@ def _subscription(one: Manifest, seen: Snapshot) -> Row:
         channel=wish.channel,
         catalog=f"{wish.catalog_namespace}/{wish.catalog}",
         approval=text(kinds.spec(one).get("installPlanApproval")) or "Automatic",
-        installed=text(kinds.status(one).get("installedCSV")),
+        installed=seen.installed(one),
         explanation=explain(seen, wish.package),
     )
 

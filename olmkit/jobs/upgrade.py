@@ -73,7 +73,7 @@ async def upgrade(
     package, goal = options.package, options.to
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     subscription = upgrade_way.require(seen, package)
-    before = text(kinds.status(subscription).get("installedCSV"))
+    before = seen.installed(subscription)
     if options.catalog:
         await _change_catalog(reader, subscription, seen, options.catalog, access, report)
     hops: list[str] = []
@@ -85,11 +85,12 @@ async def upgrade(
 
     while True:
         current = hops[-1] if hops else before
-        upcoming = await _next(reader, package, options, goal, current, report)
+        upcoming = await _next(reader, options, current, report)
         if not upcoming:
             break
         report(f"going on to {upcoming}")
-        found = await _hop(reader, package, options.namespace, upcoming, report, rest(), announce)
+        hop = _Hop(package=package, namespace=options.namespace, before=current, target=upcoming)
+        found = await _go(reader, hop, report=report, patience=rest(), announce=announce)
         if not found.is_ready:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
         hops.append(upcoming)
@@ -119,7 +120,7 @@ async def plan_bundle(
     named = await cluster_bundle.read_bundle(options.bundle, access)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     subscription = upgrade_way.require(seen, named.rendered.package)
-    installed = text(kinds.status(subscription).get("installedCSV"))
+    installed = seen.installed(subscription)
     if installed == named.rendered.name:
         raise InputError(f"`{installed}` is installed already")
     package, goal = named.rendered.package, named.rendered.name
@@ -136,15 +137,16 @@ async def to_bundle(
     patience: Patience,
 ) -> Upgraded:
     """Go on to a bundle, which is one hop away since its catalog says so."""
-    package, goal = made.named.rendered.package, made.named.rendered.name
+    way, goal = made.way, made.named.rendered.name
     old = _own_catalog(made.seen, made.subscription)
     await _offer(reader, made, options, report, patience)
     report(f"going on to {goal}")
-    found = await _hop(reader, package, options.namespace, goal, report, patience)
+    hop = _Hop(package=way.package, namespace=way.namespace, before=way.before, target=goal)
+    found = await _go(reader, hop, report=report, patience=patience)
     if found.is_ready and old is not None:
         await reader.delete(old)
     hops = (goal,) if found.is_ready else ()
-    return Upgraded(package=package, before=made.way.before, hops=hops, explanation=found)
+    return Upgraded(package=way.package, before=way.before, hops=hops, explanation=found)
 
 
 def _own_catalog(seen: Snapshot, subscription: Manifest) -> Manifest | None:
@@ -158,24 +160,19 @@ def _own_catalog(seen: Snapshot, subscription: Manifest) -> Manifest | None:
 
 
 async def _next(
-    reader: ClusterObjects,
-    package: str,
-    options: UpgradeOptions,
-    goal: str,
-    current: str,
-    report: Report,
+    reader: ClusterObjects, options: UpgradeOptions, current: str, report: Report
 ) -> str:
     """The CSV that OLM goes to next, or nothing when it has settled on `current`."""
     clock = asyncio.get_running_loop().time
-    end = clock() + (_SETTLES_WITH_GOAL if goal else _SETTLES)
+    end = clock() + (_SETTLES_WITH_GOAL if options.to else _SETTLES)
     has_said = False
     while True:
         seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-        subscription = upgrade_way.require(seen, package)
+        subscription = upgrade_way.require(seen, options.package)
         chosen = text(kinds.status(subscription).get("currentCSV"))
         if chosen and chosen != current:
             return chosen
-        if clock() >= end or upgrade_way.is_goal(current, goal):
+        if clock() >= end or upgrade_way.is_goal(current, options.to):
             return ""
         if not has_said:
             report(f"waiting for OLM to choose a version after `{current}`")
@@ -183,18 +180,27 @@ async def _next(
         await asyncio.sleep(0.7)
 
 
-async def _hop(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hop:
+    """One step of an upgrade: from the CSV `before` to `target`."""
+
+    package: str
+    namespace: str
+    before: str
+    target: str
+
+
+async def _go(
     reader: ClusterObjects,
-    package: str,
-    namespace: str,
-    target: str,
+    hop: _Hop,
+    *,
     report: Report,
     patience: Patience,
     announce: Announce | None = None,
 ) -> Explanation:
-    """Approve the plan that leads to `target`, and wait until it alone is there."""
+    """Approve the plan that leads to the target, and wait until it alone is there."""
+    package, namespace, target = hop.package, hop.namespace, hop.target
     before = await cluster_read.snapshot(reader, namespace, logs=False)
-    installed = text(kinds.status(upgrade_way.require(before, package)).get("installedCSV"))
     is_announced = announce is None
 
     async def act(seen: Snapshot, explanation: Explanation) -> None:
@@ -202,7 +208,7 @@ async def _hop(
         if announce is not None and not is_announced and install_plan.of_csv(seen.plans, target):
             found = await upgrade_way.planned(reader, seen, target)
             notes = () if found else (f"the permissions of `{target}` cannot be read beforehand",)
-            announce(upgrade_way.way_of(before, package, installed, (target,), found, notes))
+            announce(upgrade_way.way_of(before, package, hop.before, (target,), found, notes))
             is_announced = True
         if not cluster_wait.is_approval(explanation):
             return
@@ -220,7 +226,7 @@ async def _hop(
     end = asyncio.get_running_loop().time() + patience.seconds
     while asyncio.get_running_loop().time() < end:
         seen = await cluster_read.snapshot(reader, namespace, logs=False)
-        if not any(kinds.phase(csv) in ("Replacing", "Deleting") for csv in seen.own_csvs()):
+        if not any(kinds.is_going(csv) for csv in seen.own_csvs()):
             break
         await asyncio.sleep(patience.interval)
     return found

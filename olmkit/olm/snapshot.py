@@ -65,6 +65,17 @@ class Snapshot:
     def named_subscription(self, name: str) -> Manifest | None:
         return _named(self.subscriptions, name)
 
+    def installed(self, subscription: Manifest) -> str:
+        """The name of the CSV that a Subscription has installed; empty when there is none.
+
+        It is the one that OLM chose last as soon as that is there; OLM may note it later.
+        """
+        status = kinds.status(subscription)
+        chosen = objects.text(status.get("currentCSV"))
+        if chosen and self.csv(chosen) is not None:
+            return chosen
+        return objects.text(status.get("installedCSV"))
+
     def csv(self, name: str) -> Manifest | None:
         """The CSV of that name in the namespace, no copy."""
         found = _named(self.csvs, name)

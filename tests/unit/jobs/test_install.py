@@ -35,7 +35,7 @@ from olmkit.jobs.cluster_wait import Patience
 from olmkit.jobs.install import InstallOptions
 from olmkit.jobs.uninstall import UninstallOptions
 from olmkit.jobs.upgrade_way import UpgradeOptions, Way
-from olmkit.kube.api import Resource
+from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm import wanted
 from olmkit.olm.explanation import Standing
@@ -254,6 +254,31 @@ def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
             subscription = server.get("subscriptions", "cache", "apps")
             assert subscription is not None
             assert subscription["status"]["installedCSV"] == "cache.v3.0.0"
+
+    run(story)
+
+
+def test_an_upgrade_that_olm_makes_by_itself_is_told_from_where_it_began() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, olm):
+            await installed(reader)
+            options = UpgradeOptions(namespace="apps", package="cache", to="2.0.0")
+            announced: list[Way] = []
+
+            def publish(words: str) -> None:
+                if words.startswith("waiting for OLM"):
+                    olm.versions.append("2.0.0")
+                    olm.look()
+
+            done = await upgrade.upgrade(
+                reader, options, Access(), announce=announced.append, report=publish,
+                patience=QUICK,
+            )  # fmt: skip
+
+            assert [(way.before, way.hops) for way in announced] == [
+                ("cache.v1.0.0", ("cache.v2.0.0",))
+            ]
+            assert done.hops == ("cache.v2.0.0",)
 
     run(story)
 
@@ -748,6 +773,28 @@ def test_roles_that_olm_makes_once_more_for_a_group_that_is_gone_are_swept_away(
             assert "forgotten" in [one["metadata"]["name"] for one in done.gone]
             left = [one["metadata"]["name"] for one in server.all("clusterroles")]
             assert (done.left, left) == ((), ["of-others"])
+
+    run(story)
+
+
+def test_who_may_look_at_one_namespace_alone_can_uninstall_there() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.denies = lambda access: access.namespace != "apps"
+            options = UninstallOptions(namespace="apps", package="cache")
+            plan = await uninstall.plan(reader, options)
+            assert plan.stays == ("the CRDs caches.example.com",)
+            done = await uninstall.carry_out(reader, plan, report=[].append, patience=QUICK)
+
+            assert done.left == ()
+            assert server.all("subscriptions") == server.all("clusterserviceversions") == []
+
+            server.denies = lambda _: False
+            await installed(reader)
+            server.denies = lambda access: access.namespace != "apps"
+            with pytest.raises(Forbidden, match="customresourcedefinitions"):
+                await uninstall.plan(reader, replace(options, delete_crds=True))
 
     run(story)
 

@@ -64,3 +64,12 @@ def test_copies_of_csvs_do_not_count() -> None:
     copy["metadata"]["labels"] = {"olm.copiedFrom": "operators"}
 
     assert Snapshot(namespace="apps", csvs=(copy,)).csv("c") is None
+
+
+def test_a_csv_that_is_there_is_installed_before_olm_notes_it() -> None:
+    asks = made("Subscription", "a", status={"installedCSV": "c.v1", "currentCSV": "c.v2"})
+    old, new = made("ClusterServiceVersion", "c.v1"), made("ClusterServiceVersion", "c.v2")
+
+    assert Snapshot(namespace="apps", csvs=(old,)).installed(asks) == "c.v1"
+    assert Snapshot(namespace="apps", csvs=(old, new)).installed(asks) == "c.v2"
+    assert Snapshot(namespace="apps", csvs=(new,)).installed(made("Subscription", "b")) == ""
