@@ -7,10 +7,10 @@ be read counts as not there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     # What reads a file alone needs no HTTP.
     from olmkit.edges.objects import ClusterObjects, Kind
 
+T = TypeVar("T")
 Objects = tuple[Manifest, ...]
 
 _JOB = ("batch/v1", "Job")
@@ -150,7 +151,12 @@ async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Obj
 
 
 async def _list(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
+    return await if_allowed(reader.list(kind, namespace), ())
+
+
+async def if_allowed(question: Awaitable[T], otherwise: T) -> T:
+    """The answer; `otherwise` for who may not ask."""
     try:
-        return await reader.list(kind, namespace)
+        return await question
     except Forbidden:
-        return ()
+        return otherwise

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.objects import ClusterObjects, Kind
 from olmkit.jobs import cluster_read, cluster_wait, cluster_write
+from olmkit.jobs.cluster_read import if_allowed
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
 from olmkit.kube import objects
@@ -159,9 +160,8 @@ async def _removal(
     csvs = _csvs(seen, options.package, subscription)
     if subscription is not None:
         options = replace(options, package=kinds.wish(subscription).package)
-    names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
-    crds = [crd for name in names if (crd := await reader.find(kinds.CRD, name)) is not None]
-    operands = await cluster_wait.operands(reader, crds, report=report)
+    crds = await _crds(reader, options, csvs)
+    operands = await _operands(reader, options, crds, report)
     unattended = () if options.delete_operands else tuple(operands)
     stays = []
     if unattended:
@@ -175,7 +175,7 @@ async def _removal(
         subscriptions=(subscription,) if subscription else (),
         plans=tuple(_unfinished(seen, csvs)),
         csvs=tuple(csvs),
-        leavings=tuple(await _leavings(reader, options.namespace, csvs)),
+        leavings=tuple(await if_allowed(_leavings(reader, options.namespace, csvs), [])),
         ours=() if options.keep_ours else tuple(_ours(seen, options.package, subscription, csvs)),
         crds=tuple(crds) if options.delete_crds and not unattended else (),
         operators=await _operators(reader, options, crds),
@@ -183,12 +183,34 @@ async def _removal(
     )
 
 
+async def _crds(
+    reader: ClusterObjects, options: UninstallOptions, csvs: list[Manifest]
+) -> list[Manifest]:
+    """The CRDs that are there; for who may not read them and leaves them, no more than names."""
+    names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
+    found = []
+    for name in names:
+        question = reader.find(kinds.CRD, name)
+        named: Manifest = {"metadata": {"name": name}}
+        found.append(await (question if options.delete_crds else if_allowed(question, named)))
+    return [crd for crd in found if crd is not None]
+
+
+async def _operands(
+    reader: ClusterObjects, options: UninstallOptions, crds: list[Manifest], report: Report
+) -> list[Manifest]:
+    question = cluster_wait.operands(reader, crds, report=report)
+    if options.delete_crds or options.delete_operands:
+        return await question
+    return await if_allowed(question, [])
+
+
 async def _operators(
     reader: ClusterObjects, options: UninstallOptions, crds: list[Manifest]
 ) -> tuple[Manifest, ...]:
     """OLM's list of what belongs to the operator, which it keeps as long as a CRD is on it."""
     name = kinds.operator_name(options.package, options.namespace)
-    found = await reader.find(kinds.OPERATOR, name)
+    found = await if_allowed(reader.find(kinds.OPERATOR, name), None)
     keeps = not options.delete_crds and (crds or kinds.CRD[1] in kinds.component_kinds(found))
     return () if found is None or keeps else (found,)
 
@@ -200,7 +222,7 @@ async def _roles_of(reader: ClusterObjects, group: Manifest) -> tuple[Manifest, 
         f"{_OWNER}.kind": kinds.OPERATOR_GROUP[1],
     }
     labels = ",".join(f"{key}={value}" for key, value in owner.items())
-    return await reader.list((_RBAC, "ClusterRole"), labels=labels)
+    return await if_allowed(reader.list((_RBAC, "ClusterRole"), labels=labels), ())
 
 
 def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[Manifest]:
