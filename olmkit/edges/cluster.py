@@ -131,6 +131,9 @@ class HttpCluster:
             raise ClusterError(
                 f"the API server's list of `{resource}` cannot be read", temporary=True
             ) from error
+        if found.items is None and found.kind in (None, "Status"):
+            # Taken for an empty list, it would say that everything was deleted.
+            raise ClusterError(f"the API server's list of `{resource}` is none", temporary=True)
         await _breathe()
         return ObjectList(
             resource_version=found.metadata.resource_version or "",
