@@ -51,11 +51,13 @@ class _Part:
 
     async def replace(self, snapshots: Sequence[Snapshot]) -> None:
         wanted = {snapshot.key for snapshot in snapshots}
-        for old in self.store:
+        for number, old in enumerate(self.store, 1):
             if old.key not in wanted:
                 event = self.store.remove_unseen(old)
                 if event is not None:
                     self._deliver(event)
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
         for number, snapshot in enumerate(snapshots, 1):
             self._deliver(self.store.upsert(snapshot, initial=self._initial))
             if number % BREATH == 0:

@@ -133,6 +133,41 @@ def test_list_after_a_lost_watch_tells_what_was_missed() -> None:
     play(work)
 
 
+def test_others_run_while_much_is_gone() -> None:
+    async def work(server: ApiServer, cache: Cache) -> None:
+        names = [f"m{number}" for number in range(1000)]
+        for name in names:
+            put(server, name)
+        informer = cache.informer(MAP)
+        await informer.wait_for_sync()
+        turns: list[int] = []  # of the others, at each object that is told to be gone
+        others = 0
+
+        async def run_others() -> None:
+            nonlocal others
+            while len(turns) < len(names):
+                others += 1
+                await asyncio.sleep(0)
+
+        def handler(event: Event) -> None:
+            if isinstance(event, DeleteEvent):
+                if not turns:
+                    running.append(asyncio.ensure_future(run_others()))
+                turns.append(others)
+
+        running: list[asyncio.Future[None]] = []
+        informer.add_handler(handler)
+        server.end_watches()
+        for name in names:
+            server.remove("configmaps", name, "n")
+        server.compact()
+        await asyncio.sleep(30)
+        assert len(turns) == len(names)
+        assert len(set(turns)) > 1
+
+    play(work)
+
+
 def test_transform_runs_before_the_index_and_the_store() -> None:
     def trim(raw: bytes) -> bytes:
         value = json.loads(raw)
