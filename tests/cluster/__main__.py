@@ -162,6 +162,7 @@ class Running:
 
         _until(entered, "the namespaces", made.folder)
         (made.folder / "pid").write_text(f"{self._inner}\n")
+        _remove_link(made.link)
         _run("ip", "link", "add", made.link, "type", "veth", "peer", "name", "node0",
              "netns", str(self._inner))  # fmt: skip
         _run("ip", "addr", "add", f"{made.outside}/24", "dev", made.link)
@@ -201,6 +202,7 @@ class Running:
             outer.wait()
         while inner and Path(f"/proc/{inner}").exists():
             time.sleep(0.02)
+        _remove_link(self.settings.link)
         _remove_cgroups(self.settings.cgroup)
         if not os.environ.get("OLMKIT_KEEP_CLUSTER"):
             shutil.rmtree(self.settings.folder, ignore_errors=True)
@@ -239,6 +241,11 @@ def _node_ready(made: Settings) -> bool:
     answer = get(made, f"/api/v1/nodes/{settings.NODE_NAME}")
     conditions = json.loads(answer)["status"].get("conditions", ()) if answer else ()
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
+def _remove_link(name: str) -> None:
+    """Remove our end of the link, if it is there: the kernel takes its time with both ends."""
+    subprocess.run(["ip", "link", "delete", name], capture_output=True, check=False)
 
 
 def _free_number() -> tuple[IO[str], int]:
