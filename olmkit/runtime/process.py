@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import datetime
 import gc
+import importlib.metadata
 import logging
 import os
 import sys
@@ -18,6 +19,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from olmkit import __version__
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.edges import kubeconfig
 from olmkit.edges.cluster import HttpCluster
@@ -123,7 +125,8 @@ async def run(operator: Operator, given: Flags, environment: Mapping[str, str]) 
     config = kubeconfig.load(paths=paths, environment=environment)
     registry = Registry()
     observer = RestClientMetrics(registry).observe
-    async with HttpCluster(config, user_agent=operator.name, observer=observer) as cluster:
+    agent = user_agent(operator.name)
+    async with HttpCluster(config, user_agent=agent, observer=observer) as cluster:
         manager = assemble(
             operator,
             given,
@@ -182,7 +185,7 @@ def elector(
     ).labels(operator.lock)
     in_pod = config.namespace if kubeconfig.SERVICE_ACCOUNT.is_dir() else ""
     return ThreadedElector(
-        lambda: HttpCluster(config, user_agent=operator.name),
+        lambda: HttpCluster(config, user_agent=user_agent(operator.name)),
         ElectionSettings(
             name=operator.lock,
             namespace=given.leader_namespace or in_pod,
@@ -207,6 +210,15 @@ def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFi
         return asked
     usual = webhook.default_files(environment)
     return usual if usual.exist else None
+
+
+def user_agent(name: str) -> str:
+    """Who asks, as audit logs show it; an operator is mostly a distribution of its own name."""
+    try:
+        version = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        version = "unknown"
+    return f"{name}/{version} olmkit/{__version__}"
 
 
 def now() -> str:

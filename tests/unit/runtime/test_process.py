@@ -12,6 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from olmkit import __version__
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster import HttpCluster
 from olmkit.edges.kubeconfig import ClusterConfig
@@ -175,6 +176,11 @@ def test_process_watches_the_namespaces_that_it_is_told(tmp_path: Path) -> None:
             assert "labels" not in left["metadata"]
 
     asyncio.run(work())
+
+
+def test_who_asks_is_the_operator_with_its_version() -> None:
+    assert process.user_agent("pytest") == f"pytest/{pytest.__version__} olmkit/{__version__}"
+    assert process.user_agent("toy-operator") == f"toy-operator/unknown olmkit/{__version__}"
 
 
 def test_process_that_cannot_reach_a_cluster_says_why_and_ends_with_1(
