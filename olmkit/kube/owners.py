@@ -58,6 +58,14 @@ def remove_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
     return True
 
 
+def remove_controller_reference(owner: Manifest, manifest: Manifest) -> bool:
+    """Take `owner` out where it is the controller; whether it was."""
+    controller = controller_of(manifest)
+    if controller is None or not _same_owner(controller, _reference(owner)):
+        return False
+    return remove_owner_reference(owner, manifest)
+
+
 def has_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
     return any(_same_owner(one, _reference(owner)) for one in _references(manifest))
 

@@ -90,3 +90,13 @@ def test_removing_says_whether_it_was_there() -> None:
     owners.set_owner_reference(_owner(), child)
     assert owners.remove_owner_reference(_owner(), child)
     assert "ownerReferences" not in child["metadata"]
+
+
+def test_only_the_controller_is_removed_as_one() -> None:
+    child = _child()
+    owners.set_controller_reference(_owner("a"), child)
+    owners.set_owner_reference(_owner("b"), child)
+    assert not owners.remove_controller_reference(_owner("b"), child)
+    assert owners.remove_controller_reference(_owner("a"), child)
+    assert not owners.remove_controller_reference(_owner("a"), child)
+    assert [r["name"] for r in child["metadata"]["ownerReferences"]] == ["b"]
