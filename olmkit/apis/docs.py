@@ -43,8 +43,7 @@ def _without_notes(lines: list[str]) -> list[str]:
     found: list[str] = []
     fenced = False
     for line in lines:
-        stripped = line.lstrip()
-        if stripped.startswith(("```", "~~~")):
+        if line.startswith(("```", "~~~")):
             fenced = not fenced
         if not fenced and line.startswith("---"):
             break

@@ -16,6 +16,8 @@ from olmkit.base.diagnostics import Location
 
 # What the compiler and its friends are told, which no reader of documentation wants.
 _DIRECTIVE = re.compile(r"line |extern |export |[a-z0-9]+:[a-z0-9]", re.ASCII)
+# Other white space at the end of a line is text.
+_SPACE = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +50,21 @@ class GoComment:
             ),
         )
 
+    @property
+    def is_block(self) -> bool:
+        return self.text.startswith("/*")
+
     def lines(self) -> Iterator[str]:
         """The text without delimiters, directives and white space at ends of lines."""
-        if self.text.startswith("/*"):
+        if self.is_block:
             for line in self.text[2:-2].split("\n"):
-                yield line.strip()
+                yield line.rstrip(_SPACE)
             return
         line = self.text[2:]
         if line.startswith(" "):
-            yield line[1:].rstrip()
+            yield line[1:].rstrip(_SPACE)
         elif not _DIRECTIVE.match(line):
-            yield line.rstrip()
+            yield line.rstrip(_SPACE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,10 @@ class GoGroup:
     def end_line(self) -> int:
         return self.comments[-1].end_line
 
+    def documents(self, line: int) -> bool:
+        """Whether it is the documentation of a declaration that begins on `line`."""
+        return self.end_line == line - 1 and not self.is_trailing
+
     def markers(self, path: str) -> Iterator[Comment]:
         for comment in self.comments:
             marker = comment.marker(path)
@@ -79,13 +89,14 @@ class GoGroup:
                 yield marker
 
     def doc(self) -> str:
-        """The documentation text: no markers, no notes."""
-        lines = [
-            line
-            for comment in self.comments
-            if comment.marker("") is None
-            for line in comment.lines()
-        ]
+        """The documentation text: no markers, no notes.
+
+        Beside a block comment, whose lines are indented as they please, no line is.
+        """
+        comments = [comment for comment in self.comments if comment.marker("") is None]
+        lines = [line for comment in comments for line in comment.lines()]
+        if any(comment.is_block for comment in comments):
+            lines = [line.strip() for line in lines]
         return docs.from_lines(lines)
 
 
@@ -125,6 +136,6 @@ class Above:
 def above(groups: list[GoGroup], line: int) -> Above:
     """Divide the groups between two declarations, the lower of which begins on `line`."""
     left = list(groups)
-    doc = left.pop() if left and left[-1].end_line == line - 1 else None
+    doc = left.pop() if left and left[-1].documents(line) else None
     near = left.pop() if left else None
     return Above(doc, near, tuple(left))

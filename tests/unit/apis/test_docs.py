@@ -15,6 +15,7 @@ from olmkit.apis.comments import Comments
         ("One.\n+nullable\nTwo.", "One.\nTwo."),
         ("One.\nTODO: later\nTwo.", "One.\nTwo."),
         ("One.\n---\nTwo.", "One."),
+        ("One.\n  ```\nTODO: dropped\nTwo.", "One.\n  ```\nTwo."),
         ("One.\n```\nTODO: kept\n---\n```\nTwo.", "One.\n```\nTODO: kept\n---\n```\nTwo."),
         ("One.   \n   two.", "One.\n   two."),
         ("One.\n+ a list item\n+1", "One.\n+ a list item\n+1"),

@@ -62,6 +62,17 @@ def test_a_marker_knows_its_place_in_characters() -> None:
     assert (marker.at.line, marker.at.column, marker.at.end_column) == (5, 5, 9)
 
 
+@pytest.mark.parametrize("opening", ["type S struct { // +a", "type (\n\tS struct { // +a"])
+def test_a_comment_behind_an_opening_brace_documents_nothing(opening: str) -> None:
+    file = parse(f"package x\n\n{opening}\n\tA int\n}}{')' if '(' in opening else ''}\n")
+    kind = go_expressions.declaration(file, "S").type
+    assert isinstance(kind, StructBody)
+
+    (field,) = kind.fields
+    assert field.doc == ""
+    assert [comment.text for comment in field.comments] == ["a"]
+
+
 @pytest.mark.parametrize(
     ("text", "on_type", "on_package"),
     [
@@ -108,6 +119,9 @@ def test_markers_around_the_package_clause_are_the_packages() -> None:
         ("// Words.\n//go:generate x\n//nolint:all\n//line x.go:1", "Words."),
         ("/* Words. */", "Words."),
         ("/*\n\tWords.\n\t  More.\n*/", "Words.\nMore."),
+        ("//  Words.\n/*\n\tMore. */\n//\tLast.", "Words.\n\nMore.\nLast."),
+        ("/* Words. */\n//  --- Hidden.", "Words."),
+        ("// Words.\u00a0\n// More.\u2028", "Words.\u00a0\nMore.\u2028"),
         ("// Other group.\n\n// Words.", "Words."),
         ("// Other group.\n", ""),
     ],
