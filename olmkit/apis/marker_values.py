@@ -63,6 +63,17 @@ _NUMBER = re.compile(
     """,
     re.VERBOSE,
 )
+# What of these is a number indeed; all others are words, as Go's scanner finds fault with them.
+_DIGITS, _HEX_DIGITS = "[0-9](?:_?[0-9])*", "[0-9a-fA-F](?:_?[0-9a-fA-F])*"
+_WELL_FORMED = re.compile(
+    rf"""0(?:_?[0-7])* | [1-9](?:_?[0-9])*
+      | 0[xX]_?{_HEX_DIGITS} | 0[oO](?:_?[0-7])+ | 0[bB](?:_?[01])+
+      | (?:{_DIGITS}\.(?:{_DIGITS})?|\.{_DIGITS})(?:[eE][+-]?{_DIGITS})?
+      | {_DIGITS}[eE][+-]?{_DIGITS}
+      | 0[xX]_?(?:{_HEX_DIGITS}\.?(?:{_HEX_DIGITS})?|\.{_HEX_DIGITS})[pP][+-]?{_DIGITS}
+    """,
+    re.VERBOSE,
+)
 _SPACE = " \t\r\n"
 _ENDS = frozenset(",;}")
 # Deeper values are no marker but an attack; each level costs stack frames.
@@ -194,7 +205,7 @@ class Reader:
         token = self.token()
         if token.kind != "integer":
             self._not_a("an integer", token)
-        if not token.text.isdigit() or _bad_octal(token.text):
+        if not token.text.isdigit() or not _WELL_FORMED.fullmatch(token.text):
             raise MarkerError(f"`{token.text}` is not a decimal integer", token.start)
         return _in_int64(int(sign + token.text), token.start)
 
@@ -202,7 +213,7 @@ class Reader:
         sign = "-" if self.text[self.position : self.position + 1] == "-" else ""
         self.position += len(sign)
         token = self.token()
-        if token.kind not in ("integer", "number"):
+        if not _WELL_FORMED.fullmatch(token.text):
             self._not_a("a number", token)
         return parse_float(sign + token.text, token.start)
 
@@ -230,8 +241,8 @@ class Reader:
 
     def _json(self) -> Any:
         start = self.position
-        text = self._rest().strip()
-        if text.startswith("ref("):
+        text = self._rest()
+        if text.strip().startswith("ref("):
             return None  # a reference to a Go constant: accepted, without effect
         try:
             # Numbers pass through a double on their way to the file, whatever their digits.
@@ -243,7 +254,7 @@ class Reader:
             )
         except (ValueError, RecursionError) as error:
             raise MarkerError(
-                f"`{text}` is not JSON: {error}",
+                f"`{text.strip()}` is not JSON: {error}",
                 start,
                 "`+default` takes JSON, `+kubebuilder:default` takes marker values",
             ) from None
@@ -314,11 +325,9 @@ class Reader:
         if token.text == "-":
             token = self.token()
         followed = self.peek()
-        if token.kind not in ("integer", "number") or (followed and followed not in _ENDS):
+        if not _WELL_FORMED.fullmatch(token.text) or (followed and followed not in _ENDS):
             return Scalar.STRING
-        if token.kind == "number":
-            return Scalar.NUMBER
-        return Scalar.STRING if _bad_octal(token.text) else Scalar.INT
+        return Scalar.NUMBER if token.kind == "number" else Scalar.INT
 
     def _guess_braces(self) -> ValueType:
         if self.peek() == "}":
@@ -358,6 +367,8 @@ def parse_float(text: str, offset: int = 0) -> int | float:
             value = float(plain)
         else:
             raise ValueError
+        if math.isinf(value):
+            raise OverflowError
     except (ValueError, OverflowError):
         raise MarkerError(f"`{text}` is not a number", offset) from None
     return as_json_number(value)
@@ -383,11 +394,6 @@ def _is_float(text: str) -> bool:
     if text[:2] in ("0x", "0X"):
         return "." in text or "p" in text.lower()
     return "." in text or "e" in text.lower()
-
-
-def _bad_octal(text: str) -> bool:
-    """Whether a literal begins with 0 and is no octal number: Go's scanner refuses it."""
-    return len(text) > 1 and text[0] == "0" and text.isdigit() and bool(set("89") & set(text))
 
 
 def _in_int64(value: int, offset: int) -> int:
