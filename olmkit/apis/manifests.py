@@ -234,7 +234,7 @@ class _Crd:
                     written.setdefault("selectableFields", []).append(path)
                 case "kubebuilder:deprecatedversion":
                     written["deprecated"] = True
-                    if marker.get("warning"):
+                    if marker.get("warning") is not None:
                         written["deprecationWarning"] = marker.get("warning")
                 case _:
                     continue
@@ -297,7 +297,7 @@ def _scale(marker: Marker) -> Manifest:
         "specReplicasPath": marker.get("specpath"),
         "statusReplicasPath": marker.get("statuspath"),
     }
-    if marker.get("selectorpath"):
+    if marker.get("selectorpath") is not None:
         scale["labelSelectorPath"] = marker.get("selectorpath")
     return scale
 

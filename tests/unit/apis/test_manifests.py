@@ -74,6 +74,17 @@ kubebuilder:metadata:annotations=a=b=c;d=e,labels=l=m"""
     }
 
 
+def test_an_empty_text_that_is_given_is_written_as_the_reference_does(projects: Any) -> None:
+    markers = """\
+kubebuilder:subresource:scale:specpath=.spec.a,statuspath=.status.a,selectorpath=""
+kubebuilder:deprecatedversion:warning=\"\""""
+    made = projects.make(version("v1", markers))
+
+    (only,) = made.crds["example.com_things.yaml"]["spec"]["versions"]
+    assert only["deprecationWarning"] == ""
+    assert only["subresources"]["scale"]["labelSelectorPath"] == ""
+
+
 def test_versions_stand_by_name_and_one_is_stored(projects: Any) -> None:
     made = projects.make(
         version("v2")

@@ -552,6 +552,14 @@ def test_rules_over_fields_of_a_type(projects: Any) -> None:
     assert rules[2]["message"] == "at most one of the fields in [a b] may be set"
 
 
+def test_a_rule_that_is_said_twice_stands_twice(projects: Any) -> None:
+    spec, _ = projects.spec("# +k8s:immutable\n# +k8s:immutable\na: int | None = None")
+
+    rules = [rule["rule"] for rule in spec["x-kubernetes-validations"]]
+    assert rules == ["!has(oldSelf.a) || has(self.a)"] * 2
+    assert len(spec["properties"]["a"]["x-kubernetes-validations"]) == 2
+
+
 def test_required_field_in_a_rule_over_fields_is_a_finding(projects: Any) -> None:
     made = projects.module(
         """
