@@ -65,6 +65,16 @@ def kind_of_members(names: Names, module: Module, node: ast.ClassDef) -> str:
     return next((kind for kind in ("string", "integer") if kind in found), "")
 
 
+def member(
+    names: Names, module: Module, node: ast.ClassDef, name: str, value: ast.expr
+) -> ast.expr:
+    """What an attribute of a class was given; `auto()` in a `StrEnum` is its name in lower case."""
+    is_auto = isinstance(value, ast.Call) and names.dotted(module, value.func) == "enum.auto"
+    if is_auto and "enum.StrEnum" in bases(names, module, node):
+        return ast.copy_location(ast.Constant(name.lower()), value)
+    return value
+
+
 def bases(names: Names, module: Module, node: ast.ClassDef) -> frozenset[str]:
     """The dotted names of all classes that a class derives from, near or far."""
     return frozenset(

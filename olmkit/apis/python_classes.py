@@ -12,7 +12,15 @@ import bisect
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from olmkit.apis import docs, markers, python_bases, python_names, python_renaming, python_types
+from olmkit.apis import (
+    docs,
+    markers,
+    python_bases,
+    python_literals,
+    python_names,
+    python_renaming,
+    python_types,
+)
 from olmkit.apis.comments import Claim, Comments, Group
 from olmkit.apis.findings import Findings
 from olmkit.apis.marker_reading import read_marker
@@ -253,7 +261,6 @@ class ModuleReader:
         values = []
         reader = self._types()
         wanted = str if kind == "string" else int
-        is_str_enum = "enum.StrEnum" in python_bases.bases(self.names, self.module, node)
         for statement in node.body:
             if not isinstance(statement, ast.Assign) or not isinstance(
                 statement.targets[0], ast.Name
@@ -262,10 +269,8 @@ class ModuleReader:
             name = statement.targets[0].id
             if name.startswith("_"):
                 continue
-            value = reader.literals.value(statement.value)
-            if isinstance(statement.value, ast.Call) and kind == "string":
-                is_auto = self._dotted(statement.value.func) == "enum.auto"
-                value = name.lower() if is_auto and is_str_enum else value
+            given = python_bases.member(self.names, self.module, node, name, statement.value)
+            value = reader.literals.value(given)
             if type(value) is not wanted:
                 self.findings.add(
                     "API006",
@@ -359,14 +364,13 @@ class ModuleReader:
         if isinstance(value, ast.Call):
             before = len(facts.constraints)
             name = self._dotted(value.func)
-            reader.facts.metadata(value, facts)
+            reader.facts.call(value, facts)
             said_default = facts.is_optional or len(facts.constraints) > before
             is_field = name.rpartition(".")[2] in ("Field", "field", "ib")
             if not is_field and not said_default:
                 facts.is_optional = True  # a computed default
             return
-        facts.is_optional = True
-        facts.default = reader.literals.default(value)
+        reader.facts.default(value, facts)
 
     def _field_doc(self, following: ast.stmt | None, facts: Facts, claim: Claim) -> str:
         if following is not None and _is_text(following):
@@ -381,6 +385,14 @@ class ModuleReader:
     def _words(self, statement: ast.stmt) -> str:
         """The text of a docstring; markers in it are told of, since nobody reads them there."""
         text = statement.value.value  # type: ignore[attr-defined]
+        if not python_literals.is_text(text):
+            self.findings.add(
+                "API002",
+                "the docstring has half of a surrogate pair, which is no character",
+                self.module.at(statement),
+                hint="write the character itself",
+            )
+            return ""
         for offset, line in enumerate(text.splitlines()):
             stripped = line.strip()
             if docs.is_marker_line(line) and REGISTRY.levels(stripped[1:]):

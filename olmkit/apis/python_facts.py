@@ -94,14 +94,18 @@ class FactReader:
     findings: Findings
 
     def metadata(self, expression: ast.expr, facts: Facts) -> None:
-        """One item of `Annotated`, or the call that is a field's default."""
-        if not isinstance(expression, ast.Call):
-            return
-        name = self._dotted(expression.func)
+        """One item of `Annotated`: a call, or the name of one."""
+        module, meant = self.literals.resolved(expression)
+        if isinstance(meant, ast.Call):
+            FactReader(Literals(module, self.literals.names), self.findings).call(meant, facts)
+
+    def call(self, call: ast.Call, facts: Facts) -> None:
+        """What a call says about a field, if it is one of those that do."""
+        name = self._dotted(call.func)
         if name in _FIELD_CALLS:
-            self._field_call(expression, name, facts)
+            self._field_call(call, name, facts)
         elif name.startswith("annotated_types."):
-            self._annotated_types(expression, name.rpartition(".")[2], facts)
+            self._annotated_types(call, name.rpartition(".")[2], facts)
 
     def _annotated_types(self, call: ast.Call, name: str, facts: Facts) -> None:
         at = self.literals.module.at(call)
@@ -127,7 +131,7 @@ class FactReader:
 
     def _field_call(self, call: ast.Call, name: str, facts: Facts) -> None:
         if name.endswith(".Field") and call.args:
-            self._set_default(call.args[0], facts)
+            self.default(call.args[0], facts)
         self.keywords(call, facts, name)
 
     def keywords(self, call: ast.Call, facts: Facts, name: str = "") -> None:
@@ -149,7 +153,7 @@ class FactReader:
         if key in _KEYWORDS:
             self._limit(_KEYWORDS[key], value, facts)
         elif key == "default":
-            self._set_default(value, facts)
+            self.default(value, facts)
         elif key in ("default_factory", "factory"):
             facts.is_optional = True
         elif key == "alias" or (key == "name" and name.startswith("msgspec")):
@@ -175,7 +179,8 @@ class FactReader:
                 hint="say it with a marker comment",
             )
 
-    def _set_default(self, value: ast.expr, facts: Facts) -> None:
+    def default(self, value: ast.expr, facts: Facts) -> None:
+        """A value that a field has when it is not given; `...` says that it must be given."""
         if isinstance(value, ast.Constant) and value.value is ...:
             return
         facts.is_optional = True

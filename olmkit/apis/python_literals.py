@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 from typing import Any
 
+from olmkit.apis import python_bases
 from olmkit.apis.model import MISSING, Missing
 from olmkit.apis.python_names import Module, Names
 
@@ -22,7 +23,7 @@ class Literals:
 
     def value(self, expression: ast.expr) -> Any:
         """The value of a literal, or of a constant of the sources; `MISSING` for others."""
-        return _plain(expression, self._constant)
+        return _plain(self, expression)
 
     def default(self, expression: ast.expr) -> Any:
         """A default as the schema knows it: literals, not empty; `MISSING` for all others."""
@@ -31,51 +32,82 @@ class Literals:
             return MISSING
         return value
 
-    def _constant(self, expression: ast.expr) -> ast.expr | None:
-        """What a name that stands for a literal or an enumeration's member was given."""
-        dotted = self.names.dotted(self.module, expression)
-        if dotted.endswith(".value"):
-            dotted = dotted.removesuffix(".value")
+    def resolved(self, expression: ast.expr) -> tuple[Module, ast.expr]:
+        """What a name stands for in the end, and the module in whose words that is written."""
+        module = self.module
+        for _ in range(_TOO_DEEP):
+            found = Literals(module, self.names).constant(expression)
+            if found is None:
+                break
+            module, expression = found
+        return module, expression
+
+    def constant(self, expression: ast.expr) -> tuple[Module, ast.expr] | None:
+        """What a name that stands for a literal or an enumeration's member was given, and where."""
+        dotted = self.names.dotted(self.module, expression).removesuffix(".value")
         declared = self.names.declared(dotted)
         if declared:
-            return self.names.modules[declared.module].assigned.get(declared.name)
-        head, _, member = dotted.rpartition(".")
-        enumeration = self.names.declared(head)
-        if enumeration:
-            module = self.names.modules[enumeration.module]
-            body = module.classes.get(enumeration.name)
-            for statement in body.body if body else ():
-                if isinstance(statement, ast.Assign) and any(
-                    isinstance(target, ast.Name) and target.id == member
-                    for target in statement.targets
-                ):
-                    return statement.value
+            module = self.names.modules[declared.module]
+            value = module.assigned.get(declared.name)
+            return (module, value) if value is not None else None
+        head, _, name = dotted.rpartition(".")
+        owner = self.names.declared(head)
+        if owner is None:
+            return None
+        module = self.names.modules[owner.module]
+        node = module.classes.get(owner.name)
+        if node is None:
+            return None
+        for statement in node.body:
+            match statement:
+                case (
+                    ast.Assign(targets=[ast.Name(id=target), *_], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value)
+                ) if target == name:
+                    return module, python_bases.member(self.names, module, node, name, value)
         return None
 
 
-def _plain(
-    expression: ast.expr, constant: Callable[[ast.expr], ast.expr | None], depth: int = 0
-) -> Any:
+def _plain(literals: Literals, expression: ast.expr, depth: int = 0) -> Any:
     if depth > _TOO_DEEP:
         return MISSING
     match expression:
         case ast.Constant(value=value):
-            return value if value is None or type(value) in (str, int, float, bool) else MISSING
+            return value if _is_json(value) else MISSING
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
-            return -number
+            return -number if _is_json(number) else MISSING
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            return _all([_plain(item, constant, depth + 1) for item in items])
+            return _all([_plain(literals, item, depth + 1) for item in items])
         case ast.Dict(keys=keys, values=values):
-            names = [_plain(key, constant, depth + 1) if key else MISSING for key in keys]
-            found = _all([_plain(value, constant, depth + 1) for value in values])
+            names = [_plain(literals, key, depth + 1) if key else MISSING for key in keys]
+            found = _all([_plain(literals, value, depth + 1) for value in values])
             if isinstance(found, Missing) or not all(isinstance(name, str) for name in names):
                 return MISSING
             return dict(zip(names, found, strict=True))
         case ast.Name() | ast.Attribute():
-            target = constant(expression)
-            return MISSING if target is None else _plain(target, constant, depth + 1)
+            target = literals.constant(expression)
+            if target is None:
+                return MISSING
+            module, meant = target
+            return _plain(Literals(module, literals.names), meant, depth + 1)
         case _:
             return MISSING
+
+
+def _is_json(value: object) -> bool:
+    """Whether JSON, in UTF-8, can hold a value without parts."""
+    match value:
+        case str():
+            return is_text(value)
+        case float():
+            return math.isfinite(value)
+        case _:
+            return value is None or type(value) in (int, bool)
+
+
+def is_text(value: str) -> bool:
+    """Whether UTF-8 has a form of a text: there is none of half a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _all(items: list[Any]) -> Any:
