@@ -12,7 +12,7 @@ from olmkit.cli.app import App
 from olmkit.cli.cluster_options import Target
 from olmkit.edges.access import Access
 from olmkit.jobs import extension as job
-from olmkit.jobs.cluster_wait import Patience
+from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.extension import ExtensionOptions, ExtensionPlan
 from olmkit.kube.objects import Manifest
 
@@ -29,6 +29,7 @@ def install(
     dry_run: bool,
     words: dict[str, Any],
     service_account: str,
+    undone: Report | None,
 ) -> None:
     """Install through a ClusterExtension."""
     for name in _ONLY_V0:
@@ -57,18 +58,18 @@ def install(
                 )
                 return
             created: list[Manifest] = []
-            try:
+            package = made.request.package
+            with standing.leaving(app, created, f"olmkit uninstall {package} --olm v1"):
                 with standing.watching(app, "working") as report:
                     found = await job.carry_out(
-                        reader, made, report=report, patience=patience, created=created
+                        reader,
+                        made,
+                        report=report,
+                        patience=patience,
+                        created=created,
+                        undone=undone,
                     )
-            finally:
-                if created:
-                    package = made.request.package
-                    app.terminal.note(
-                        f"`olmkit uninstall {package} --olm v1` removes what was created"
-                    )
-            standing.give(app, found, {"package": made.request.package})
+                standing.give(app, found, {"package": package})
 
     app.run(run())
 

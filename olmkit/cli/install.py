@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import click
@@ -116,6 +115,7 @@ def install(
 
     First it says what will be installed, with which permissions; when it stops, why.
     """
+    undone = app.terminal.note if on_failure == "remove" else None
     if olm == "v1":
         from olmkit.cli import extension  # it knows much that OLM v0 does without
 
@@ -127,6 +127,7 @@ def install(
             dry_run=dry_run,
             words=words,
             service_account=service_account,
+            undone=undone,
         )
         return
 
@@ -139,34 +140,20 @@ def install(
                 app.emit(_value(made), text=lambda: documents.dump_all(made.objects).decode())
                 return
             created: list[Manifest] = []
-            try:
+            removal = f"olmkit uninstall {made.request.package} -n {namespace}"
+            with standing.leaving(app, created, removal):
                 with standing.watching(app, "installing") as report:
                     found = await job.carry_out(
-                        reader, made, report=report, patience=patience, created=created
+                        reader,
+                        made,
+                        report=report,
+                        patience=patience,
+                        created=created,
+                        undone=undone,
                     )
-            except BaseException as error:
-                await _left(app, reader, created, made, keep=on_failure == "keep")
-                raise error
-            if not found.is_ready:
-                await _left(app, reader, created, made, keep=on_failure == "keep")
-            standing.give(app, found, _value(made))
+                standing.give(app, found, _value(made))
 
     app.run(run())
-
-
-async def _left(app: App, reader: Any, created: list[Manifest], made: Plan, *, keep: bool) -> None:
-    """Say what stays, or take it back."""
-    if not created:
-        return
-    if keep:
-        request = made.request
-        app.terminal.say(
-            f"what was created stays; `olmkit uninstall {request.package} "
-            f"-n {request.namespace}` removes it"
-        )
-        return
-    taking = asyncio.ensure_future(job.take_back(reader, created, report=app.terminal.note))
-    await asyncio.shield(taking)
 
 
 def _announce(app: App, made: Plan) -> None:

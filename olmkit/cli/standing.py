@@ -13,6 +13,7 @@ from olmkit.cli.app import App
 from olmkit.cli.exits import Exit
 from olmkit.cli.render import printable
 from olmkit.cli.terminal import paint
+from olmkit.kube.objects import Manifest
 from olmkit.olm.explanation import Blame, Explanation, Standing
 
 _COLORS = {
@@ -59,6 +60,17 @@ def watching(app: App, label: str) -> Iterator[Callable[[str], None]]:
             progress.advance(printable(words))
 
         yield report
+
+
+@contextmanager
+def leaving(app: App, created: list[Manifest], removal: str) -> Iterator[None]:
+    """Tell how what was created and stays is removed, when an install ends without success."""
+    try:
+        yield
+    except BaseException:
+        if created:
+            app.terminal.say(f"what was created stays; `{removal}` removes it")
+        raise
 
 
 def give(app: App, found: Explanation, result: dict[str, Any] | None = None) -> None:

@@ -14,7 +14,7 @@ from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import catalog as catalog_job
-from olmkit.jobs import cluster_bundle, cluster_wait, cluster_write, served_catalog
+from olmkit.jobs import cluster_bundle, cluster_wait, cluster_write, install, served_catalog
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
 from olmkit.kube import objects, patches
@@ -103,8 +103,21 @@ async def carry_out(
     report: Report,
     patience: Patience,
     created: list[Manifest],
+    undone: Report | None = None,
 ) -> Explanation:
-    """Create the objects and wait; `created` says at any time what is there because of us."""
+    """Create the objects and wait; `created` and `undone` are those of `install.attempt`."""
+    work = _create_and_wait(reader, made, report=report, patience=patience, created=created)
+    return await install.attempt(reader, work, created=created, undone=undone)
+
+
+async def _create_and_wait(
+    reader: ClusterObjects,
+    made: ExtensionPlan,
+    *,
+    report: Report,
+    patience: Patience,
+    created: list[Manifest],
+) -> Explanation:
     for manifest in made.objects:
         await cluster_write.create(reader, manifest, created=created, report=report)
     return await until_ready(reader, made.request.package, report=report, patience=patience)

@@ -2,12 +2,14 @@
 
 `plan` reads and decides and writes nothing; what it gives is shown, and refused where
 OLM would only fall silent. `carry_out` creates what is missing, approves the first
-InstallPlan where approval is manual, and waits. What was created can be taken back.
+InstallPlan where approval is manual, and waits. When that comes to nothing, what was created
+is taken back if it is wanted.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
@@ -126,8 +128,43 @@ async def carry_out(
     report: Report,
     patience: Patience,
     created: list[Manifest],
+    undone: Report | None = None,
 ) -> Explanation:
-    """Create the objects and wait; `created` says at any time what is there because of us."""
+    """Create the objects and wait; `created` and `undone` are those of `attempt`."""
+    work = _create_and_wait(reader, made, report=report, patience=patience, created=created)
+    return await attempt(reader, work, created=created, undone=undone)
+
+
+async def attempt(
+    reader: ClusterObjects,
+    work: Awaitable[Explanation],
+    *,
+    created: list[Manifest],
+    undone: Report | None,
+) -> Explanation:
+    """What the work gives; `created` says at any time what is there because of it.
+
+    When it fails, is interrupted, or does not end in an operator that is ready, that is taken
+    back, and `undone` is told; without `undone` it stays.
+    """
+    found: Explanation | None = None
+    try:
+        found = await work
+        return found
+    finally:
+        if undone is not None and not (found and found.is_ready):
+            taking = asyncio.ensure_future(take_back(reader, created, report=undone))
+            await asyncio.shield(taking)
+
+
+async def _create_and_wait(
+    reader: ClusterObjects,
+    made: Plan,
+    *,
+    report: Report,
+    patience: Patience,
+    created: list[Manifest],
+) -> Explanation:
     for manifest in made.objects:
         if objects.kind(manifest) == "CatalogSource" and made.served is not None:
             await until_served(reader, made.served, report, patience)

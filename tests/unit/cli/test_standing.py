@@ -36,6 +36,20 @@ def test_the_cause_comes_first_then_the_way_to_it() -> None:
     ]
 
 
+@pytest.mark.parametrize("created", [[], [{"kind": "Subscription"}]])
+def test_what_stays_of_an_install_that_ends_badly_is_told(created: list[dict[str, str]]) -> None:
+    err = io.StringIO()
+    app = App(command="install", terminal=Terminal(out=io.StringIO(), err=err))
+
+    with standing.leaving(app, created, "olmkit uninstall a"):
+        pass
+    with pytest.raises(SystemExit), standing.leaving(app, created, "olmkit uninstall a"):
+        standing.give(app, STUCK)
+
+    told = "what was created stays; `olmkit uninstall a` removes it\n"
+    assert err.getvalue() == (told if created else "")
+
+
 def test_what_a_cluster_says_cannot_move_the_cursor() -> None:
     evil = Explanation(standing=Standing.STUCK, cause="x", message="a\x1b[2Jb", log="\x07")
 

@@ -114,6 +114,23 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
     run(story)
 
 
+def test_what_comes_to_nothing_is_taken_back_when_that_is_wanted() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
+        says["reason"] = "Blocked"
+        made = await extension.plan(reader, OPTIONS, Access())
+        said: list[str] = []
+        created: list[dict[str, Any]] = []
+        found = await extension.carry_out(
+            reader, made, report=[].append, patience=QUICK, created=created, undone=said.append
+        )
+
+        assert not found.is_ready
+        assert said == ["took back ClusterExtension cache", "took back Namespace apps"]
+        assert (created, server.all("clusterextensions")) == ([], [])
+
+    run(story)
+
+
 def test_status_shows_extensions_where_there_is_no_older_olm() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import functools
 import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -523,6 +524,47 @@ def test_what_was_created_is_taken_back() -> None:
             assert server.all("clusterserviceversions") == []
             assert server.get("namespaces", "new", "") is None
             assert server.get("catalogsources", "shelf", "apps"), "it was there before"
+
+    run(story)
+
+
+@pytest.mark.parametrize("ending", ["succeeds", "fails", "is interrupted"])
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_an_install_that_comes_to_nothing_has_made_stays_or_is_taken_back(
+    ending: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = functools.partial(install.take_back, patience=QUICK)
+    monkeypatch.setattr(install, "take_back", quick)
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, olm):
+            olm.failing = "" if ending == "succeeds" else "InvalidInstallModes"
+            options = InstallOptions(namespace="apps", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+            created: list[dict[str, Any]] = []
+            said: list[str] = []
+            is_made = asyncio.Event()
+
+            def report(line: str) -> None:
+                if line == "created Subscription apps/cache":
+                    is_made.set()
+
+            working = asyncio.ensure_future(install.carry_out(
+                reader, plan, report=report, patience=QUICK, created=created,
+                undone=None if kept else said.append,
+            ))  # fmt: skip
+            if ending == "is interrupted":
+                await is_made.wait()
+                working.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await working
+            else:
+                assert (await working).is_ready is (ending == "succeeds")
+
+            stays = kept or ending == "succeeds"
+            assert bool(created) is stays
+            assert bool(server.all("subscriptions")) is stays
+            assert ("took back Subscription apps/cache" in said) is not stays
 
     run(story)
 
