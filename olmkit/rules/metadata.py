@@ -164,7 +164,10 @@ def no_manifests(bundle: Bundle) -> Iterator[Finding]:
     if any("/" not in path for path in inside):
         return
     directory = bundle.place(bundle.manifests_dir).path
-    if inside:
+    below = _bundle_below(bundle)
+    if below:
+        hint = below
+    elif inside:
         hint = "the files lie in folders below it; put them directly into the folder"
     elif model.MANIFESTS in bundle.annotations:
         hint = f"the annotation `{model.MANIFESTS}` names this folder; correct either"
@@ -325,8 +328,19 @@ def metadata_folder(bundle: Bundle) -> Iterator[Finding]:
             if value
             else "the metadata folder is empty in the annotations",
             at=_at(bundle, model.METADATA),
-            hint=f"set it to `{bundle.metadata_dir or '.'}/`",
+            hint=_bundle_below(bundle) or f"set it to `{bundle.metadata_dir or '.'}/`",
         )
+
+
+def _bundle_below(bundle: Bundle) -> str:
+    """What to do when the folder of several bundles was named: one of them is read then."""
+    folder = bundle.metadata_dir.rpartition("/")[0]
+    named = layout.directory(bundle.annotations.get(model.MANIFESTS, ""))
+    if not folder or not named:
+        return ""
+    if not any(path.startswith(f"{folder}/{named}/") for path in bundle.tree):
+        return ""
+    return f"the bundle is the folder `{bundle.place(folder).path}`: name that one"
 
 
 @rule("MET026", "manifests-folder", suite=SOUND_SUITE)

@@ -165,6 +165,19 @@ def test_one_bundle_that_is_missing_does_not_hide_the_others(run: Run, bundle: P
     assert "./nothing: error MET000 `nothing` does not exist" in out
 
 
+def test_the_folder_of_several_bundles_names_the_bundle_in_it(
+    run: Run, bundle: Path, tmp_path: Path
+) -> None:
+    shelf = tmp_path / "shelf"
+    shelf.mkdir()
+    shutil.copytree(bundle, shelf / "1.0.0")
+
+    code, out, _ = run(str(shelf))
+
+    assert code == 1
+    assert f"hint: the bundle is the folder `{shelf}/1.0.0`: name that one" in out
+
+
 def test_an_image_is_checked_like_its_folder(
     run: Run, bundle: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
