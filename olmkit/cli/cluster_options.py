@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from olmkit.base import names
 from olmkit.cli import options
 
 if TYPE_CHECKING:
@@ -43,6 +44,13 @@ class Target:
             yield ClusterObjects(cluster), self.named_namespace or config.namespace
 
 
+def namespace_name(_: click.Context, parameter: click.Parameter, value: str) -> str:
+    """The value of an option that names a namespace; others are misuse."""
+    if value and not names.is_label(value):
+        raise click.BadParameter(f"`{value}` is no name of a namespace.", param=parameter)
+    return value
+
+
 def cluster_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command; its function gets them as `target`."""
 
@@ -62,6 +70,7 @@ def cluster_options(run: Callable[..., Any]) -> Callable[..., Any]:
             default="",
             metavar="NAME",
             envvar="OLMKIT_NAMESPACE",
+            callback=namespace_name,
             help="The namespace, instead of the kubeconfig's.",
         ),
         click.option(
@@ -120,7 +129,7 @@ def olm_option(run: Callable[..., Any]) -> Callable[..., Any]:
 
 def own_catalog_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """How a bundle's own catalog is served; the function gets `catalog_server` and `secrets`."""
-    from olmkit.jobs.install import CATALOG_SERVER
+    from olmkit.jobs.install_choice import CATALOG_SERVER
 
     added = [
         click.option(

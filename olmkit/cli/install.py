@@ -12,6 +12,7 @@ from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import (
     Target,
     cluster_options,
+    namespace_name,
     olm_option,
     own_catalog_options,
     timeout_option,
@@ -20,7 +21,8 @@ from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import install as job
 from olmkit.jobs.cluster_wait import Patience
-from olmkit.jobs.install import InstallOptions, Plan
+from olmkit.jobs.install import Plan
+from olmkit.jobs.install_choice import InstallOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
@@ -49,7 +51,11 @@ from olmkit.kube.objects import Manifest
     help="The image of a catalog, or the name of a CatalogSource that is there.",
 )
 @click.option(
-    "--catalog-namespace", default="", metavar="NAME", help="Where that CatalogSource lies."
+    "--catalog-namespace",
+    default="",
+    metavar="NAME",
+    callback=namespace_name,
+    help="Where that CatalogSource lies.",
 )
 @click.option(
     "--catalog-address",
@@ -119,6 +125,8 @@ def install(
     if olm == "v1":
         from olmkit.cli import extension  # it knows much that OLM v0 does without
 
+        if approval == "manual":
+            raise click.UsageError("`--approval` is for OLM v0 only.")
         extension.install(
             app,
             target=target,
@@ -130,6 +138,9 @@ def install(
             undone=undone,
         )
         return
+
+    if service_account:
+        raise click.UsageError("`--service-account` is for OLM v1 only.")
 
     async def run() -> None:
         async with target.open() as (reader, namespace):

@@ -44,9 +44,13 @@ def why(
     The cause comes first, then the way to it: Subscription, InstallPlan, unpack Job,
     ClusterServiceVersion, Deployment, Pod and its last words.
     """
+    if save is not None and saved is not None:
+        raise click.UsageError("`--save` is for what a cluster holds, and `--from` asks none.")
     if olm == "v1":
         from olmkit.cli import extension  # it knows much that OLM v0 does without
 
+        if save is not None or saved is not None:
+            raise click.UsageError("`--save` and `--from` are for OLM v0 only.")
         extension.why(app, package=package, target=target)
         return
     if saved is not None:

@@ -12,8 +12,8 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from olmkit.base import documents
-from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.base import documents, names
+from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.base.version_constraints import VersionConstraint
 from olmkit.bundle import layout
 from olmkit.catalog import graph, migrate, render, source_bundle
@@ -97,6 +97,17 @@ async def read_catalog(text: str, access: Access) -> CatalogImage:
 def is_image(catalog: str) -> bool:
     """Whether a catalog is named as an image, not as an object of the cluster."""
     return "/" in catalog or ":" in catalog
+
+
+def check_names(package: str, catalog: str) -> None:
+    """Refuse what cannot name a package, or the image of a catalog: `ConfigurationError`."""
+    if not names.is_subdomain(package):
+        raise ConfigurationError(
+            f"`{package}` is no name of a package",
+            hint="a bundle is named with `--bundle`, the image of a catalog with `--catalog`",
+        )
+    if is_image(catalog):
+        Reference.parse(catalog)
 
 
 async def choose(

@@ -19,6 +19,7 @@ from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
 from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.oci.reference import Reference
 from olmkit.olm import explanation, kinds, pods
 from olmkit.olm.explanation import Explanation, Finding, Standing
 
@@ -48,7 +49,12 @@ class Undeploying:
 
 
 def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
-    """The objects of the overlay in the order in which they are applied."""
+    """The objects of the overlay in the order in which they are applied.
+
+    Raises `ConfigurationError` when the image has no name that can be one.
+    """
+    if options.image:
+        Reference.parse(options.image)
     found: Iterable[Manifest] = [
         dict(document.value) for document in overlay.render(options.project, options.overlay)
     ]

@@ -11,6 +11,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.base.version_constraints import VersionConstraint
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import catalog as catalog_job
@@ -59,7 +60,13 @@ async def require_olm(reader: ClusterObjects) -> None:
 
 
 async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access) -> ExtensionPlan:
-    """Decide what to create; nothing is written."""
+    """Decide what to create; nothing is written.
+
+    Raises `InputError` for what OLM would not install, `ConfigurationError` for what was asked
+    wrongly, `ClusterError`.
+    """
+    cluster_bundle.check_names(options.package, options.catalog)
+    _check_range(options.version)
     await require_olm(reader)
     if await reader.find(v1.CLUSTER_EXTENSION, options.package) is not None:
         raise InputError(
@@ -126,8 +133,9 @@ async def _create_and_wait(
 async def plan_upgrade(reader: ClusterObjects, package: str, version: str) -> Manifest:
     """What the ClusterExtension would become; nothing is written.
 
-    Raises `InputError` when there is none.
+    Raises `InputError` when there is none, and when the version is no range.
     """
+    _check_range(version)
     await require_olm(reader)
     found = await reader.find(v1.CLUSTER_EXTENSION, package)
     if found is None:
@@ -141,7 +149,11 @@ async def plan_upgrade(reader: ClusterObjects, package: str, version: str) -> Ma
 async def upgrade(
     reader: ClusterObjects, package: str, version: str, *, report: Report, patience: Patience
 ) -> Explanation:
-    """Ask for another range of versions, or for the newest when it is empty, and wait."""
+    """Ask for another range of versions, or for the newest when it is empty, and wait.
+
+    Raises `InputError` when the version is no range.
+    """
+    _check_range(version)
     await require_olm(reader)
     found = await reader.find(v1.CLUSTER_EXTENSION, package)
     if found is None:
@@ -149,6 +161,11 @@ async def upgrade(
     await reader.merge(found, _asking(version))
     report(f"asked for {version or 'the newest version'}")
     return await until_ready(reader, package, report=report, patience=patience)
+
+
+def _check_range(version: str) -> None:
+    if version:
+        VersionConstraint.parse(version)
 
 
 def _asking(version: str) -> Manifest:

@@ -10,49 +10,26 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
+from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_bundle, cluster_read, cluster_wait, cluster_write, uninstall
+from olmkit.jobs import cluster_read, cluster_wait, cluster_write, install_choice, uninstall
 from olmkit.jobs.cluster_wait import Patience, Report
+from olmkit.jobs.install_choice import Choice, InstallOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
-from olmkit.olm import bundle_catalog, explanation, kinds, pods, wanted
+from olmkit.olm import explanation, kinds, pods, wanted
 from olmkit.olm.explanation import Explanation
 from olmkit.olm.preview import Preview
 from olmkit.olm.snapshot import Snapshot
-from olmkit.olm.wanted import Catalog, InstallRequest, Mode, Served
-
-# What serves a catalog inside the cluster; any image with `opm` does.
-CATALOG_SERVER = "quay.io/operator-framework/opm:v1.73.0"
+from olmkit.olm.wanted import InstallRequest, Mode, Served
 
 # Longer than a pull of that image over a slow line, much shorter than what one waits in all.
 _SERVED = 120.0
 # Somebody who has interrupted a command sits before it.
 _TAKEN_BACK = Patience(seconds=120)
-
-_MANIFESTS = ("packages.operators.coreos.com/v1", "PackageManifest")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InstallOptions:
-    """What the user wants. One of `package` and `bundle`; `catalog` is an image or a name."""
-
-    namespace: str
-    package: str = ""
-    bundle: str = ""
-    catalog: str = ""
-    catalog_namespace: str = ""
-    catalog_address: str = ""
-    catalog_server: str = CATALOG_SERVER
-    poll: str = ""
-    channel: str = ""
-    version: str = ""
-    mode: str = ""
-    manual: bool = False
-    secrets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +51,10 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     Raises `InputError` for what OLM would not install, `ConfigurationError` for what was asked
     wrongly, `ClusterError`.
     """
+    install_choice.check(options)
     await cluster_read.require_olm(reader)
     here = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    choice = await _choice(reader, options, access, here)
+    choice = await install_choice.choose(reader, options, access, here)
     if here.subscription(choice.package) is not None:
         raise InputError(
             f"`{choice.package}` is already wanted in namespace `{options.namespace}`",
@@ -253,21 +231,7 @@ async def adopt(reader: ClusterObjects, served: Served) -> None:
         await reader.merge(manifest, {"metadata": {"ownerReferences": [owner]}})
 
 
-# Deciding
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Choice:
-    package: str
-    catalog: Catalog
-    channel: str = ""
-    csv: str = ""
-    preview: Preview | None = None
-    notes: tuple[str, ...] = ()
-    served: Served | None = None
-
-
-def _refuse_orphans(here: Snapshot, choice: _Choice) -> None:
+def _refuse_orphans(here: Snapshot, choice: Choice) -> None:
     """A CSV without a Subscription is not adopted by a new one: it stands in its way."""
     label = kinds.operator_label(choice.package, here.namespace)
     for csv in here.own_csvs():
@@ -277,188 +241,6 @@ def _refuse_orphans(here: Snapshot, choice: _Choice) -> None:
                 "and OLM would not install beside it",
                 hint=f"`olmkit uninstall {choice.package} -n {here.namespace}` removes it",
             )
-
-
-async def _choice(
-    reader: ClusterObjects, options: InstallOptions, access: Access, here: Snapshot
-) -> _Choice:
-    if bool(options.package) == bool(options.bundle):
-        raise ConfigurationError(
-            "say what to install: a package of a catalog, or a bundle",
-            hint="`olmkit install PACKAGE` or `olmkit install --bundle REF`",
-        )
-    if options.bundle:
-        if options.version or options.catalog or options.catalog_address:
-            raise ConfigurationError("a bundle comes without a catalog and has one version")
-        return await _of_bundle(options, access)
-    if options.catalog_address:
-        catalog = Catalog(
-            name=f"{options.package}-catalog",
-            namespace=options.namespace,
-            address=options.catalog_address,
-        )
-        return await _of_address(options, catalog, options.catalog_address, access)
-    if cluster_bundle.is_image(options.catalog):
-        return await _of_image(options, access)
-    return await _of_existing(reader, options, access, here)
-
-
-async def _of_bundle(options: InstallOptions, access: Access) -> _Choice:
-    named = await cluster_bundle.read_bundle(options.bundle, access)
-    channel = options.channel or named.channel
-    package = named.rendered.package
-    served = Served(
-        namespace=options.namespace,
-        package=package,
-        blobs=bundle_catalog.blobs(named.rendered, channel),
-        image=options.catalog_server,
-        secrets=options.secrets,
-    )
-    catalog = Catalog(
-        name=served.name,
-        namespace=options.namespace,
-        address=served.address,
-        secrets=options.secrets,
-    )
-    return _Choice(
-        package=package,
-        catalog=catalog,
-        channel=channel,
-        csv=named.rendered.name,
-        preview=named.preview,
-        served=served,
-    )
-
-
-async def _of_image(options: InstallOptions, access: Access) -> _Choice:
-    catalog = Catalog(
-        name=f"{options.package}-catalog",
-        namespace=options.namespace,
-        image=options.catalog,
-        poll=options.poll,
-        secrets=options.secrets,
-    )
-    try:
-        read = await cluster_bundle.read_catalog(options.catalog, access)
-    except OlmkitError as error:
-        return _unread(options, catalog, f"the catalog cannot be read from here: {error.message}")
-    chosen = await cluster_bundle.choose(
-        read.catalog, options.package, access, channel=options.channel, version=options.version
-    )
-    return _chosen(options, replace(catalog, folder=read.folder), chosen)
-
-
-async def _of_existing(
-    reader: ClusterObjects, options: InstallOptions, access: Access, here: Snapshot
-) -> _Choice:
-    found = await _existing(reader, options, here)
-    catalog = Catalog(name=objects.name(found), namespace=objects.namespace(found))
-    image = objects.text(kinds.spec(found).get("image"))
-    if not image:
-        address = objects.text(kinds.spec(found).get("address"))
-        return await _of_address(options, catalog, address, access)
-    try:
-        read = await cluster_bundle.read_catalog(image, access)
-    except OlmkitError as error:
-        return _unread(options, catalog, f"`{image}` cannot be read from here: {error.message}")
-    chosen = await cluster_bundle.choose(
-        read.catalog, options.package, access, channel=options.channel, version=options.version
-    )
-    return _chosen(options, catalog, chosen)
-
-
-async def _of_address(
-    options: InstallOptions, catalog: Catalog, address: str, access: Access
-) -> _Choice:
-    """What is served at an address, if it can be reached from here as well as from the cluster."""
-    inside = ".svc:" in address or address.startswith(("127.", "localhost:"))
-    chosen = None
-    if address and not inside:
-        chosen = await cluster_bundle.ask(
-            address, options.package, access, channel=options.channel, version=options.version
-        )
-    if chosen is None:
-        return _unread(options, catalog, f"the catalog `{catalog.name}` cannot be read from here")
-    return _chosen(options, catalog, chosen)
-
-
-async def _existing(reader: ClusterObjects, options: InstallOptions, here: Snapshot) -> Manifest:
-    """The CatalogSource that is meant: by its name, else the only one that has the package."""
-    near = [
-        one
-        for one in here.catalogs
-        if not options.catalog or objects.name(one) == options.catalog
-        if not options.catalog_namespace or objects.namespace(one) == options.catalog_namespace
-    ]
-    if options.catalog:
-        mine = [one for one in near if objects.namespace(one) == options.namespace]
-        near = mine or near
-        if not near:
-            raise InputError(
-                f"there is no CatalogSource `{options.catalog}`",
-                hint="`olmkit status` lists those that are there; an image is named with its "
-                "registry",
-            )
-    elif len(near) != 1:
-        near = await _offering(reader, options, near)
-    if len(near) > 1:
-        listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in near)
-        raise InputError(
-            f"several catalogs may be meant: {listed}",
-            hint="choose one with `--catalog` and `--catalog-namespace`",
-        )
-    return near[0]
-
-
-async def _offering(
-    reader: ClusterObjects, options: InstallOptions, near: list[Manifest]
-) -> list[Manifest]:
-    """The catalogs that offer the package, by OLM's own list of packages."""
-    if not near:
-        raise InputError(
-            "the cluster has no catalog",
-            hint="name an image with `--catalog`, or a bundle with `--bundle`",
-        )
-    listed = await reader.list(_MANIFESTS, options.namespace)
-    offered = {
-        (
-            objects.text(kinds.status(one).get("catalogSource")),
-            objects.text(kinds.status(one).get("catalogSourceNamespace")),
-        )
-        for one in listed
-        if objects.text(kinds.status(one).get("packageName")) == options.package
-    }
-    found = [one for one in near if (objects.name(one), objects.namespace(one)) in offered]
-    if listed and not found:
-        raise InputError(f"no catalog offers the package `{options.package}`")
-    return found or near
-
-
-def _unread(options: InstallOptions, catalog: Catalog, note: str) -> _Choice:
-    csv = ""
-    if options.version:
-        csv = options.version
-        if not csv.startswith(options.package):
-            csv = f"{options.package}.v{options.version}"
-            note += f"; taking `{csv}` for the name of version {options.version}"
-    return _Choice(
-        package=options.package,
-        catalog=catalog,
-        channel=options.channel,
-        csv=csv,
-        notes=(f"{note}, so its permissions cannot be said beforehand",),
-    )
-
-
-def _chosen(options: InstallOptions, catalog: Catalog, chosen: cluster_bundle.Chosen) -> _Choice:
-    return _Choice(
-        package=options.package,
-        catalog=catalog,
-        channel=chosen.channel,
-        csv=chosen.csv,
-        preview=chosen.preview,
-        notes=(chosen.note,) if chosen.note else (),
-    )
 
 
 def _mode(

@@ -15,7 +15,7 @@ from olmkit.catalog.model import Catalog as Model
 from olmkit.catalog.model import Channel
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_bundle, cluster_read, install
+from olmkit.jobs import cluster_bundle, cluster_read, install_choice
 from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_plan, kinds, preview, wanted
@@ -37,7 +37,7 @@ class UpgradeOptions:
     to: str = ""
     bundle: str = ""
     catalog: str = ""
-    catalog_server: str = install.CATALOG_SERVER
+    catalog_server: str = install_choice.CATALOG_SERVER
     secrets: tuple[str, ...] = ()
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.bundle.model import INSTALL_MODES
 from olmkit.kube import objects
@@ -60,18 +61,21 @@ class Mode:
     def parse(cls, words: str) -> Mode:
         """`AllNamespaces`, `OwnNamespace`, `SingleNamespace=a` or `MultiNamespace=a,b`."""
         type_, _, listed = words.partition("=")
-        names = tuple(name for name in listed.split(",") if name)
+        places = tuple(name for name in listed.split(",") if name)
         if type_ not in INSTALL_MODES:
             known = ", ".join(f"`{mode}`" for mode in INSTALL_MODES)
             raise ConfigurationError(f"`{type_}` is no install mode", hint=f"there are {known}")
         needs = {"SingleNamespace": 1, "MultiNamespace": 2}.get(type_, 0)
-        if (needs == 2 and len(names) < 2) or (needs < 2 and len(names) != needs):
+        if (needs == 2 and len(places) < 2) or (needs < 2 and len(places) != needs):
             example = {1: f"`{type_}=apps`", 2: f"`{type_}=apps,tests`"}.get(needs, f"`{type_}`")
             raise ConfigurationError(
                 f"the install mode `{words}` names the wrong number of namespaces",
                 hint=f"write {example}",
             )
-        return cls(type=type_, namespaces=names)
+        for name in places:
+            if not names.is_label(name):
+                raise ConfigurationError(f"`{name}` is no name of a namespace")
+        return cls(type=type_, namespaces=places)
 
     def targets(self, namespace: str) -> tuple[str, ...]:
         """What an OperatorGroup in `namespace` names; nothing stands for all namespaces."""

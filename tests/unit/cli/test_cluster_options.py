@@ -64,11 +64,42 @@ def test_a_server_that_is_nowhere_is_the_worlds_fault(
         ["upgrade", "a", "--olm", "v1", "--catalog", "c"],
         ["install", "a", "--timeout", "soon"],
         ["why", "a", "--from", "nowhere.yaml", "--olm", "v2"],
+        ["why", "a", "--from", "nowhere.yaml", "--olm", "v1"],
+        ["why", "a", "--save", "here.yaml", "--olm", "v1"],
+        ["why", "a", "--from", "nowhere.yaml", "--save", "here.yaml"],
+        ["install"],
+        ["install", "./bundle"],
+        ["install", "a", "--mode", "OwnNamespaces"],
+        ["install", "a", "--mode", "SingleNamespace=Apps"],
+        ["install", "a", "--catalog", "quay.io/Example/catalog:v1"],
+        ["install", "a", "--catalog", "quay.io/example/catalog:v1", "--olm", "v1", "--channel", "x",
+         "--approval", "manual"],
+        ["install", "A b", "--olm", "v1"],
+        ["install", "a", "--catalog-address", "shelf"],
+        ["install", "a", "--catalog", "quay.io/example/catalog:v1", "--poll", "often"],
+        ["install", "a", "--catalog", "shelf", "--poll", "15m"],
+        ["install", "a", "--catalog-namespace", "OLM"],
+        ["install", "--bundle", "b", "--catalog-server", "quay.io/opm:v1:v2"],
+        ["install", "a", "--service-account", "installer"],
+        ["uninstall", "a", "-n", "Apps"],
+        ["status", "-n", "a/b"],
     ],
     ids=" ".join,
-)
+)  # fmt: skip
 def test_what_is_asked_wrongly_ends_with_2(words: list[str], tmp_path: Path) -> None:
     assert main.run([*words, *unreachable(tmp_path)]) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["upgrade", "a", "--to", "newest"], ["install", "a", "--version", "one"]],
+    ids=" ".join,
+)
+def test_a_range_of_olm_v1_that_is_none_is_told_before_the_cluster_is_asked(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run([*words, "--olm", "v1", *unreachable(tmp_path)]) == 1
+    assert "asks for no versions" in capsys.readouterr().err
 
 
 def test_no_kubeconfig_is_told(

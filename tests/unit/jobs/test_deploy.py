@@ -152,6 +152,11 @@ def test_only_the_crds(options: DeployOptions) -> None:
     assert [one["kind"] for one in wanted] == ["CustomResourceDefinition"]
 
 
+def test_an_image_that_has_no_name_is_refused(options: DeployOptions) -> None:
+    with pytest.raises(ConfigurationError, match="not an image reference"):
+        deploy.wanted(DeployOptions(project=options.project, image="quay.io/Example/cache:1"))
+
+
 def test_an_overlay_that_is_not_there_is_refused(options: DeployOptions) -> None:
     with pytest.raises(ConfigurationError):
         deploy.wanted(DeployOptions(project=options.project, overlay="config/none"))

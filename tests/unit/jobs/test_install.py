@@ -33,7 +33,7 @@ from olmkit.jobs import (
 )
 from olmkit.jobs.cluster_bundle import CatalogImage
 from olmkit.jobs.cluster_wait import Patience
-from olmkit.jobs.install import InstallOptions
+from olmkit.jobs.install_choice import InstallOptions
 from olmkit.jobs.uninstall import UninstallOptions
 from olmkit.jobs.upgrade_way import UpgradeOptions, Way
 from olmkit.kube.api import Forbidden, Resource
