@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from olmkit.apis import webhook_shape
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers import Marker
 from olmkit.apis.model import Sources
@@ -24,17 +25,17 @@ _KINDS = {True: "Mutating", False: "Validating"}
 _VERBS = {"create": "CREATE", "update": "UPDATE", "delete": "DELETE", "connect": "CONNECT"}
 _POLICIES = {"ignore": "Ignore", "fail": "Fail"}
 _MATCHES = {"exact": "Exact", "equivalent": "Equivalent"}
-_EFFECTS = {"none": "None", "noneondryrun": "NoneOnDryRun"}
+_EFFECTS = {"none": "None", "noneondryrun": "NoneOnDryRun", "some": "Some"}
 _INVOCATIONS = {"never": "Never", "ifneeded": "IfNeeded"}
-_PATCHABLE = frozenset(
-    {
-        *("admissionReviewVersions", "clientConfig", "failurePolicy", "matchConditions", "name"),
-        *("matchPolicy", "namespaceSelector", "objectSelector", "reinvocationPolicy", "rules"),
-        *("sideEffects", "timeoutSeconds"),
-    }
-)
-# Lists of the API that merge by a key; all others are replaced.
-_MERGE_KEYS = {"matchConditions": "name"}
+
+
+class _UnfitError(Exception):
+    """A marker that no webhook can be made of."""
+
+    def __init__(self, reason: str, hint: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.hint = hint
 
 
 def configurations(sources: Sources, findings: Findings) -> list[Manifest]:
@@ -91,43 +92,14 @@ class _Collected:
         return found
 
     def _webhook(self, marker: Marker) -> Manifest | None:
-        problem = _problem(marker)
-        if problem:
-            self._refuse(marker, problem[0], hint=problem[1])
-            return None
-        webhook: Manifest = {
-            "name": marker.get("name"),
-            "admissionReviewVersions": list(marker.get("admissionReviewVersions")),
-            "clientConfig": _client(marker),
-            "failurePolicy": _folded(marker.get("failurePolicy"), _POLICIES),
-            "rules": [_rule(marker)],
-            "sideEffects": _EFFECTS[marker.get("sideEffects").lower()],
-        }
-        if marker.get("matchPolicy"):
-            webhook["matchPolicy"] = _MATCHES[marker.get("matchPolicy").lower()]
-        if marker.get("timeoutSeconds"):
-            webhook["timeoutSeconds"] = marker.get("timeoutSeconds")
-        again = _INVOCATIONS.get((marker.get("reinvocationPolicy") or "").lower())
-        if again and marker.get("mutating"):
-            webhook["reinvocationPolicy"] = again
-        if marker.get("patch"):
-            webhook = self._patched(marker, webhook)
-        return webhook
-
-    def _patched(self, marker: Marker, webhook: Manifest) -> Manifest:
         try:
-            patch = json.loads(marker.get("patch"))
-        except (ValueError, RecursionError) as error:
-            self._refuse(marker, f"has a patch that is no JSON: {error}")
-            return webhook
-        if not isinstance(patch, dict):
-            self._refuse(marker, "has a patch that is no object")
-            return webhook
-        unknown = sorted(set(patch) - _PATCHABLE)
-        if unknown:
-            self._refuse(marker, f"patches `{unknown[0]}`, which a webhook does not have")
-            return webhook
-        return _merge(webhook, patch)
+            _check_words(marker)
+            webhook = webhook_shape.written(_patched(_said(marker), marker.get("patch")))
+            _check(webhook, marker)
+        except _UnfitError as unfit:
+            self._refuse(marker, unfit.reason, hint=unfit.hint)
+            return None
+        return webhook
 
     def _refuse(
         self, marker: Marker, reason: str, *, hint: str = "", related: tuple[Related, ...] = ()
@@ -137,27 +109,71 @@ class _Collected:
         )
 
 
-def _problem(marker: Marker) -> tuple[str, str] | None:
-    """Why no API server would take the webhook, and what to do."""
-    path, url = marker.get("path"), marker.get("url")
-    if bool(path) == bool(url):
-        return "needs one of `path` and `url`", ""
-    effects = marker.get("sideEffects") or ""
-    if effects.lower() not in _EFFECTS:
-        said = f"`{effects}`" if effects else "nothing"
-        return f"says {said} about side effects", "write `sideEffects=None`"
-    timeout = marker.get("timeoutSeconds")
-    if timeout and not 1 <= timeout <= 30:
-        return f"has a timeout of {timeout} s", "a timeout is 1 to 30 seconds"
+def _check_words(marker: Marker) -> None:
+    """Refuse words that the API does not have, or that contradict each other."""
+    if bool(marker.get("path")) == bool(marker.get("url")):
+        raise _UnfitError("needs one of `path` and `url`")
     match = marker.get("matchPolicy") or ""
     if match and match.lower() not in _MATCHES:
-        return f"has the match policy `{match}`", "use `Exact` or `Equivalent`"
+        raise _UnfitError(f"has the match policy `{match}`", "use `Exact` or `Equivalent`")
     versions = [one for one in marker.get("webhookVersions") or () if one != "v1"]
     if versions:
-        return f"asks for webhook version `{versions[0]}`", "v1 is the only one"
-    if not marker.get("admissionReviewVersions"):
-        return "names no review version", "write `admissionReviewVersions=v1`"
-    return None
+        raise _UnfitError(f"asks for webhook version `{versions[0]}`", "v1 is the only one")
+
+
+def _check(webhook: Manifest, marker: Marker) -> None:
+    """Refuse a webhook that no API server would take."""
+    effects = webhook.get("sideEffects")
+    if effects not in ("None", "NoneOnDryRun"):
+        word = effects or marker.get("sideEffects")
+        said = f"`{word}`" if word else "nothing"
+        raise _UnfitError(f"says {said} about side effects", "write `sideEffects=None`")
+    timeout = webhook.get("timeoutSeconds", 1)
+    if not 1 <= timeout <= 30:
+        raise _UnfitError(f"has a timeout of {timeout} s", "a timeout is 1 to 30 seconds")
+    client = webhook.get("clientConfig", {})
+    if ("service" in client) == ("url" in client):
+        raise _UnfitError("has a patch that leaves it not one of a service and a URL")
+    port = client.get("service", {}).get("port", 443)
+    if not 1 <= port <= 65535:
+        raise _UnfitError(f"has the port {port}", "a port is 1 to 65535")
+    if "admissionReviewVersions" not in webhook:
+        raise _UnfitError("names no review version", "write `admissionReviewVersions=v1`")
+
+
+def _said(marker: Marker) -> Manifest:
+    """The webhook that a marker describes with its words, before its patch."""
+    webhook: Manifest = {
+        "name": marker.get("name"),
+        "admissionReviewVersions": list(marker.get("admissionReviewVersions")),
+        "clientConfig": _client(marker),
+        "failurePolicy": _folded(marker.get("failurePolicy"), _POLICIES),
+        "rules": [_rule(marker)],
+    }
+    effects = _EFFECTS.get((marker.get("sideEffects") or "").lower())
+    if effects:
+        webhook["sideEffects"] = effects
+    if marker.get("matchPolicy"):
+        webhook["matchPolicy"] = _MATCHES[marker.get("matchPolicy").lower()]
+    if marker.get("timeoutSeconds"):
+        webhook["timeoutSeconds"] = marker.get("timeoutSeconds")
+    again = _INVOCATIONS.get((marker.get("reinvocationPolicy") or "").lower())
+    if again and marker.get("mutating"):
+        webhook["reinvocationPolicy"] = again
+    return webhook
+
+
+def _patched(webhook: Manifest, text: str | None) -> Manifest:
+    if not text:
+        return webhook
+    try:
+        patch = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _UnfitError(f"has a patch that is no JSON: {error}") from None
+    fault = webhook_shape.fault(patch)
+    if fault:
+        raise _UnfitError(fault)
+    return _merge(webhook, patch)
 
 
 def _client(marker: Marker) -> Manifest:
@@ -168,7 +184,7 @@ def _client(marker: Marker) -> Manifest:
         "namespace": marker.get("serviceNamespace") or "system",
         "path": marker.get("path"),
     }
-    if marker.get("servicePort"):
+    if marker.get("servicePort") is not None:
         service["port"] = marker.get("servicePort")
     return {"service": service}
 
@@ -187,7 +203,7 @@ def _folded(text: str, words: Mapping[str, str]) -> str:
 
 
 def _merge(target: Manifest, patch: Mapping[str, Any]) -> Manifest:
-    """A strategic merge, as far as the fields of a webhook ask for one."""
+    """A strategic merge; lists are replaced, as those that a marker can make have no keys."""
     merged = dict(target)
     for key, value in patch.items():
         old = merged.get(key)
@@ -195,9 +211,6 @@ def _merge(target: Manifest, patch: Mapping[str, Any]) -> Manifest:
             merged.pop(key, None)
         elif isinstance(value, Mapping):
             merged[key] = _merge(old if isinstance(old, dict) else {}, value)
-        elif key in _MERGE_KEYS and isinstance(old, list):
-            names = {one.get(_MERGE_KEYS[key]) for one in value}
-            merged[key] = [*value, *(o for o in old if o.get(_MERGE_KEYS[key]) not in names)]
         else:
             merged[key] = value
     return merged

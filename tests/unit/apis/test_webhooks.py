@@ -47,12 +47,27 @@ def test_marker_makes_a_webhook(projects: Any) -> None:
     }
 
 
-def test_patch_is_merged_and_lists_are_replaced(projects: Any) -> None:
+def test_patch_is_merged_and_what_is_empty_is_left_out_as_the_api_does(projects: Any) -> None:
     patch = '{"namespaceSelector":{"matchLabels":{"a":"b"}},"rules":[],"failurePolicy":null}'
     found = one(projects, f"{WHOLE},patch=`{patch}`")
     assert found["namespaceSelector"] == {"matchLabels": {"a": "b"}}
-    assert found["rules"] == []
+    assert "rules" not in found
     assert "failurePolicy" not in found
+
+
+def test_a_patch_may_say_all_that_a_webhook_has(projects: Any) -> None:
+    patch = (
+        '{"matchConditions":[{"name":"a"}],"clientConfig":{"caBundle":"Cg=="},"name":null,'
+        '"objectSelector":{"matchExpressions":[{"key":"k"}]},'
+        '"namespaceSelector":{"matchLabels":{"b":null}},"rules":[{"scope":"*","resources":[]}]}'
+    )
+    found = one(projects, f"{WHOLE},patch=`{patch}`")
+
+    assert found["name"] == ""
+    assert found["matchConditions"] == [{"name": "a", "expression": ""}]
+    assert found["objectSelector"] == {"matchExpressions": [{"key": "k", "operator": ""}]}
+    assert found["namespaceSelector"] == {}
+    assert found["rules"] == [{"scope": "*"}]
 
 
 @pytest.mark.parametrize(
@@ -71,6 +86,21 @@ def test_patch_is_merged_and_lists_are_replaced(projects: Any) -> None:
         WHOLE + ",patch=`{a: 1`",
         WHOLE + ",patch=`[]`",
         WHOLE + ',patch=`{"nonsense":1}`',
+        WHOLE + ',patch=`{"TimeoutSeconds":5}`',
+        WHOLE + ',patch=`{"timeoutSeconds":"5"}`',
+        WHOLE + ',patch=`{"timeoutSeconds":1.5}`',
+        WHOLE + ',patch=`{"timeoutSeconds":31}`',
+        WHOLE + ',patch=`{"sideEffects":"Some"}`',
+        WHOLE + ',patch=`{"sideEffects":null}`',
+        WHOLE + ',patch=`{"clientConfig":null}`',
+        WHOLE + ',patch=`{"clientConfig":{"url":"https://example.com"}}`',
+        WHOLE + ',patch=`{"clientConfig":{"caBundle":"!"}}`',
+        WHOLE + ',patch=`{"rules":{}}`',
+        WHOLE + ',patch=`{"rules":[null]}`',
+        WHOLE + ',patch=`{"rules":[{"nonsense":1}]}`',
+        WHOLE + ',patch=`{"namespaceSelector":{"matchLabels":{"a":1}}}`',
+        WHOLE + ",servicePort=0",
+        WHOLE + ",servicePort=65536",
     ],
 )
 def test_webhook_that_no_cluster_would_take_is_a_finding(projects: Any, text: str) -> None:

@@ -1,0 +1,162 @@
+"""The form of one webhook in a configuration: what a patch may say, and how it is written.
+
+The reference passes each webhook through the types of the API. So a field that they do
+not have is refused, and what they leave out when it is empty is left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class _Scalar(Enum):
+    TEXT = "a text"
+    NUMBER = "a whole number"
+    BYTES = "bytes in base64"
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    item: _Shape
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """Texts by any keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """`always`: the fields that are written when they are empty too."""
+
+    fields: Mapping[str, _Shape]
+    always: tuple[str, ...] = ()
+
+
+_Shape = _Scalar | _List | _Texts | _Object
+
+_TEXT, _TEXT_LIST = _Scalar.TEXT, _List(_Scalar.TEXT)
+_SELECTOR = _Object(
+    {
+        "matchLabels": _Texts(),
+        "matchExpressions": _List(
+            _Object(
+                {"key": _TEXT, "operator": _TEXT, "values": _TEXT_LIST}, always=("key", "operator")
+            )
+        ),
+    }
+)
+_SERVICE = _Object(
+    {"name": _TEXT, "namespace": _TEXT, "path": _TEXT, "port": _Scalar.NUMBER},
+    always=("name", "namespace"),
+)
+_RULE = _Object(
+    {
+        "apiGroups": _TEXT_LIST,
+        "apiVersions": _TEXT_LIST,
+        "operations": _TEXT_LIST,
+        "resources": _TEXT_LIST,
+        "scope": _TEXT,
+    }
+)
+_WEBHOOK = _Object(
+    {
+        "admissionReviewVersions": _TEXT_LIST,
+        "clientConfig": _Object({"caBundle": _Scalar.BYTES, "service": _SERVICE, "url": _TEXT}),
+        "failurePolicy": _TEXT,
+        "matchConditions": _List(
+            _Object({"name": _TEXT, "expression": _TEXT}, always=("name", "expression"))
+        ),
+        "matchPolicy": _TEXT,
+        "name": _TEXT,
+        "namespaceSelector": _SELECTOR,
+        "objectSelector": _SELECTOR,
+        "reinvocationPolicy": _TEXT,
+        "rules": _List(_RULE),
+        "sideEffects": _TEXT,
+        "timeoutSeconds": _Scalar.NUMBER,
+    },
+    always=("name",),
+)
+
+
+def fault(patch: Any) -> str:
+    """What of a patch is none of a webhook, in words; an empty text where all fits.
+
+    `null` fits every field: it takes the field away.
+    """
+    return _fault(patch, _WEBHOOK, "")
+
+
+def written(webhook: Mapping[str, Any]) -> dict[str, Any]:
+    """The webhook without what is not written when it is empty."""
+    found: dict[str, Any] = _written(webhook, _WEBHOOK)
+    return found
+
+
+def _fault(value: Any, shape: _Shape, path: str) -> str:
+    match shape:
+        case _Object(fields=fields) if isinstance(value, Mapping):
+            unknown = next((f"{path}.{key}" for key in value if key not in fields), "")
+            if unknown:
+                return f"patches `{unknown.lstrip('.')}`, which a webhook does not have"
+            inner = ((one, fields[key], f"{path}.{key}") for key, one in value.items())
+        case _Texts() if isinstance(value, Mapping):
+            inner = ((one, _TEXT, f"{path}.{key}") for key, one in value.items())
+        case _List(item=item) if isinstance(value, list):
+            faults = (_fault(one, item, f"{path}[{index}]") for index, one in enumerate(value))
+            return next(filter(None, faults), "")
+        case _Scalar() if _is_scalar(value, shape):
+            return ""
+        case _:
+            return f"has a patch whose `{path.lstrip('.') or 'whole'}` is not {_form(shape)}"
+    faults = (_fault(one, form, at) for one, form, at in inner if one is not None)
+    return next(filter(None, faults), "")
+
+
+def _form(shape: _Shape) -> str:
+    match shape:
+        case _Scalar():
+            return shape.value
+        case _List():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def _is_scalar(value: Any, shape: _Scalar) -> bool:
+    match shape:
+        case _Scalar.NUMBER:
+            return isinstance(value, int) and not isinstance(value, bool)
+        case _Scalar.TEXT:
+            return isinstance(value, str)
+        case _Scalar.BYTES:
+            return isinstance(value, str) and _is_base64(value)
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True
+
+
+def _written(value: Any, shape: _Shape) -> Any:
+    match shape:
+        case _Object(fields=fields, always=always):
+            found = {
+                key: _written(inner, fields[key])
+                for key, inner in value.items()
+                if inner is not None and (inner or not isinstance(fields[key], _List | _Texts))
+            }
+            return dict.fromkeys(always, "") | found
+        case _List(item=item):
+            return [_written(inner, item) for inner in value]
+        case _:
+            return value
