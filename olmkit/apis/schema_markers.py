@@ -145,7 +145,7 @@ def _size(keyword: str, fits: Callable[[Schema], bool], what: str) -> Effect:
     def effect(schema: Schema, marker: Marker) -> None:
         _needs(fits(schema), what, schema)
         schema[keyword] = marker.value
-        if marker.value is False:
+        if marker.value is False or marker.value == "":  # they say nothing; 0 does
             del schema[keyword]
 
     return effect

@@ -552,6 +552,12 @@ def test_rules_over_fields_of_a_type(projects: Any) -> None:
     assert rules[2]["message"] == "at most one of the fields in [a b] may be set"
 
 
+def test_an_empty_pattern_is_not_written(projects: Any) -> None:
+    spec, _ = projects.spec('# +kubebuilder:validation:Pattern=""\na: str')
+
+    assert spec["properties"]["a"] == {"type": "string"}
+
+
 def test_a_rule_that_is_said_twice_stands_twice(projects: Any) -> None:
     spec, _ = projects.spec("# +k8s:immutable\n# +k8s:immutable\na: int | None = None")
 
@@ -702,3 +708,47 @@ def test_a_literal_may_be_below_zero(projects: Any) -> None:
     found, made = projects.spec("a: Literal[-1, 1]")
     assert made.codes == []
     assert found["properties"]["a"] == {"type": "integer", "enum": [-1, 1]}
+
+
+DIAMONDS = """
+class A(Model):
+    v: int = 1
+    w: str
+
+class B(A):
+    b: int = 0
+
+class C(A):
+    v: int = 3
+    w: str = "c"
+
+class Other(Model):
+    v: str
+"""
+
+
+@pytest.mark.parametrize(
+    ("bases", "v", "required"),
+    [
+        ("B, C", {"type": "integer", "default": 3}, []),
+        ("C, B", {"type": "integer", "default": 3}, []),
+        ("B", {"type": "integer", "default": 1}, ["w"]),
+        ("Other, A", {"type": "string"}, ["v", "w"]),
+        ("A, Other", {"type": "integer", "default": 1}, ["w"]),
+        ("B, Other", {"type": "integer", "default": 1}, ["w"]),
+    ],
+)
+def test_a_field_is_that_of_the_class_into_which_python_looks_first(
+    projects: Any, bases: str, v: dict[str, Any], required: list[str]
+) -> None:
+    spec, made = projects.spec("a: D", DIAMONDS + f"\nclass D({bases}):\n    pass\n")
+    assert made.codes == []
+    found = spec["properties"]["a"]
+    assert (found["properties"]["v"], found.get("required", [])) == (v, required)
+
+
+def test_bases_that_no_order_fits_are_read_in_some_order(projects: Any) -> None:
+    text = "class A(Model):\n    x: int\nclass B(A):\n    y: int\nclass D(A, B):\n    z: int\n"
+    spec, made = projects.spec("a: D", text)
+    assert made.codes == []
+    assert sorted(spec["properties"]["a"]["properties"]) == ["x", "y", "z"]
