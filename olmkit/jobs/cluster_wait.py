@@ -20,7 +20,7 @@ from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explain
-from olmkit.olm.explanation import Blame, Explanation, Standing
+from olmkit.olm.explanation import Blame, Explanation, Finding, Standing
 from olmkit.olm.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -131,6 +131,19 @@ async def settled(
         if now >= end:
             return _late(explanation, patience.seconds)
         await asyncio.sleep(patience.interval)
+
+
+async def until_well(
+    look: Callable[[], Awaitable[Finding | None]], done: str, *, report: Report, patience: Patience
+) -> Explanation:
+    """The same of one thing that is looked at; `done` says in words that nothing is amiss."""
+
+    def explained(finding: Finding | None) -> Explanation:
+        if finding is not None:
+            return finding.below()
+        return Explanation(standing=Standing.READY, cause="healthy", message=done)
+
+    return await settled(look, explained, report=report, patience=patience)
 
 
 async def operands(

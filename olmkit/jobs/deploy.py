@@ -21,7 +21,7 @@ from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.oci.reference import Reference
 from olmkit.olm import explanation, kinds, pods
-from olmkit.olm.explanation import Explanation, Finding, Standing
+from olmkit.olm.explanation import Explanation, Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,14 @@ async def apply(
         if manifest not in first:
             await reader.apply(manifest)
             report(f"applied {explanation.subject(manifest)}")
-    return await _until_available(reader, rollout.workloads(found), report, patience)
+    deployments = rollout.workloads(found)
+    names = ", ".join(f"`{objects.name(one)}`" for one in deployments)
+    return await cluster_wait.until_well(
+        lambda: _finding(reader, deployments),
+        f"{names} is available" if names else "all objects are applied",
+        report=report,
+        patience=patience,
+    )
 
 
 async def removal(
@@ -156,29 +163,6 @@ async def _until_known(
                     f"{words}"
                 )
             await asyncio.sleep(0.2)
-
-
-async def _until_available(
-    reader: ClusterObjects,
-    deployments: tuple[Manifest, ...],
-    report: Report,
-    patience: Patience,
-) -> Explanation:
-    clock = asyncio.get_running_loop().time
-    end = clock() + patience.seconds
-    last = ""
-    while True:
-        finding = await _finding(reader, deployments)
-        if finding is None:
-            names = ", ".join(f"`{objects.name(one)}`" for one in deployments)
-            words = f"{names} is available" if names else "all objects are applied"
-            return Explanation(standing=Standing.READY, cause="healthy", message=words)
-        if finding.message != last:
-            report(finding.message)
-            last = finding.message
-        if clock() >= end:
-            return finding.below()
-        await asyncio.sleep(patience.interval)
 
 
 async def _finding(reader: ClusterObjects, deployments: tuple[Manifest, ...]) -> Finding | None:

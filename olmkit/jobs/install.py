@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges.access import Access
@@ -21,7 +21,7 @@ from olmkit.jobs.install_choice import Choice, InstallOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.olm import explanation, kinds, pods, wanted
-from olmkit.olm.explanation import Explanation
+from olmkit.olm.explanation import Explanation, Finding, Standing
 from olmkit.olm.preview import Preview
 from olmkit.olm.snapshot import Snapshot
 from olmkit.olm.wanted import InstallRequest, Mode, Served
@@ -195,25 +195,30 @@ async def until_served(
     reader: ClusterObjects, served: Served, report: Report, patience: Patience
 ) -> None:
     """Wait for the Pod of our own catalog: OLM retries late when it finds nobody at first."""
-    clock = asyncio.get_running_loop().time
     name = served.name
-    begin, seconds = clock(), min(patience.seconds, _SERVED)
-    report(f"serving the bundle as a catalog from Pod `{name}`")
-    while True:
+
+    async def look() -> Finding | None:
         seen = await cluster_read.snapshot(reader, served.namespace)
         pod = next((one for one in seen.pods if objects.name(one) == name), None)
-        finding = pods.of_pod(seen, pod) if pod is not None else None
-        if pod is not None and finding is None:
-            return
-        if clock() - begin >= seconds:
-            raise RemoteError(
-                f"the catalog cannot be served: {finding.message}"
-                if finding
-                else f"the catalog cannot be served: the Pod `{name}` is gone",
-                hint="name an image that has `opm`, and that the cluster can pull, "
-                "with `--catalog-server`",
-            )
-        await asyncio.sleep(patience.interval)
+        if pod is not None:
+            return pods.of_pod(seen, pod)
+        words = f"the Pod `{name}` is gone"
+        return Finding(cause="pod-not-ready", message=words, standing=Standing.WAITING)
+
+    report(f"serving the bundle as a catalog from Pod `{name}`")
+    seconds = min(patience.seconds, _SERVED)
+    found = await cluster_wait.until_well(
+        look,
+        f"the Pod `{name}` serves it",
+        report=report,
+        patience=replace(patience, seconds=seconds),
+    )
+    if not found.is_ready:
+        raise RemoteError(
+            f"the catalog cannot be served: {found.message}",
+            hint="name an image that has `opm`, and that the cluster can pull, "
+            "with `--catalog-server`",
+        )
 
 
 async def adopt(reader: ClusterObjects, served: Served) -> None:

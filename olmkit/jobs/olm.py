@@ -6,7 +6,6 @@ server, since the CRDs are too large for other ways, in an order that works at o
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +15,14 @@ from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges import disk, sources
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_read, deploy
+from olmkit.jobs import cluster_read, cluster_wait, deploy
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
 from olmkit.jobs.deploy import Undeploying
 from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import csvs, kinds, pods, v1
-from olmkit.olm.explanation import Explanation, Standing
+from olmkit.olm.explanation import Explanation, Finding, Standing
 
 RELEASE = "v0.46.0"
 _ADDRESS = (
@@ -153,26 +152,19 @@ async def uninstall(
 async def _until_succeeded(
     reader: ClusterObjects, csv: Manifest, report: Report, patience: Patience
 ) -> Explanation:
-    clock = asyncio.get_running_loop().time
-    end, last = clock() + patience.seconds, ""
     name, place = objects.name(csv), objects.namespace(csv)
-    while True:
+
+    async def look() -> Finding | None:
         seen = await cluster_read.snapshot(reader, place)
         there = seen.csv(name)
-        finding = csvs.of_csv(seen, there) if there else None
-        if there is not None and finding is None:
-            return Explanation(
-                standing=Standing.READY, cause="healthy", message=f"`{name}` is installed"
-            )
-        words = finding.message if finding else f"`{name}` is not there yet"
-        if words != last:
-            report(words)
-            last = words
-        if clock() >= end:
-            if finding is not None:
-                return finding.below()
-            return Explanation(standing=Standing.STUCK, cause="csv-missing", message=words)
-        await asyncio.sleep(patience.interval)
+        if there is not None:
+            return csvs.of_csv(seen, there)
+        words = f"`{name}` is not there yet"
+        return Finding(cause="csv-missing", message=words, standing=Standing.WAITING)
+
+    return await cluster_wait.until_well(
+        look, f"`{name}` is installed", report=report, patience=patience
+    )
 
 
 async def _read(name: str, access: Access) -> bytes:
