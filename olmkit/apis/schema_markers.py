@@ -29,6 +29,15 @@ _REASONS = (
     "FieldValueForbidden",
     "FieldValueDuplicate",
 )
+# What Go takes for an absolute URL, or an absolute path.
+_ESCAPED, _ANY = "%[0-9A-Fa-f]{2}", "[^\x00-\x1f\x7f]"
+_USER = rf"(?:[-A-Za-z0-9._:~!$&'()*+,;=@]|{_ESCAPED})*@"
+_NAME = r"(?:[-A-Za-z0-9_.~!$&'()*+,;=<>\"]|[^\x00-\x7f]|%25|%[89A-Fa-f][0-9A-Fa-f])*"
+_HOST = rf"(?:{_USER})?(?:\[[0-9A-Fa-f:.]+\]|{_NAME})(?::[0-9]*)?(?=[/?]|\Z)"
+_PATH = rf"(?:[^\x00-\x1f\x7f%?]|{_ESCAPED})*(?:\?{_ANY}*)?"
+_URL = re.compile(
+    rf"[A-Za-z][-+.A-Za-z0-9]*:(?:(?!/){_ANY}*|(?://{_HOST}|(?!//)){_PATH})|(?=/){_PATH}|\*"
+)
 PRESERVING = frozenset(
     {
         "kubebuilder:pruning:PreserveUnknownFields",
@@ -245,7 +254,7 @@ def _title(schema: Schema, marker: Marker) -> None:
 @_effect("kubebuilder:externalDocs")
 def _external_docs(schema: Schema, marker: Marker) -> None:
     url = marker.get("url")
-    if re.match(r"/|[A-Za-z][-+.A-Za-z0-9]*:", url) is None:
+    if _URL.fullmatch(url) is None:
         raise DoesNotFitError(f"needs an absolute URL, not `{url}`")
     schema["externalDocs"] = {"url": url}
     if marker.get("description"):
