@@ -103,14 +103,15 @@ def way(channel: Channel, start: str, version: Version | None) -> tuple[str, ...
             version = entry.version.version
         place = newest_first.index(current) if current in newest_first else len(newest_first)
         above = (channel.entries.get(name) for name in newest_first[:place])
-        following = next((one for one in above if one and _follows(one, current, version)), None)
+        following = next((one for one in above if one and follows(one, current, version)), None)
         if following is None:
             return tuple(found)
         current = following.name
         found.append(current)
 
 
-def _follows(entry: Entry, name: str, version: Version | None) -> bool:
+def follows(entry: Entry, name: str, version: Version | None) -> bool:
+    """Whether the entry upgrades from the bundle of that name and version."""
     if name == entry.replaces or name in entry.skips:
         return True
     wanted = skip_range(entry)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -13,7 +14,8 @@ from olmkit.cli.cluster_options import Target
 from olmkit.edges.access import Access
 from olmkit.jobs import extension as job
 from olmkit.jobs.cluster_wait import Patience, Report
-from olmkit.jobs.extension import ExtensionOptions, ExtensionPlan
+from olmkit.jobs.extension import ExtensionOptions
+from olmkit.jobs.extension_choice import Offer
 from olmkit.kube.objects import Manifest
 
 # What only OLM v0 has; with `--olm v1` they are refused, not passed over.
@@ -50,12 +52,10 @@ def install(
                 service_account=service_account,
             )
             made = await job.plan(reader, options, access)
-            _announce(app, made)
+            title = f"installing `{options.package}` into namespace `{namespace}` through OLM v1"
+            _announce(app, title, made.offer)
             if dry_run:
-                app.emit(
-                    {"objects": list(made.objects)},
-                    text=lambda: documents.dump_all(made.objects).decode(),
-                )
+                _rehearse(app, made.objects, made.offer)
                 return
             created: list[Manifest] = []
             package = made.request.package
@@ -75,18 +75,28 @@ def install(
 
 
 def upgrade(
-    app: App, *, package: str, to: str, target: Target, patience: Patience, dry_run: bool
+    app: App,
+    *,
+    package: str,
+    to: str,
+    target: Target,
+    access: Access,
+    patience: Patience,
+    dry_run: bool,
 ) -> None:
     """Ask for another version."""
 
     async def run() -> None:
         async with target.open() as (reader, _):
+            made = await job.plan_upgrade(reader, package, to, access)
+            going = f" to `{made.offer.csv}`" if made.offer.csv not in ("", made.before) else ""
+            title = f"upgrading `{package}` from `{made.before or 'nothing'}`{going}"
+            _announce(app, f"{title} through OLM v1", made.offer)
             if dry_run:
-                made = await job.plan_upgrade(reader, package, to)
-                app.emit({"objects": [made]}, text=lambda: documents.dump_all([made]).decode())
+                _rehearse(app, [made.wanted], made.offer)
                 return
             with standing.watching(app, "working") as report:
-                found = await job.upgrade(reader, package, to, report=report, patience=patience)
+                found = await job.upgrade(reader, made, report=report, patience=patience)
             standing.give(app, found, {"package": package})
 
     app.run(run())
@@ -122,7 +132,18 @@ def uninstall(
     app.run(run())
 
 
-def _announce(app: App, made: ExtensionPlan) -> None:
-    request = made.request
-    title = f"installing `{request.package}` into namespace `{request.namespace}` through OLM v1"
-    announcement.give(app, title, made.preview, [""], made.notes)
+def _announce(app: App, title: str, offer: Offer) -> None:
+    announcement.give(app, title, offer.brings, [""], offer.notes, offer.has)
+
+
+def _rehearse(app: App, found: Sequence[Manifest], offer: Offer) -> None:
+    """Show what would be written, and what is known of what comes with it."""
+    app.emit(
+        {
+            "objects": list(found),
+            "csv": offer.csv or None,
+            "permissions": announcement.permissions(offer.brings),
+            "notes": list(offer.notes),
+        },
+        text=lambda: documents.dump_all(found).decode(),
+    )

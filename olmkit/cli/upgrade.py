@@ -78,7 +78,13 @@ def upgrade(
         if bundle or catalog:
             raise click.UsageError("`--bundle` and `--catalog` are for OLM v0 only.")
         extension.upgrade(
-            app, package=package, to=to, target=target, patience=patience, dry_run=dry_run
+            app,
+            package=package,
+            to=to,
+            target=target,
+            access=access,
+            patience=patience,
+            dry_run=dry_run,
         )
         return
 

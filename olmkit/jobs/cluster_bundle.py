@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.base.version_constraints import VersionConstraint
+from olmkit.base.versions import Version
 from olmkit.bundle import layout
 from olmkit.catalog import graph, migrate, render, source_bundle
 from olmkit.catalog.migrate import Level
@@ -122,31 +123,53 @@ async def choose(
 
 
 async def newest(
-    catalog: Catalog, package: str, access: Access, *, channels: Sequence[str], version: str
+    catalog: Catalog,
+    package: str,
+    access: Access,
+    *,
+    channels: Sequence[str],
+    version: str,
+    after: tuple[str, Version | None] | None = None,
 ) -> Chosen:
-    """The bundle that OLM v1 would install first: the highest version that fits.
+    """The bundle that OLM v1 would take: the highest version that fits.
 
-    Deprecated ones come last. Raises `InputError` when there is none.
+    Deprecated ones come last. `after`: name and version of the installed bundle, when only that
+    and what upgrades from it will do. Raises `InputError` when there is none.
     """
     found = catalog.chosen(package)[0]
-    for name in channels:
-        _channel(found, name)
+    lines = [_channel(found, name) for name in channels] or list(found.channels.values())
     wanted = VersionConstraint.parse(version) if version else None
+
+    def is_offered(name: str) -> bool:
+        entries = [line.entries[name] for line in lines if name in line.entries]
+        if after is None or name == after[0]:
+            return bool(entries) or not channels
+        return any(graph.follows(entry, *after) for entry in entries)
+
     fitting = [
         bundle
         for bundle in found.bundles.values()
         if bundle.version is not None
         and (wanted is None or bundle.version.version in wanted)
-        and (not channels or any(bundle.name in found.channels[one].entries for one in channels))
+        and is_offered(bundle.name)
     ]
     if not fitting:
+        follows = f" and upgrades from `{after[0]}`" if after else ""
         raise InputError(
-            f"package `{package}` has no version that fits `{version or 'any'}`",
+            f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
             hint="`olmkit catalog list bundles` has all",
         )
     best = max(fitting, key=lambda one: (one.deprecation is None, one.version or NO_VERSION))
     channel = next((c.name for c in found.channels.values() if best.name in c.entries), "")
     return await _read_chosen(best.name, channel, best.image, access)
+
+
+async def brought(catalog: Catalog, package: str, name: str, access: Access) -> Preview | None:
+    """What a bundle of the catalog brings; None when it is not there or cannot be read."""
+    bundle = catalog.chosen(package)[0].bundles.get(name)
+    if bundle is None:
+        return None
+    return (await _read_chosen(name, "", bundle.image, access)).preview
 
 
 async def _read_chosen(csv: str, channel: str, image: str, access: Access) -> Chosen:

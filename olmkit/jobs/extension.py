@@ -10,20 +10,18 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.base.diagnostics import InputError
 from olmkit.base.version_constraints import VersionConstraint
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import catalog as catalog_job
-from olmkit.jobs import cluster_bundle, cluster_wait, cluster_write, install, served_catalog
+from olmkit.jobs import cluster_bundle, cluster_wait, cluster_write, extension_choice, install
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
+from olmkit.jobs.extension_choice import Offer
 from olmkit.kube import objects, patches
-from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds, v1, wanted
 from olmkit.olm.explanation import Explanation
-from olmkit.olm.preview import Preview
 from olmkit.olm.v1 import ExtensionRequest
 
 
@@ -46,8 +44,21 @@ class ExtensionPlan:
 
     request: ExtensionRequest
     objects: tuple[Manifest, ...] = field(repr=False)
-    preview: Preview | None = None
-    notes: tuple[str, ...] = ()
+    offer: Offer = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionUpgrade:
+    """What a ClusterExtension would become when another range of versions is asked for.
+
+    `before` is the bundle that is installed now, empty when there is none.
+    """
+
+    package: str
+    version: str
+    before: str
+    wanted: Manifest = field(repr=False)
+    offer: Offer = field(repr=False)
 
 
 async def require_olm(reader: ClusterObjects) -> None:
@@ -91,16 +102,16 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
         poll_minutes=options.poll_minutes,
         service_account=options.service_account,
     )
-    preview, notes = await _preview(reader, request, access)
-    if preview is not None:
-        v1.check(preview)
+    offer = await extension_choice.of_new(reader, request, access)
+    if offer.brings is not None:
+        v1.check(offer.brings)
     made = []
     if await reader.find(kinds.NAMESPACE, options.namespace) is None:
         made.append(wanted.namespace(options.namespace))
     if image:
         made.append(v1.cluster_catalog(request))
     made.append(v1.cluster_extension(request))
-    return ExtensionPlan(request=request, objects=tuple(made), preview=preview, notes=notes)
+    return ExtensionPlan(request=request, objects=tuple(made), offer=offer)
 
 
 async def carry_out(
@@ -130,37 +141,38 @@ async def _create_and_wait(
     return await until_ready(reader, made.request.package, report=report, patience=patience)
 
 
-async def plan_upgrade(reader: ClusterObjects, package: str, version: str) -> Manifest:
-    """What the ClusterExtension would become; nothing is written.
+async def plan_upgrade(
+    reader: ClusterObjects, package: str, version: str, access: Access
+) -> ExtensionUpgrade:
+    """What asking for a range of versions means, the newest when it is empty; nothing is written.
 
-    Raises `InputError` when there is none, and when the version is no range.
+    Raises `InputError` when there is no ClusterExtension, and when the version is no range.
     """
     _check_range(version)
     await require_olm(reader)
     found = await reader.find(v1.CLUSTER_EXTENSION, package)
     if found is None:
-        raise InputError(v1.explain(None, (), package).message)
+        said = v1.explain(None, (), package)
+        raise InputError(said.message, hint=said.hint)
     changed: Manifest = patches.merge_patch(found, _asking(version))
     changed.pop("status", None)
     changed["metadata"] = {"name": package}
-    return changed
+    return ExtensionUpgrade(
+        package=package,
+        version=version,
+        before=v1.installed(found)[0],
+        wanted=changed,
+        offer=await extension_choice.of_upgrade(reader, found, version, access),
+    )
 
 
 async def upgrade(
-    reader: ClusterObjects, package: str, version: str, *, report: Report, patience: Patience
+    reader: ClusterObjects, made: ExtensionUpgrade, *, report: Report, patience: Patience
 ) -> Explanation:
-    """Ask for another range of versions, or for the newest when it is empty, and wait.
-
-    Raises `InputError` when the version is no range.
-    """
-    _check_range(version)
-    await require_olm(reader)
-    found = await reader.find(v1.CLUSTER_EXTENSION, package)
-    if found is None:
-        return v1.explain(None, (), package)
-    await reader.merge(found, _asking(version))
-    report(f"asked for {version or 'the newest version'}")
-    return await until_ready(reader, package, report=report, patience=patience)
+    """Ask for that range of versions, and wait."""
+    await reader.merge(made.wanted, _asking(made.version))
+    report(f"asked for {made.version or 'the newest version'}")
+    return await until_ready(reader, made.package, report=report, patience=patience)
 
 
 def _check_range(version: str) -> None:
@@ -220,27 +232,3 @@ async def _look(
     return await asyncio.gather(
         reader.find(v1.CLUSTER_EXTENSION, package), reader.list(v1.CLUSTER_CATALOG)
     )
-
-
-async def _preview(
-    reader: ClusterObjects, request: ExtensionRequest, access: Access
-) -> tuple[Preview | None, tuple[str, ...]]:
-    """The newest bundle that fits, as far as it can be read from here."""
-    try:
-        if request.catalog_image:
-            catalog = (await cluster_bundle.read_catalog(request.catalog_image, access)).catalog
-        elif request.catalog:
-            tree = await served_catalog.read(reader, request.catalog)
-            catalog = catalog_job.read(request.catalog, tree=tree, valid=False)
-        else:
-            return None, ("any catalog may be chosen, so permissions are not known beforehand",)
-        chosen = await cluster_bundle.newest(
-            catalog, request.package, access, channels=request.channels, version=request.version
-        )
-    except ClusterError:
-        raise
-    except OlmkitError as error:
-        if isinstance(error, InputError):
-            raise
-        return None, (f"the catalog cannot be read from here: {error.message}",)
-    return chosen.preview, (chosen.note,) if chosen.note else ()

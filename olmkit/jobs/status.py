@@ -91,16 +91,14 @@ def _subscription(one: Manifest, seen: Snapshot) -> Row:
 
 
 def _extension(one: Manifest, catalogs: tuple[Manifest, ...]) -> Row:
-    spec = kinds.spec(one)
-    catalog = mapping(mapping(spec.get("source")).get("catalog"))
-    package = text(catalog.get("packageName"))
-    labels = mapping(mapping(catalog.get("selector")).get("matchLabels"))
+    asked = v1.asked(one)
+    package = text(asked.get("packageName"))
     return Row(
         olm="v1",
-        namespace=text(spec.get("namespace")),
+        namespace=text(kinds.spec(one).get("namespace")),
         package=package,
-        channel=", ".join(map(str, sequence(catalog.get("channels")))),
-        catalog=text(labels.get(v1.CATALOG_NAME_LABEL)),
+        channel=", ".join(map(str, sequence(asked.get("channels")))),
+        catalog=v1.catalog_name(asked),
         approval="Automatic",
         installed=v1.installed(one)[0],
         explanation=v1.explain(one, catalogs, package),

@@ -105,6 +105,17 @@ def check(preview: Preview) -> None:
         )
 
 
+def asked(extension: Manifest) -> Mapping[str, Any]:
+    """What is asked of the catalogs: package, version, channels, selector."""
+    return mapping(mapping(kinds.spec(extension).get("source")).get("catalog"))
+
+
+def catalog_name(asked: Mapping[str, Any]) -> str:
+    """The only ClusterCatalog that may be taken from; empty when the selector names none."""
+    labels = mapping(mapping(asked.get("selector")).get("matchLabels"))
+    return text(labels.get(CATALOG_NAME_LABEL))
+
+
 def installed(extension: Manifest) -> tuple[str, str]:
     """Name and version of the bundle that is installed; empty when there is none."""
     bundle = mapping(mapping(kinds.status(extension).get("install")).get("bundle"))

@@ -97,10 +97,11 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
             await installed(reader)
 
         writes = len(server.writes())
-        wanted = await extension.plan_upgrade(reader, "cache", "2.x")
-        assert wanted["spec"]["source"]["catalog"]["version"] == "2.x"
+        made = await extension.plan_upgrade(reader, "cache", "2.x", Access())
+        assert made.before == "cache.v1"
+        assert made.wanted["spec"]["source"]["catalog"]["version"] == "2.x"
         assert len(server.writes()) == writes
-        found = await extension.upgrade(reader, "cache", "2.x", report=[].append, patience=QUICK)
+        found = await extension.upgrade(reader, made, report=[].append, patience=QUICK)
         assert found.is_ready
         there = server.get("clusterextensions", "cache", "")
         assert there is not None
@@ -182,6 +183,8 @@ def test_nothing_there_is_said() -> None:
         assert (await extension.why(reader, "cache")).cause == "not-installed"
         with pytest.raises(InputError, match="no ClusterExtension"):
             await extension.removal(reader, "cache")
+        with pytest.raises(InputError, match="no ClusterExtension"):
+            await extension.plan_upgrade(reader, "cache", "", Access())
         with pytest.raises(InputError, match="no ClusterCatalog"):
             await served_catalog.read(reader, "shelf")
 
