@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from olmkit.cli.app import App
+from olmkit.cli.render import printable
 from olmkit.olm import preview
 from olmkit.olm.preview import Preview
 
@@ -21,12 +22,12 @@ def give(
 
     `before` is what it replaces.
     """
-    app.terminal.note(title)
+    lines = [title]
     if brings is not None:
-        for line in preview.lines(brings, targets, before):
-            app.terminal.note(line)
-    for note in notes:
-        app.terminal.note(f"note: {note}")
+        lines += preview.lines(brings, targets, before)
+    lines += [f"note: {note}" for note in notes]
+    for line in lines:
+        app.terminal.note(printable(line))
 
 
 def permissions(brings: Preview | None) -> list[dict[str, str]]:

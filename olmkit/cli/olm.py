@@ -13,6 +13,7 @@ from olmkit.cli.cluster_options import Target, cluster_options, timeout_option
 from olmkit.cli.exits import Exit
 from olmkit.cli.registry_options import registry_options
 from olmkit.cli.removal import dry_run_option, yes_option
+from olmkit.cli.render import printable
 from olmkit.edges.access import Access
 from olmkit.jobs import olm as job
 from olmkit.jobs.cluster_wait import Patience
@@ -166,4 +167,4 @@ def _text(found: job.Status) -> str:
     ]
     if not found.parts:
         lines.append("  it runs outside of the cluster, or not at all: it has no Deployments here")
-    return "\n".join(lines)
+    return printable("\n".join(lines))

@@ -11,6 +11,7 @@ from olmkit.cli import standing
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import Target, cluster_options
 from olmkit.cli.exits import Exit
+from olmkit.cli.render import printable
 from olmkit.jobs import status as job
 from olmkit.jobs.status import Status
 
@@ -70,10 +71,11 @@ def _text(found: Status) -> str:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[index]) for row in rows) for index in range(len(rows[0]))]
+    shown = [[printable(cell) for cell in row] for row in rows]
+    widths = [max(len(row[index]) for row in shown) for index in range(len(shown[0]))]
     return "\n".join(
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
+        for row in shown
     )
 
 

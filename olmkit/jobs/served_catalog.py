@@ -6,9 +6,9 @@ reached, with the credentials of the kubeconfig.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
@@ -17,6 +17,11 @@ from olmkit.kube.objects import mapping, text
 from olmkit.olm import kinds, v1
 
 PREFIX = "clustercatalog:"
+# Where catalogd says that it serves one: a Service, as pods name it.
+_ADDRESS = re.compile(
+    r"(?P<scheme>https?)://(?P<service>[a-z0-9-]+)\.(?P<namespace>[a-z0-9-]+)(?:\.[a-z0-9.-]+)?"
+    r"(?::(?P<port>[0-9]+))?(?P<path>(?:/[^?#]*)?)"
+)
 
 
 async def fetch(reference: str, environment: Mapping[str, str]) -> Tree:
@@ -50,12 +55,14 @@ async def read(reader: ClusterObjects, name: str) -> Tree:
     ailing = v1.of_catalog(found)
     if ailing is not None:
         raise InputError(ailing.message, hint=ailing.hint)
-    base = urlsplit(text(mapping(kinds.status(found).get("urls")).get("base")))
-    service, _, rest = (base.hostname or "").partition(".")
-    namespace = rest.partition(".")[0]
+    address = text(mapping(kinds.status(found).get("urls")).get("base"))
+    place = _ADDRESS.fullmatch(address)
+    if place is None:
+        raise InputError(f"the ClusterCatalog `{name}` is served at no Service: `{address}`")
     path = (
-        f"/api/v1/namespaces/{namespace}/services/{base.scheme}:{service}:{base.port or 443}"
-        f"/proxy{base.path}/api/v1/all"
+        f"/api/v1/namespaces/{place['namespace']}/services/"
+        f"{place['scheme']}:{place['service']}:{place['port'] or 443}"
+        f"/proxy{place['path']}/api/v1/all"
     )
     lines = await reader.cluster.request("GET", path, accept="*/*")
     return Tree({"catalog.json": lines})

@@ -7,7 +7,6 @@ holds the bundle's files, each compressed, beside the catalog that offers it.
 from __future__ import annotations
 
 import base64
-import binascii
 import zlib
 from typing import Any
 
@@ -45,7 +44,7 @@ def unpacked(config: Manifest, csv: str) -> Manifest:
         try:
             packed = base64.b64decode(base64.b64decode(text(data)))
             content = zlib.decompressobj(_GZIP).decompress(packed, _MAX_FILE)
-        except (binascii.Error, zlib.error):
+        except (ValueError, zlib.error):
             continue
         found = _loaded(content, name)
         if objects.kind(found) == kinds.CSV[1] and objects.name(found) == csv:

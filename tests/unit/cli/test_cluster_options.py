@@ -10,6 +10,8 @@ import pytest
 
 from olmkit.cli import main
 from olmkit.cli.cluster_options import DurationType
+from olmkit.jobs import status
+from olmkit.jobs.status import CatalogRow, Status
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("5m", 300), ("1h", 3600), ("7", 7)])
@@ -118,3 +120,22 @@ def test_a_file_that_holds_no_objects_does_no_harm(data: bytes, tmp_path: Path) 
     file.write_bytes(data)
 
     assert main.run(["why", "cache", "--from", str(file)]) == 1
+
+
+def test_a_table_of_what_a_cluster_says_cannot_move_the_cursor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (CatalogRow(namespace="olm", name="shelf", source="a\x1b[2Jb", state="READY"),
+            CatalogRow(namespace="", name="other", source="i:1", state="READY"))  # fmt: skip
+
+    async def found(*_: object, **__: object) -> Status:
+        return Status(operators=(), catalogs=rows)
+
+    monkeypatch.setattr(status, "status", found)
+
+    assert main.run(["status", *unreachable(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "NAMESPACE  CATALOG  STATE  SOURCE",
+        "olm        shelf    READY  a\\u001b[2Jb",
+        "-          other    READY  i:1",
+    ]

@@ -80,7 +80,12 @@ def test_a_cluster_catalog_is_read_like_any_other(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "status", "words"),
-    [("other", SERVING, "no ClusterCatalog `other`"), ("shelf", {}, "`shelf` is not served")],
+    [
+        ("other", SERVING, "no ClusterCatalog `other`"),
+        ("shelf", {}, "`shelf` is not served"),
+        ("shelf", SERVING | {"urls": None}, "`shelf` is served at no Service: ``"),
+        ("shelf", SERVING | {"urls": {"base": "http://[x"}}, "at no Service: `http://[x`"),
+    ],
 )
 def test_one_that_is_not_served_says_so(
     tmp_path: Path, name: str, status: dict[str, Any], words: str

@@ -33,6 +33,7 @@ def test_a_step_holds_the_csv_itself() -> None:
 def test_the_csv_of_an_unpacked_bundle_is_among_the_files_of_a_config_map() -> None:
     files = {
         "broken.yaml": "no base64",
+        "strange.yaml": "é",
         "bomb.yaml": packed(b"\0" * (64 * 1024 * 1024)),
         "plain.yaml": base64.b64encode(base64.b64encode(b"not compressed")).decode(),
         "crd.yaml": packed(b"kind: CustomResourceDefinition\n"),
