@@ -6,8 +6,9 @@ and `csv_markers` read nothing else, so another language needs only another read
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, assert_never
 
@@ -197,20 +198,29 @@ class Sources:
     packages: tuple[Package, ...]
     declarations: Mapping[Named, Declaration]
     package_of: Mapping[Named, Package]
+    _lineages: dict[Named, tuple[Named, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def get(self, name: Named) -> Declaration | None:
         return self.declarations.get(name)
 
-    def inherited(self, base: Named) -> Iterator[Field]:
-        """The fields of a model after those of its own base classes, which they replace."""
-        left, found = [base], list[Struct]()
+    def lineage(self, name: Named) -> tuple[Struct, ...]:
+        """A model and those it is derived from, in the order in which Python looks into them."""
+        left = [name]
         while left:
-            declaration = self.declarations.get(left.pop())
-            if isinstance(declaration, Struct) and declaration not in found:
-                found.append(declaration)
-                left += declaration.bases
-        for struct in reversed(found):
-            yield from struct.fields
+            declaration = self.declarations.get(left[-1])
+            bases = declaration.bases if isinstance(declaration, Struct) else ()
+            # Classes may derive from each other in a circle.
+            waiting = [one for one in bases if one not in self._lineages and one not in left]
+            if waiting and left[-1] not in self._lineages:
+                left += waiting
+                continue
+            one = left.pop()
+            orders = [self._lineages.get(base, (base,)) for base in bases]
+            self._lineages.setdefault(one, (one, *_joined([*orders, bases])))
+        found = (self.declarations.get(one) for one in self._lineages[name])
+        return tuple(one for one in found if isinstance(one, Struct))
 
     def used(self) -> frozenset[Named]:
         """The kinds of all packages and every declaration that their fields lead to."""
@@ -237,6 +247,24 @@ class Sources:
                 case _:
                     assert_never(declaration)
         return frozenset(found)
+
+
+def _joined(orders: list[tuple[Named, ...]]) -> Iterator[Named]:
+    """C3: every class before its bases, and bases in the order in which they stand."""
+    left = [list(reversed(order)) for order in orders if order]
+    behind = Counter(one for order in left for one in order[:-1])
+    while left:
+        # Orders that do not go together are of no class that Python makes; any will do then.
+        first = next((order[-1] for order in left if not behind[order[-1]]), left[0][-1])
+        yield first
+        for order in left:
+            if order[-1] == first:
+                order.pop()
+                behind.subtract(order[-1:])
+            elif behind[first] and first in order:
+                order.remove(first)
+        behind[first] = 0
+        left = [order for order in left if order]
 
 
 def named(expression: TypeExpression) -> Iterator[Named]:

@@ -39,6 +39,8 @@ from olmkit.base.diagnostics import Location, Related, Severity
 
 # An object of a cluster fits 1.5 MB; a schema of more fields than this never does.
 MAX_FIELDS = 50_000
+# Models inside of models, and base classes of base classes: nobody writes that many.
+MAX_DEPTH = 100
 
 _REQUIRED = (VALIDATION + "Required", "required", "k8s:required")
 _OPTIONAL = (VALIDATION + "Optional", "optional", "k8s:optional")
@@ -108,6 +110,9 @@ class SchemaBuilder:
             return {}
         if name in self._open:
             self._refuse_cycle(declaration, at)
+            return {}
+        if len(self._open) >= MAX_DEPTH:
+            self.findings.add("API006", f"more than {MAX_DEPTH} models lie in each other", at)
             return {}
         self._open.append(name)
         try:
@@ -202,23 +207,38 @@ class SchemaBuilder:
         return schema
 
     def _bases(self, struct: Struct, own: Schema) -> Iterator[Schema]:
-        """Base classes; their fields that the class declares again are the class's."""
-        mine = own.get("properties", {})
+        """Base classes, each with the fields that the class has from it and not from another."""
+        if not struct.bases:
+            return
+        owners = self._owners(struct.name)
+        left = owners.keys() - own.get("properties", {}).keys()
         for base in struct.bases:
             self._check_overridden(struct, base)
             schema = dict(self._declared(base, struct.at))
+            theirs = self._owners(base)
+            mine = {name for name in left if theirs.get(name) == owners[name]}
+            left -= mine
             for key in ("properties", "required"):
                 if key in schema:
-                    kept = [name for name in schema[key] if name not in mine]
+                    kept = [name for name in schema[key] if name in mine]
                     as_map = key == "properties"
                     schema[key] = {n: schema[key][n] for n in kept} if as_map else kept
             if not schema.get("required", True):
                 del schema["required"]
             yield schema
 
+    def _owners(self, name: Named) -> dict[str, Named]:
+        """Of each field of a model, by its JSON name, the class that declares it."""
+        return {
+            one.json_name: ancestor.name
+            for ancestor in reversed(self.sources.lineage(name))
+            for one in ancestor.fields
+        }
+
     def _check_overridden(self, struct: Struct, base: Named) -> None:
         """A field that is declared again keeps its JSON name, or it would be two."""
-        before = {one.name: one for one in self.sources.inherited(base)}
+        lineage = self.sources.lineage(base)
+        before = {one.name: one for ancestor in reversed(lineage) for one in ancestor.fields}
         for one in struct.fields:
             first = before.get(one.name, one)
             if first.json_name != one.json_name:

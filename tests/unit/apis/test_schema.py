@@ -755,3 +755,19 @@ def test_bases_that_no_order_fits_are_read_in_some_order(projects: Any) -> None:
     spec, made = projects.spec("a: D", text)
     assert made.codes == []
     assert sorted(spec["properties"]["a"]["properties"]) == ["x", "y", "z"]
+
+
+def test_models_that_lie_in_each_other_without_end_are_a_finding(projects: Any) -> None:
+    chain = ["class M0(Model):\n    x: int"]
+    chain += [f"class M{n}(Model):\n    x: M{n - 1}" for n in range(1, 120)]
+    _, made = projects.spec("a: M119", "\n".join(chain))
+    assert [found.rule for found in made.findings.items] == ["API006"]
+
+
+def test_classes_that_derive_from_each_other_many_times_are_read(projects: Any) -> None:
+    chain = ["class A0(Model):\n    x: int = 1\nclass B0(Model):\n    y: int = 1"]
+    for n in range(1, 30):
+        chain += [f"class {one}{n}(A{n - 1}, B{n - 1}):\n    {one}{n}: int = 1" for one in "AB"]
+    spec, made = projects.spec("a: A29", "\n".join(chain))
+    assert made.codes == []
+    assert len(spec["properties"]["a"]["properties"]) == 2 + 28 * 2 + 1
