@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
@@ -88,12 +89,15 @@ def of_resolution(snapshot: Snapshot, subscription: Manifest, words: str) -> Fin
 Explain = Callable[[Snapshot, Manifest, Mapping[str, str]], Finding]
 
 
-def _broken_catalog(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) -> Finding:
+def _broken_catalog(snapshot: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
     namespace, name = part["namespace"], part["name"]
     catalog = snapshot.catalog(name, namespace)
     below = None if catalog is None else of_catalog(snapshot, catalog)
     if below is not None:
-        return below
+        wish = kinds.wish(subscription)
+        is_other = (wish.catalog, wish.catalog_namespace) != (name, namespace)
+        said = "; it stops every Subscription that sees it" if is_other else ""
+        return replace(below, message=below.message + said)
     if catalog is not None and "no registry client established" in part["rest"]:
         return Finding(
             cause="waiting",

@@ -15,14 +15,21 @@ from olmkit.olm import catalogs, csvs, explanation, kinds, pods
 from olmkit.olm.explanation import Blame, Explanation, Finding, Link, Standing
 from olmkit.olm.snapshot import Snapshot
 
-# What `BundleUnpackFailed` stands for beside a failed Job: cause, words and hint, by its reason.
+# What `BundleUnpackFailed` stands for beside a failed Job, by its reason: cause, words, hint, and
+# whether OLM tries again.
 _UNPACK_ENDS = {
     "ErrorPreventedUnpacking": (
         "bundle-cannot-be-unpacked",
         "OLM cannot read the bundle",
         "correct the bundle, and publish it as a new version",
+        Standing.BLOCKED,
     ),
-    "EnsureInstallPlanFailed": ("install-plan-failed", "OLM cannot make the InstallPlan", ""),
+    "EnsureInstallPlanFailed": (
+        "install-plan-failed",
+        "OLM cannot make the InstallPlan",
+        "",
+        Standing.STUCK,
+    ),
 }
 
 
@@ -314,11 +321,12 @@ def _unpack_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | Non
             )
     ends = _UNPACK_ENDS.get(text(mapping(failed).get("reason")))
     if failed is not None and ends is not None:
-        cause, what, hint = ends
+        cause, what, hint, standing = ends
         return Finding(
             cause=cause,
             message=f"{what}: {explanation.first_line(text(failed.get('message')))}",
             hint=hint,
+            standing=standing,
         )
     if failed is not None:
         words = text(failed.get("message"))

@@ -258,6 +258,20 @@ def test_all_of_a_namespace_is_resolved_together_and_the_message_tells_whom_it_i
     assert explain(cluster(subscription(failed), other), "cache").message == says
 
 
+@pytest.mark.parametrize(
+    ("name", "says"), [("shelf", ""), ("other", "; it stops every Subscription that sees it")]
+)
+def test_a_catalog_that_fails_stops_subscriptions_to_others_too(name: str, says: str) -> None:
+    ailing = catalog("TRANSIENT_FAILURE", address="10.0.0.1:50051")
+    ailing["metadata"]["name"] = name
+    words = f"error using catalogsource olm/{name}: failed to list bundles: refused"
+    seen = cluster(subscription(condition("ResolutionFailed", words)), ailing)
+
+    assert explain(seen, "cache").message == (
+        f"the catalog `{name}` is not ready: nothing answers at `10.0.0.1:50051`{says}"
+    )
+
+
 def test_several_errors_of_a_resolution_are_kept_apart() -> None:
     words = (
         "[a unique replacement chain within a channel is required to …, but 2 replacement chains "
