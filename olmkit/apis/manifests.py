@@ -12,12 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from olmkit.apis import kind_checks, schema_checks
+from olmkit.apis import kind_checks, places, schema_checks
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers import Marker
 from olmkit.apis.model import Package, Sources, Struct
 from olmkit.apis.schema import Options, SchemaBuilder
-from olmkit.base import names
+from olmkit.base import documents, names
 from olmkit.base.diagnostics import Related
 
 Manifest = dict[str, Any]
@@ -136,12 +136,29 @@ class _Crd:
         }
         if builder.options.preserve_unknown_fields is not None:
             spec["preserveUnknownFields"] = builder.options.preserve_unknown_fields
-        return {
+        manifest: Manifest = {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
             "metadata": metadata,
             "spec": spec,
         }
+        return manifest if self._check_texts(manifest, kept, builder.sources) else None
+
+    def _check_texts(self, manifest: Manifest, kept: list[Version], sources: Sources) -> bool:
+        match documents.unwritable(manifest):
+            case None:
+                return True
+            case ("spec", "versions", int(index), "schema", _, *keys):
+                at = places.find(sources, kept[index].kind, tuple(keys))
+            case _:
+                at = kept[0].kind.at
+        self.findings.add(
+            "API032",
+            "YAML has no form for a text of this",
+            at,
+            hint="take control characters out of its comment and tag, or shorten its name",
+        )
+        return False
 
     def _check_names(self, kept: list[Version]) -> bool:
         at = kept[0].package.at

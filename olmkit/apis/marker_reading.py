@@ -11,6 +11,7 @@ from olmkit.apis.findings import Findings
 from olmkit.apis.marker_table import CSV, IGNORED_PREFIXES, REGISTRY, VALIDATION
 from olmkit.apis.marker_values import MarkerError
 from olmkit.apis.markers import Comment, Level, Marker
+from olmkit.base import documents
 from olmkit.base.diagnostics import Location
 
 
@@ -19,7 +20,8 @@ def read_marker(comment: Comment, level: Level, findings: Findings) -> Marker | 
     definition = REGISTRY.find(comment.text, level)
     if definition:
         try:
-            return markers.parse(comment, definition)
+            marker = markers.parse(comment, definition)
+            return marker if _is_writable(marker, findings) else None
         except MarkerError as error:
             if not definition.is_used:
                 return None  # whoever reads it knows more of its forms
@@ -38,6 +40,18 @@ def read_marker(comment: Comment, level: Level, findings: Findings) -> Marker | 
             return None
     _warn_unknown(comment, level, findings)
     return None
+
+
+def _is_writable(marker: Marker, findings: Findings) -> bool:
+    if documents.unwritable([marker.value, dict(marker.arguments)]) is None:
+        return True
+    findings.add(
+        "API032",
+        f"`+{marker.name}` has a text that YAML has no form for",
+        marker.at,
+        hint="take control characters out of it",
+    )
+    return False
 
 
 def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:

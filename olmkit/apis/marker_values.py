@@ -78,6 +78,7 @@ _SPACE = " \t\r\n"
 _ENDS = frozenset(",;}")
 # Deeper values are no marker but an attack; each level costs stack frames.
 _MAX_DEPTH = 50
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -246,7 +247,7 @@ class Reader:
             return None  # a reference to a Go constant: accepted, without effect
         try:
             # Numbers pass through a double on their way to the file, whatever their digits.
-            return json.loads(
+            value = json.loads(
                 text,
                 parse_constant=_no_constant,
                 parse_int=parse_float,
@@ -258,6 +259,7 @@ class Reader:
                 start,
                 "`+default` takes JSON, `+kubebuilder:default` takes marker values",
             ) from None
+        return _with_whole_characters(value) if _SURROGATE.search(text) else value
 
     def _not_a(self, what: str, token: Token) -> None:
         found = f"`{token.text}`" if token.text else "the end"
@@ -404,6 +406,12 @@ def _in_int64(value: int, offset: int) -> int:
 
 def _no_constant(text: str) -> Any:
     raise ValueError(f"`{text}` is no JSON number")
+
+
+def _with_whole_characters(value: Any) -> Any:
+    """A JSON value with the replacement character for each surrogate that lacks its other half."""
+    text = json.dumps(value, ensure_ascii=False)
+    return json.loads(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}

@@ -310,6 +310,13 @@ def dump(value: Any) -> bytes:
         ) from None
 
 
+def unwritable(value: Any) -> tuple[str | int, ...] | None:
+    """Where in a value the first string or key lies that `dump` refuses; None without one."""
+    from olmkit.base import yaml_writer
+
+    return yaml_writer.unwritable(value)
+
+
 def dump_all(values: Iterable[Any]) -> bytes:
     """The values as one YAML stream, each as `dump` gives it."""
     return b"---\n".join(map(dump, values))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from olmkit.base import floats, json_text, yaml_scalars
@@ -146,6 +147,35 @@ def _key(key: str) -> str | None:
     if len(text.encode()) > _LONGEST_KEY or _KEY_BREAK.search(text):
         return None
     return _inline(text)
+
+
+def unwritable(value: Any) -> tuple[str | int, ...] | None:
+    """Where in a value the first string or key lies that `write` refuses; None without one."""
+    entries: Iterable[tuple[str | int, Any]]
+    match value:
+        case str():
+            return () if _is_refused(_passed, value) else None
+        case dict():
+            entries = value.items()
+        case list():
+            entries = enumerate(value)
+        case _:
+            return None
+    for key, inner in entries:
+        if isinstance(key, str) and _is_refused(_key, key):
+            return (key,)
+        found = unwritable(inner)
+        if found is not None:
+            return (key, *found)
+    return None
+
+
+def _is_refused(write: Callable[[str], str | None], text: str) -> bool:
+    try:
+        write(text)
+    except UnwritableError:
+        return True
+    return False
 
 
 def _passed(text: str) -> str:

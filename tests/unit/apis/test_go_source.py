@@ -155,6 +155,31 @@ def test_a_release_that_is_not_in_the_table_is_told_of(go_projects: Any) -> None
     assert "v0.28" in found.message
 
 
+def test_text_that_yaml_has_no_form_for_is_told_of_at_its_line(go_projects: Any) -> None:
+    made = go_projects.module(
+        """
+        // +kubebuilder:rbac:groups="a\x7f",resources=pods,verbs=get
+
+        type Spec struct {
+            // Words\x7f.
+            A string `json:"a"`
+            // +kubebuilder:default="\\x7f"
+            B string `json:"b"`
+        }
+
+        type Thing struct {
+            metav1.TypeMeta `json:",inline"`
+            metav1.ObjectMeta `json:"metadata,omitempty"`
+            Spec Spec `json:"spec"`
+        }
+        """
+    )
+    found = [(one.rule, one.at.line - go_projects.header_lines) for one in made.findings.sorted()]
+
+    assert found == [("API032", 2), ("API032", 6), ("API032", 7)]
+    assert made.crds == {}
+
+
 def test_the_default_of_a_package_is_that_of_the_struct_s_own(go_projects: Any) -> None:
     files = {
         "api/types.go": "// +groupName=example.com\n// +kubebuilder:validation:Optional\n"

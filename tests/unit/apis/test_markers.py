@@ -96,6 +96,7 @@ VALUES: list[tuple[str, Any]] = [
     ("kubebuilder:default=[]", "[]"),
     ('kubebuilder:default=["a"]', '["a"]'),
     ('default= {"a" : 1 } ', {"a": 1}),
+    (r'default={"a\udc00":"\ud800b \ud83d\ude80"}', {"a\ufffd": "\ufffdb \U0001f680"}),
     ("default=ref(x.Y)", None),
     ("kubebuilder:title= Spaced title ", "Spaced title"),
     ("groupName=", ""),

@@ -161,6 +161,12 @@ def test_control_characters_are_refused(text: str) -> None:
         yaml_writer.write({text: 1})
 
 
+def test_the_first_string_that_is_refused_is_found() -> None:
+    assert yaml_writer.unwritable({"a": [1, {"b": "fine"}]}) is None
+    assert yaml_writer.unwritable({"a": [1, {"b": "\x7f"}], "c": "\x7f"}) == ("a", 1, "b")
+    assert yaml_writer.unwritable({"a": {"\x80": 1}}) == ("a", "\x80")
+
+
 def test_a_key_that_no_reader_finds_the_end_of_is_refused() -> None:
     with pytest.raises(UnwritableError, match="could not find expected ':'"):
         yaml_writer.write({"k" * 1023: 1})
