@@ -46,10 +46,11 @@ def of_catalog(snapshot: Snapshot, catalog: Manifest) -> Finding | None:
             blame=below.blame,
         )
     if reason == "RegistryServerError":
+        words = explanation.first_line(kinds.message(catalog))
         return Finding(
             cause="catalog-not-ready",
-            message=f"the catalog `{name}` cannot be served: "
-            f"{explanation.first_line(kinds.message(catalog))}",
+            message=f"the catalog `{name}` cannot be served: {words}",
+            hint=pods.refused_hint(words),
             links=(top,),
             blame=Blame.WORLD,
         )

@@ -29,12 +29,10 @@ def of_csv(snapshot: Snapshot, csv: Manifest) -> Finding | None:
         finding = next(_unmet(csv), None)
     if finding is None and phase == "Pending":
         finding = _waits_for_old(snapshot, csv)
-    words = explanation.first_line(kinds.message(csv))
-    if finding is None and phase in ("Failed", "Installing", "InstallReady"):
-        finding = of_deployments(snapshot, csv)
-        if finding and finding.cause == "deployment-missing" and phase == "Failed" and words:
-            finding = None  # the CSV says why it could not be made
     if finding is None:
+        finding = _of_install(snapshot, csv)
+    if finding is None:
+        words = explanation.first_line(kinds.message(csv))
         finding = Finding(
             cause="csv-failed" if phase == "Failed" else "csv-not-ready",
             message=f"`{objects.name(csv)}` is {phase or 'new'}: {words}"
@@ -43,6 +41,35 @@ def of_csv(snapshot: Snapshot, csv: Manifest) -> Finding | None:
             standing=Standing.STUCK if phase == "Failed" else Standing.WAITING,
         )
     return finding.under(top)
+
+
+def _of_install(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+    """Why its Deployments are not there, or not available."""
+    phase = kinds.phase(csv)
+    finding = of_deployments(snapshot, csv)
+    if finding is not None and finding.cause == "deployment-missing":
+        failure = kinds.message(csv) if phase == "Failed" else _last_failure(csv)
+        if failure:
+            return Finding(
+                cause="csv-failed",
+                message=f"`{objects.name(csv)}` cannot be installed: "
+                f"{explanation.first_line(failure)}",
+                hint="OLM tries again and again; when it is the bundle's fault, correct it, and "
+                "publish it as a new version",
+            )
+    return finding if phase in ("Failed", "Installing", "InstallReady") else None
+
+
+def _last_failure(csv: Manifest) -> str:
+    """Why it could not be installed the last time; OLM says it for a moment, and tries again."""
+    return next(
+        (
+            text(one.get("message"))
+            for one in reversed(list(kinds.conditions(csv)))
+            if one.get("phase") == "Failed" and one.get("reason") == "InstallComponentFailed"
+        ),
+        "",
+    )
 
 
 def _by_reason(snapshot: Snapshot, csv: Manifest, reason: str) -> Finding | None:

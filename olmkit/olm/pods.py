@@ -40,7 +40,7 @@ def of_deployment(snapshot: Snapshot, name: str) -> Finding | None:
         return Finding(
             cause="pods-refused",
             message=f"the pods of Deployment `{name}` are refused: {words}",
-            hint=_refused_hint(words),
+            hint=refused_hint(words),
             links=(top,),
         )
     labels = mapping(mapping(kinds.spec(found).get("selector")).get("matchLabels"))
@@ -66,7 +66,7 @@ def refused(snapshot: Snapshot, owner: Manifest) -> Finding | None:
     return Finding(
         cause="pods-refused",
         message=f"the pods of {objects.kind(owner)} `{objects.name(owner)}` are refused: {words}",
-        hint=_refused_hint(words),
+        hint=refused_hint(words),
     )
 
 
@@ -231,7 +231,7 @@ def _pull_hint(words: str) -> str:
     return "see that the nodes can reach that registry, and trust it"
 
 
-def _refused_hint(words: str) -> str:
+def refused_hint(words: str) -> str:
     if "serviceaccount" in words:
         return "see that the bundle brings the service account that its Deployment names"
     if "quota" in words:

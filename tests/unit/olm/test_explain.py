@@ -568,14 +568,45 @@ def test_a_csv_that_is_gone_with_its_plan_does_not_come_back_either() -> None:
     assert explain(unapproved, "cache").cause == "waiting", "OLM makes a new plan"
 
 
-def test_an_operator_that_failed_before_it_had_a_deployment_says_why() -> None:
+@pytest.mark.parametrize(
+    ("phase", "reason"),
+    [
+        ("Failed", "InstallComponentFailed"),
+        ("Pending", "NeedsReinstall"),
+        ("InstallReady", "AllRequirementsMet"),
+    ],
+)
+def test_an_operator_whose_deployment_is_refused_says_why_in_each_round(
+    phase: str, reason: str
+) -> None:
     install = {"spec": {"deployments": [{"name": "manager"}]}}
-    failed = csv(CSV, "Failed", "InstallComponentFailed", install=install)
-    failed["status"]["message"] = "install strategy failed: Deployment is invalid"
+    words = "install strategy failed: Deployment.apps is invalid"
+    failed = csv(CSV, phase, reason, install=install)
+    failed["status"] |= {
+        "message": words if phase == "Failed" else "missing deployment",
+        "conditions": [
+            {"phase": "Failed", "reason": "InstallComponentFailed", "message": words},
+            {"phase": phase, "reason": reason},
+        ],
+    }
 
     found = explain(cluster(subscription(currentCSV=CSV), failed), "cache")
 
-    assert (found.cause, "Deployment is invalid" in found.message) == ("csv-failed", True)
+    assert (found.cause, found.standing) == ("csv-failed", Standing.STUCK)
+    assert found.message == f"`{CSV}` cannot be installed: {words}"
+
+
+def test_an_operator_that_was_refused_once_and_is_there_now_is_waited_for() -> None:
+    install = {"spec": {"deployments": [{"name": "manager"}]}}
+    late = csv(CSV, "Installing", "InstallWaiting", install=install)
+    late["status"]["conditions"] = [
+        {"phase": "Failed", "reason": "InstallComponentFailed", "message": "a webhook is away"}
+    ]
+    manager = {"kind": "Deployment", "metadata": {"name": "manager", "namespace": "apps"}}
+
+    found = explain(cluster(subscription(currentCSV=CSV), late, deployments=(manager,)), "cache")
+
+    assert (found.cause, found.standing) == ("deployment-not-available", Standing.WAITING)
 
 
 @pytest.mark.parametrize("phase", ["", "Installing"])
@@ -662,3 +693,4 @@ def test_a_catalog_whose_pod_cannot_be_made_says_why() -> None:
 
     assert (found.cause, found.standing) == ("catalog-not-ready", Standing.STUCK)
     assert found.message == "the catalog `shelf` cannot be served: couldn't ensure: quota"
+    assert found.hint == "raise the quota of the namespace"
