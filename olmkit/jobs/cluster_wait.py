@@ -212,8 +212,12 @@ async def approve(reader: ClusterObjects, plan: Manifest) -> None:
 
 
 def waiting_plans(seen: Snapshot) -> list[Manifest]:
-    """The InstallPlans that wait for approval, the newest last."""
-    found = [plan for plan in seen.plans if kinds.phase(plan) == "RequiresApproval"]
+    """The InstallPlans that nobody has approved yet, the newest last."""
+    found = [
+        plan
+        for plan in seen.plans
+        if kinds.phase(plan) == "RequiresApproval" and not kinds.spec(plan).get("approved")
+    ]
     return sorted(found, key=lambda plan: kinds.number(kinds.spec(plan).get("generation")))
 
 

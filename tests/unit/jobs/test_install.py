@@ -226,7 +226,8 @@ def test_a_version_is_approved_and_stays() -> None:
             found = await installed(reader, said, version="1.0.0")
 
             assert found.is_ready
-            assert any(line.startswith("approving install-cache.v1.0.0") for line in said)
+            approvals = [line for line in said if line.startswith("approving")]
+            assert approvals == ["approving install-cache.v1.0.0: cache.v1.0.0"]
             subscription = server.get("subscriptions", "cache", "apps")
             assert subscription is not None
             assert subscription["spec"]["installPlanApproval"] == "Manual"
