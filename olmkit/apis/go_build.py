@@ -24,9 +24,10 @@ _MACHINES = frozenset(
     }
 )
 _RELEASE = re.compile(r"go1\.[0-9]+", re.ASCII)
-_CONSTRAINT = re.compile(rb"^//go:build[ \t]+(.*)$", re.MULTILINE)
-_OLD_CONSTRAINT = re.compile(rb"^//[ \t]*\+build[ \t]+(.*)$", re.MULTILINE)
-_PACKAGE = re.compile(rb"^package[ \t]", re.MULTILINE)
+_CONSTRAINT = re.compile(rb"//go:build[ \t]+(.*)")
+_OLD_CONSTRAINT = re.compile(rb"//[ \t]*\+build[ \t]+(.*)")
+_BLOCK = re.compile(rb"/\*.*?\*/\s*", re.DOTALL)
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TOKEN = re.compile(r"&&|\|\||[!()]|[\w.]+")
 
 
@@ -36,12 +37,41 @@ def is_built(name: str, data: bytes) -> bool:
         return False
     if not _name_fits(name.removesuffix(".go")):
         return False
-    package = _PACKAGE.search(data)
-    head = data[: package.start()] if package else data
-    line = _CONSTRAINT.search(head)
-    if line:
-        return _Expression(line.group(1).decode("utf-8", "replace")).value()
-    return all(_old_line_fits(m.decode("utf-8", "replace")) for m in _OLD_CONSTRAINT.findall(head))
+    line, old_lines = _constraints(data.removeprefix(_BYTE_ORDER_MARK))
+    if line is not None:
+        return _Expression(line).value()
+    return all(map(_old_line_fits, old_lines))
+
+
+def _constraints(data: bytes) -> tuple[str | None, list[str]]:
+    """The `//go:build` expression above the package, and the `+build` lines that count.
+
+    Those count that a blank line follows, before the first text that is no line comment.
+    """
+    expression = None
+    old: list[str] = []
+    waiting: list[str] = []
+    position = 0
+    only_lines = True
+    while position < len(data):
+        block = _BLOCK.match(data, position)
+        if block:
+            only_lines = False
+            position = block.end()
+            continue
+        end = data.find(b"\n", position)
+        end = end if end >= 0 else len(data)
+        line, position = data[position:end].strip(), end + 1
+        if line and not line.startswith(b"//"):
+            break
+        if not line and only_lines:
+            old += waiting
+            waiting = []
+        if found := _CONSTRAINT.fullmatch(line):
+            expression = found.group(1).decode("utf-8", "replace")
+        elif found := _OLD_CONSTRAINT.fullmatch(line):
+            waiting.append(found.group(1).decode("utf-8", "replace"))
+    return expression, old
 
 
 def _name_fits(stem: str) -> bool:

@@ -55,3 +55,21 @@ def test_a_line_above_the_package_may_leave_a_file_out(line: str, expected: bool
 
 def test_a_line_below_the_package_is_a_comment() -> None:
     assert go_build.is_built("x.go", b"package x\n\n//go:build never\n")
+
+
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("\ufeff//go:build never\n", False),
+        ("\ufeffpackage x\n\n//go:build never\n", True),
+        ("// Words.\n\n  //go:build never\n", False),
+        ("/* Words. */\n//go:build never\n", False),
+        ("/*\n//go:build never\n*/\n", True),
+        ("/*\npackage y */\n//go:build never\n", False),
+        ("// +build never\n", True),
+        ("// +build never\n\n// Words.\n", False),
+        ("/* Words. */\n// +build never\n\n", True),
+    ],
+)
+def test_a_constraint_counts_where_go_looks_for_it(head: str, expected: bool) -> None:
+    assert go_build.is_built("x.go", f"{head}package x\n".encode()) is expected
