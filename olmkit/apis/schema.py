@@ -188,9 +188,8 @@ class SchemaBuilder:
             is_required = self.is_required(struct, one)
             if is_required:
                 required.append(one.json_name)
-            else:
-                said = [marker for marker in one.markers if marker.name == "k8s:immutable"]
-                rules += [_keep_rule(one.json_name)] * len(said)
+            elif any(marker.name == "k8s:immutable" for marker in one.markers):
+                rules.append(_keep_rule(one.json_name))
         if properties or not is_root:
             own["properties"] = properties
         if required:
