@@ -21,7 +21,7 @@ from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.upgrade_way import UpgradeOptions, Way
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
-from olmkit.olm import bundle_catalog, install_plan, kinds, wanted
+from olmkit.olm import bundle_catalog, explanation, install_plan, kinds, wanted
 from olmkit.olm.explain import explain
 from olmkit.olm.explanation import Explanation, Standing
 from olmkit.olm.snapshot import Snapshot
@@ -124,7 +124,10 @@ async def plan_bundle(
     if installed == named.rendered.name:
         raise InputError(f"`{installed}` is installed already")
     package, goal = named.rendered.package, named.rendered.name
-    way = upgrade_way.way_of(seen, package, installed, (goal,), named.preview)
+    waiting = _waiting_elsewhere(seen, subscription, goal)
+    instead = f"instead of {', '.join(kinds.plan_csvs(waiting))}, which waits for approval"
+    notes = (instead,) if waiting else ()
+    way = upgrade_way.way_of(seen, package, installed, (goal,), named.preview, notes)
     return BundleUpgrade(named=named, seen=seen, subscription=subscription, way=way)
 
 
@@ -140,6 +143,11 @@ async def to_bundle(
     way, goal = made.way, made.named.rendered.name
     old = _own_catalog(made.seen, made.subscription)
     await _offer(reader, made, options, report, patience)
+    waiting = _waiting_elsewhere(made.seen, made.subscription, goal)
+    if waiting is not None:
+        # OLM does not look for another version as long as that one is to be approved.
+        report(f"deleting {explanation.subject(waiting)}")
+        await reader.delete(waiting)
     report(f"going on to {goal}")
     hop = _Hop(package=way.package, namespace=way.namespace, before=way.before, target=goal)
     found = await _go(reader, hop, report=report, patience=patience)
@@ -147,6 +155,13 @@ async def to_bundle(
         await reader.delete(old)
     hops = (goal,) if found.is_ready else ()
     return Upgraded(package=way.package, before=way.before, hops=hops, explanation=found)
+
+
+def _waiting_elsewhere(seen: Snapshot, subscription: Manifest, goal: str) -> Manifest | None:
+    """The Subscription's InstallPlan, when it waits for approval and leads to another version."""
+    plan = seen.plan(kinds.plan_name(subscription))
+    is_waiting = plan is not None and plan in cluster_wait.waiting_plans(seen)
+    return plan if is_waiting and goal not in kinds.plan_csvs(plan) else None
 
 
 def _own_catalog(seen: Snapshot, subscription: Manifest) -> Manifest | None:
