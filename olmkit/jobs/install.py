@@ -62,6 +62,7 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
             f"`olmkit upgrade {choice.package}` takes it on",
         )
     _refuse_orphans(here, choice)
+    await _refuse_twin(reader, here, choice)
     supported = choice.preview.modes if choice.preview else ()
     mode, targets = _mode(here, options, supported)
     manual = options.manual or bool(options.version)
@@ -234,6 +235,17 @@ async def adopt(reader: ClusterObjects, served: Served) -> None:
     }
     for manifest in wanted.served_objects(served):
         await reader.merge(manifest, {"metadata": {"ownerReferences": [owner]}})
+
+
+async def _refuse_twin(reader: ClusterObjects, here: Snapshot, choice: Choice) -> None:
+    """Where the copy of a CSV has its name, OLM does not make another, and falls silent."""
+    place = kinds.copied_from(here.copy(choice.csv))
+    if place and await reader.find(kinds.CSV, choice.csv, place) is not None:
+        raise InputError(
+            f"`{choice.csv}` is installed in namespace `{place}`, and watches namespace "
+            f"`{here.namespace}` from there",
+            hint=f"`olmkit uninstall {choice.package} -n {place}` removes it",
+        )
 
 
 def _refuse_orphans(here: Snapshot, choice: Choice) -> None:

@@ -71,7 +71,7 @@ def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanatio
             or _catalog_finding(snapshot, subscription)
         )
     if finding is None and current and snapshot.csv(current) is None:
-        finding = _vanished(subscription, plan, current)
+        finding = _copied(snapshot, current) or _vanished(subscription, plan, current)
     if finding is None:
         finding = Finding(
             cause="waiting",
@@ -361,6 +361,21 @@ def _catalog_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | No
             standing=Standing.BLOCKED,
         )
     return catalogs.of_catalog(snapshot, catalog)
+
+
+def _copied(snapshot: Snapshot, current: str) -> Finding | None:
+    """OLM makes no CSV where the copy of another has its name, and says nothing."""
+    copy = snapshot.copy(current)
+    if copy is None:
+        return None
+    place = kinds.copied_from(copy)
+    return Finding(
+        cause="api-owned-elsewhere",
+        message=f"`{current}` is installed in namespace `{place}`, and watches this one from there",
+        hint="uninstall it there, or here; or let its OperatorGroup watch other namespaces",
+        links=(explanation.link(copy, f"a copy of that in {place}"),),
+        standing=Standing.BLOCKED,
+    )
 
 
 def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Finding | None:

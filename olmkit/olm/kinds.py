@@ -106,6 +106,11 @@ def is_copy(csv: Manifest) -> bool:
     return COPIED_FROM in objects.labels_of(csv)
 
 
+def copied_from(csv: Any) -> str:
+    """The namespace of the real CSV that this is a copy of; empty when it is no copy."""
+    return objects.labels_of(csv).get(COPIED_FROM, "")
+
+
 def is_going(csv: Any) -> bool:
     """Whether another CSV takes its place, or it is being deleted."""
     return phase(csv) in ("Replacing", "Deleting")

@@ -81,6 +81,11 @@ class Snapshot:
         found = _named(self.csvs, name)
         return None if found is None or kinds.is_copy(found) else found
 
+    def copy(self, name: str) -> Manifest | None:
+        """The copy of that name, of an operator in another namespace that watches this one."""
+        found = _named(self.csvs, name)
+        return found if found is not None and kinds.is_copy(found) else None
+
     def own_csvs(self) -> Iterator[Manifest]:
         yield from (csv for csv in self.csvs if not kinds.is_copy(csv))
 

@@ -611,6 +611,47 @@ def test_a_bundle_is_gone_on_to_from_a_catalog_of_its_own(root: Path) -> None:
     run(story)
 
 
+def test_a_bundle_takes_the_place_of_a_version_that_waits_for_approval(root: Path) -> None:
+    async def story() -> None:
+        async with cluster("0.0.0", "0.0.9") as (reader, server, olm):
+            package = "memcached-operator"
+            await installed(reader, package=package, version="0.0.0")
+            olm.look()
+            options = UpgradeOptions(namespace="apps", bundle=str(root / "bundle/0.0.1"))
+            plan = await upgrade.plan_bundle(reader, options, Access())
+            assert plan.way.notes == (f"instead of {package}.v0.0.9, which waits for approval",)
+
+            def report(line: str) -> None:
+                if line == f"deleting InstallPlan apps/install-{package}.v0.0.9":
+                    olm.versions[:] = ["0.0.0", "0.0.1"]
+
+            done = await upgrade.to_bundle(reader, plan, options, report=report, patience=QUICK)
+
+            assert (done.hops, done.explanation.is_ready) == ((f"{package}.v0.0.1",), True)
+            assert server.get("installplans", f"install-{package}.v0.0.9", "apps") is None
+
+    run(story)
+
+
+def test_an_operator_that_watches_the_namespace_from_elsewhere_is_not_installed_again() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            copy = made("ClusterServiceVersion", "cache.v1.0.0", spec={})
+            copy["metadata"]["labels"] = {"olm.copiedFrom": "home"}
+            server.put("clusterserviceversions", copy)
+            options = InstallOptions(
+                namespace="apps", package="cache", catalog="shelf", version="1.0.0"
+            )
+            await install.plan(reader, options, Access())  # the copy is about to go, too
+
+            server.put("clusterserviceversions", made("ClusterServiceVersion", "cache.v1.0.0",
+                                                      "home", spec={}))  # fmt: skip
+            with pytest.raises(InputError, match="installed in namespace `home`"):
+                await install.plan(reader, options, Access())
+
+    run(story)
+
+
 def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
@@ -745,14 +786,20 @@ def test_what_olm_makes_while_it_is_removed_is_removed_too() -> None:
                     server.put("customresourcedefinitions", crd)
                 if line == "deleting ClusterServiceVersion apps/called-otherwise":
                     server.put("operators", components())
+                if line == "deleting CustomResourceDefinition caches.example.com":
+                    server.put("clusterroles", {
+                        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                        "metadata": {"name": "late", "labels": {"olm.owner": "called-otherwise"}},
+                    })  # fmt: skip
 
             done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
 
             assert done.left == ()
             names = [one["metadata"]["name"] for one in done.gone]
-            assert names[-3:] == ["called-otherwise", "caches.example.com", "cache.apps"]
+            assert names[-4:] == ["called-otherwise", "caches.example.com", "late", "cache.apps"]
             for plural in ("operators", "clusterserviceversions", "customresourcedefinitions"):
                 assert server.all(plural) == []
+            assert server.all("clusterroles") == []
 
     run(story)
 

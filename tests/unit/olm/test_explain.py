@@ -557,6 +557,17 @@ def test_a_csv_that_is_being_deleted_is_not_being_installed() -> None:
     )
 
 
+def test_the_copy_of_an_operator_of_another_namespace_stands_in_the_way() -> None:
+    copy = csv(CSV, "Succeeded")
+    copy["metadata"]["labels"] = {"olm.copiedFrom": "home"}
+    state = subscription(currentCSV=CSV, installedCSV=CSV, **REF)
+
+    found = explain(cluster(state, copy, plan("Complete", CSV), catalog("READY")), "cache")
+
+    assert (found.cause, found.standing) == ("api-owned-elsewhere", Standing.BLOCKED)
+    assert "`home`" in found.message
+
+
 def test_a_csv_that_is_gone_with_its_plan_does_not_come_back_either() -> None:
     lost = condition("InstallPlanMissing")
     state = {"currentCSV": CSV, **REF}
