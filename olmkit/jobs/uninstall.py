@@ -111,19 +111,30 @@ async def carry_out(
     gone: list[Manifest] = []
     clock = asyncio.get_running_loop().time
     end = clock() + patience.seconds
-    look = functools.partial(_late, reader, made)
-    steps = made.steps
-    while True:
-        done = await cluster_write.delete(reader, steps, report=report, patience=patience)
-        gone += done.gone
-        if done.left:
-            return replace(done, gone=tuple(gone))
+    quiet = patience.settled if _is_settled(made) else patience.believed
+    since, late = clock(), made
+    while late.all or clock() - since < quiet:
+        if late.all:
+            done = await cluster_write.delete(reader, late.steps, report=report, patience=patience)
+            gone += done.gone
+            if done.left:
+                return replace(done, gone=tuple(gone))
+            since = clock()
         await asyncio.sleep(patience.settled)
+        look = functools.partial(_late, reader, made, tuple(gone))
         late = await cluster_wait.patiently(look, report, end)
-        if not late.all or late.subscriptions or clock() >= end:
-            # Who makes a Subscription again wants it.
-            return Removed(gone=tuple(gone), left=late.subscriptions or late.all)
-        steps = late.steps
+        if late.subscriptions or clock() >= end:
+            break  # who makes a Subscription again wants it
+    return Removed(gone=tuple(gone), left=late.subscriptions or late.all)
+
+
+def _is_settled(made: Removal) -> bool:
+    """Whether OLM has nothing left to do: what it has chosen is installed."""
+    states = [kinds.status(one) for one in made.subscriptions]
+    return not made.plans and all(
+        one.get("installedCSV") and one.get("installedCSV") == one.get("currentCSV")
+        for one in states
+    )
 
 
 async def undo(
@@ -140,11 +151,11 @@ async def undo(
     return await carry_out(reader, made, report=report, patience=patience)
 
 
-async def _late(reader: ClusterObjects, made: Removal) -> Removal:
+async def _late(reader: ClusterObjects, made: Removal, gone: tuple[Manifest, ...]) -> Removal:
     """What is there of an operator that has been removed."""
     seen = await cluster_read.snapshot(reader, made.options.namespace, logs=False)
-    found = await _removal(reader, made.options, seen)
-    groups = [one for one in made.ours if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
+    found = await _removal(reader, made.options, seen, gone=gone)
+    groups = [one for one in gone if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
     roles = [one for group in groups for one in await _roles_of(reader, group)]
     return replace(found, leavings=(*found.leavings, *roles))
 
@@ -154,13 +165,16 @@ async def _removal(
     options: UninstallOptions,
     seen: Snapshot,
     *,
+    gone: tuple[Manifest, ...] = (),
     report: Report = cluster_wait.silent,
 ) -> Removal:
+    """What is seen of the operator, and of the CSVs among what is `gone`."""
     subscription = seen.subscription(options.package)
     csvs = _csvs(seen, options.package, subscription)
     if subscription is not None:
         options = replace(options, package=kinds.wish(subscription).package)
-    crds = await _crds(reader, options, csvs)
+    ever = [*csvs, *(one for one in gone if objects.kind(one) == kinds.CSV[1])]
+    crds = await _crds(reader, options, ever)
     operands = await _operands(reader, options, crds, report)
     unattended = () if options.delete_operands else tuple(operands)
     stays = []
@@ -175,7 +189,7 @@ async def _removal(
         subscriptions=(subscription,) if subscription else (),
         plans=tuple(_unfinished(seen, csvs)),
         csvs=tuple(csvs),
-        leavings=tuple(await if_allowed(_leavings(reader, options.namespace, csvs), [])),
+        leavings=tuple(await if_allowed(_leavings(reader, options.namespace, ever), [])),
         ours=() if options.keep_ours else tuple(_ours(seen, options.package, subscription, csvs)),
         crds=tuple(crds) if options.delete_crds and not unattended else (),
         operators=await _operators(reader, options, crds),
