@@ -61,6 +61,8 @@ SITUATIONS = (
            says="would refuse objects that are there"),
     Broken(name="crash", package="crashing", cause="container-crashes",
            says="ends with exit code 3: there is no database"),
+    Broken(name="refused", package="refused", cause="csv-failed",
+           says="`refused.v1.0.0` cannot be installed: install strategy failed: Deployment.apps"),
     Broken(name="account", account="weak", cause="service-account-forbidden",
            says="service account `t-account/weak` may not create"),
     Broken(name="heads", package="split", cause="several-heads", says="has several heads"),
@@ -158,6 +160,9 @@ def catalog(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         "type": "olm.gvk.required",
         "value": {"group": "nobody.example.com", "version": "v1", "kind": "Nothing"},
     }
+    refused = operator("refused", "1.0.0", busybox)
+    deployment = refused["spec"]["install"]["spec"]["deployments"][0]
+    deployment["spec"]["selector"]["matchLabels"] = {"app": "other"}
     all_ = [
         *blobs(operator("fine", "1.0.0", busybox)),
         *blobs(operator("own-only", "1.0.0", busybox, modes=("OwnNamespace",))),
@@ -171,6 +176,7 @@ def catalog(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
                crd("strict.example.com", minimum=5)),
         *blobs(operator("crashing", "1.0.0", busybox,
                         command="echo starting; echo there is no database >&2; exit 3")),
+        *blobs(refused),
     ]  # fmt: skip
     folder = tmp_path_factory.mktemp("broken")
     (folder / "catalog.json").write_text("\n".join(map(json.dumps, all_)))
