@@ -92,7 +92,7 @@ class GoDeclaration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoPackage:
-    """One package. `methods`: of each type, the names; `constants`: of each type, its texts.
+    """One package. `methods`: of each type, those that marshal it; `constants`: its texts.
 
     `imports`: what the project's own packages import, and where.
     """

@@ -146,7 +146,7 @@ def _other(file: GoFile, node: Node) -> None:
         case "method_declaration":
             receiver = node.child_by_field_name("receiver")
             name = node.child_by_field_name("name")
-            if receiver is not None and name is not None:
+            if receiver is not None and name is not None and _marshals(node):
                 file.methods.append((_receiver(receiver), text_of(name)))
         case "const_declaration":
             for spec in node.named_children:
@@ -176,6 +176,24 @@ def _imports(file: GoFile, node: Node) -> None:
             file.imports[text_of(name)] = text
 
 
+def _marshals(node: Node) -> bool:
+    """Whether a method takes nothing and gives bytes and an error, as marshallers do."""
+    taken, given = node.child_by_field_name("parameters"), node.child_by_field_name("result")
+    if taken is None or given is None or _types_of(taken):
+        return False
+    return _types_of(given) in (["[]byte", "error"], ["[]uint8", "error"])
+
+
+def _types_of(parameters: Node) -> list[str]:
+    """The types of parameters, each as often as there are names for it."""
+    return [
+        text_of(kind)
+        for one in parameters.named_children
+        for kind in one.children_by_field_name("type")
+        for _ in range(len(one.children_by_field_name("name")) or 1)
+    ]
+
+
 def _receiver(node: Node) -> str:
     """The type of `(x *T)`, `(T[K])` and the like."""
     waiting = [node]
@@ -190,6 +208,8 @@ def _receiver(node: Node) -> str:
 
 def _constant(file: GoFile, spec: Node) -> None:
     kind, value = spec.child_by_field_name("type"), spec.child_by_field_name("value")
+    while kind is not None and kind.type == "parenthesized_type":
+        kind = kind.named_children[0]
     if kind is None or value is None:
         return
     for one in value.named_children:

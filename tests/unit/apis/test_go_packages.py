@@ -29,7 +29,7 @@ def test_a_package_is_all_of_its_built_files() -> None:
         {
             "a.go": b"package toys\n\n// +groupName=toys\n\ntype A int\n",
             "b.go": b'package toys\n\ntype B string\n\nconst One B = "one"\n',
-            "c.go": b"package toys\n\nfunc (a *A) MarshalText() {}\n",
+            "c.go": b"package toys\n\nfunc (a *A) MarshalText() ([]byte, error) {}\n",
             "d_test.go": b"package toys\n\ntype D int\n",
         },
         Findings(),

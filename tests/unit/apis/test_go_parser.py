@@ -220,3 +220,27 @@ def test_any_bytes_are_read_without_a_fault(data: bytes) -> None:
     file = go_parser.parse(data, "x.go", Findings(), lambda _: False)
 
     assert [go_expressions.declaration(file, name).name for name in file.types] == list(file.types)
+
+
+@pytest.mark.parametrize(
+    ("shape", "marshals"),
+    [
+        ("MarshalText() ([]byte, error)", True),
+        ("MarshalText() (text []byte, err error)", True),
+        ("MarshalText() ([]uint8, error)", True),
+        ("MarshalText(more int) ([]byte, error)", False),
+        ("MarshalText() (a, b []byte, err error)", False),
+        ("MarshalText() []byte", False),
+        ("MarshalText()", False),
+    ],
+)
+def test_a_method_marshals_when_it_has_the_shape_for_it(shape: str, marshals: bool) -> None:
+    file = parse(f"package x\n\ntype S int\n\nfunc (s *S) {shape} {{ panic(1) }}\n")
+
+    assert file.methods == ([("S", "MarshalText")] if marshals else [])
+
+
+def test_constants_have_their_type_in_parentheses_too() -> None:
+    file = parse('package x\n\nconst (\n\ta ((S)) = "x"\n\tb, c S = "y", `z`\n\td = "w"\n)\n')
+
+    assert file.constants == [("S", "x"), ("S", "y"), ("S", "z")]
