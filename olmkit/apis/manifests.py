@@ -181,7 +181,7 @@ class _Crd:
                 "API023",
                 f"`{kind}` is no name of a kind",
                 kept[0].kind.at,
-                hint="use letters and digits only, and begin with a capital one",
+                hint="use letters and digits only, 63 at most, and begin with a capital one",
             )
         return len(self.findings.items) == before
 

@@ -15,9 +15,9 @@ import tokenize
 from collections.abc import Callable, Sequence
 
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.project import python_shape
 from olmkit.project.yaml_edits import MARKER
 
-_MAX_LINE = 100
 _BYTE_ORDER = "\ufeff"  # which editors of Windows write, and Python reads over
 
 
@@ -51,12 +51,14 @@ def with_import(data: bytes, path: str, module: str, name: str, *, alias: str = 
     ):
         return data
     said = f"{name} as {alias}" if alias else name
-    statement = _import(module, [said])
+    statement = python_shape.import_lines(module, [said])
     same = [node for node in imports if node.module == module]
     if same and not alias and _is_extensible(same[-1], lines):
         node = same[-1]
         names = sorted({*(one.name for one in node.names), name}, key=_import_order)
-        lines[node.lineno - 1 : node.lineno] = _import(module, names)
+        is_block = _end(node) > node.lineno
+        shape = python_shape.import_block if is_block else python_shape.import_lines
+        lines[node.lineno - 1 : _end(node)] = shape(module, names)
         return _joined(lines)
     package = module.partition(".")[0]
     family = [node for node in imports if (node.module or "").partition(".")[0] == package]
@@ -109,7 +111,11 @@ def with_statement(
         message = f"the function `{function}` stands on one line"
         hint = f"give it lines of its own, or call this where it fits:\n{statement}"
         raise _refusal(message, Location(path=path, line=body.lineno), hint)
-    lines[place:place] = [indent + line if line else "" for line in statement.splitlines()]
+    lines[place:place] = [
+        part
+        for line in statement.splitlines()
+        for part in python_shape.broken(indent + line if line else "")
+    ]
     last = found.body[-1]
     if not is_marked and len(found.body) == 1 and isinstance(last, ast.Pass):
         del lines[last.lineno - 1]
@@ -131,7 +137,11 @@ def with_argument(data: bytes, path: str, function: str, first: str, argument: s
             last = call.end_lineno - 1
             if ast.unparse(call.args[0]) == first and lines[last].strip() == ")":
                 indent = " " * (call.args[0].col_offset)
-                lines[last:last] = [indent + line for line in argument.splitlines()]
+                lines[last:last] = [
+                    part
+                    for line in argument.splitlines()
+                    for part in python_shape.broken(indent + line)
+                ]
                 return _joined(lines)
     return data
 
@@ -209,18 +219,14 @@ def _parse(data: bytes, path: str) -> tuple[ast.Module, list[str]]:
     return tree, text.split("\n")
 
 
-def _import(module: str, names: Sequence[str]) -> list[str]:
-    """The lines of an import, as formatters break them."""
-    line = f"from {module} import {', '.join(names)}"
-    if len(line) <= _MAX_LINE:
-        return [line]
-    return [f"from {module} import (", *(f"    {name}," for name in names), ")"]
-
-
 def _is_extensible(node: ast.ImportFrom, lines: Sequence[str]) -> bool:
-    line = lines[node.lineno - 1]
-    is_plain = all(alias.asname is None for alias in node.names)
-    return is_plain and node.end_lineno == node.lineno and "#" not in line
+    """Whether an import stands on one line, or has one for each name, and nothing beside it."""
+    own = lines[node.lineno - 1 : _end(node)]
+    names = [one.name for one in node.names]
+    if any(one.asname is not None for one in node.names):
+        return False
+    is_line = len(own) == 1 and "#" not in own[0]
+    return is_line or own == python_shape.import_block(node.module or "", names)
 
 
 def _import_order(name: str) -> tuple[int, str]:

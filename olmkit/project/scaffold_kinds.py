@@ -155,7 +155,8 @@ def check_names(api: Api) -> None:
         raise ConfigurationError(f"`{version}` is no API version", hint="such as `v1alpha1`")
     if not kind[:1].isupper() or not names.is_label_1035(kind.lower()) or not kind.isidentifier():
         raise ConfigurationError(
-            f"`{kind}` is no kind", hint="use letters and digits in camel case: `Memcached`"
+            f"`{kind}` is no kind",
+            hint="use letters and digits in camel case, 63 at most: `Memcached`",
         )
     if api.plural and not names.is_label_1035(api.plural):
         raise ConfigurationError(f"`{api.plural}` is no plural of a kind")

@@ -13,7 +13,6 @@ from olmkit.project.scaffold import Draft
 from olmkit.project.scaffold_kinds import Names
 
 _FUNCTION = "add_controllers"
-_MAX_LINE = 96  # of a line inside the function
 _BUILDER_IMPORTS = (
     ("olmkit.runtime.builder", "ControllerBuilder", ""),
     ("olmkit.runtime.controller", "ControllerSettings", ""),
@@ -29,7 +28,8 @@ manager.add_controller(
 )
 """,
     "deploy_image": """\
-{recorder}
+recorder = EventRecorder(\
+manager.cluster, "{controller}-controller", registry=manager.registry)
 # With the servers, which stop last: late events go out.
 manager.add(recorder, Group.SERVERS)
 image = environment.get("{image_variable}", "")
@@ -87,14 +87,8 @@ def add_controller(draft: Draft, where: Names, values: dict[str, str], *, is_dep
             ("olmkit.runtime.manager", "Group", ""),
             (*wanted["deployment"][:2], called["deployment"]),
         ]
-    words = (
-        values
-        | called
-        | {
-            "scope": "" if where.api.is_namespaced else ", namespaced=False",
-            "recorder": _recorder(values["controller"]),
-        }
-    )
+    scope = "" if where.api.is_namespaced else ", namespaced=False"
+    words = values | called | {"scope": scope}
     _put(draft, path, _STATEMENTS[name].format(**words), called["reconciler"], imports)
 
 
@@ -149,10 +143,3 @@ def _put(
     for module, imported, alias in sorted([*_BUILDER_IMPORTS, *imports]):
         wired = python_edits.with_import(wired, path, module, imported, alias=alias)
     draft.put(path, wired)
-
-
-def _recorder(controller: str) -> str:
-    """The recorder of events, on one line where that is short enough."""
-    given = f'manager.cluster, "{controller}-controller", registry=manager.registry'
-    line = f"recorder = EventRecorder({given})"
-    return line if len(line) <= _MAX_LINE else f"recorder = EventRecorder(\n    {given}\n)"

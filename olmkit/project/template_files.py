@@ -1,8 +1,8 @@
 """The files of a scaffold: text with `{{name}}` in it, and the values that go there.
 
-There is nothing but substitution. What depends on a choice is chosen before, as
-a file of its own or as the value of a name, so that each template reads as the
-file that it becomes.
+There is nothing but substitution, after which lines of Python that are too long are
+broken. What depends on a choice is chosen before, as a file of its own or as the value
+of a name, so that each template reads as the file that it becomes.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 
 from olmkit.base.tree import File, Tree
+from olmkit.project import python_shape
 
 SUFFIX = ".tmpl"
 
@@ -23,13 +24,18 @@ def folder(templates: Tree, name: str, values: Mapping[str, str]) -> Tree:
     files: dict[str, File | bytes] = {}
     for path, content in templates.under(name).items():
         place = _PLACE.sub(lambda match: values.get(match[1], match[0]), path.removesuffix(SUFFIX))
-        files[place] = substituted(content.data, values)
+        files[place] = _filled(place, content.data, values)
     return Tree(files)
 
 
 def file(templates: Tree, name: str, values: Mapping[str, str]) -> bytes:
     """One template, filled in."""
-    return substituted(templates.data(name + SUFFIX), values)
+    return _filled(name, templates.data(name + SUFFIX), values)
+
+
+def _filled(path: str, data: bytes, values: Mapping[str, str]) -> bytes:
+    filled = substituted(data, values)
+    return python_shape.shaped(filled.decode()).encode() if path.endswith(".py") else filled
 
 
 def substituted(data: bytes, values: Mapping[str, str]) -> bytes:

@@ -75,6 +75,18 @@ def test_a_long_import_is_broken_as_formatters_do() -> None:
     )
 
 
+def test_an_import_with_a_line_for_each_name_gets_one_more() -> None:
+    head = "from a import (\n    B,\n    D,\n)\nx = 1\n"
+    assert imported(head, "a", "C") == "from a import (\n    B,\n    C,\n    D,\n)\nx = 1\n"
+
+
+def test_a_statement_that_gets_too_long_is_broken() -> None:
+    name = "n" * 60
+    call = f"{name}(one=1, two={name})"
+    made = added("def f() -> None:\n    pass\n", "f", call, f"{name}(")
+    assert made == f"def f() -> None:\n    {name}(\n        one=1, two={name}\n    )\n"
+
+
 def test_an_import_under_another_name_stands_alone() -> None:
     done = python_edits.with_import(b"from a import b\n", "w.py", "a", "c", alias="d")
     assert done == b"from a import b\nfrom a import c as d\n"
@@ -100,8 +112,9 @@ def test_an_import_goes_below_the_words_of_a_module_without_any() -> None:
     assert imported('"""Words."""\n', "a", "b") == '"""Words."""\n\nfrom a import b\n'
 
 
-def test_an_import_over_several_lines_is_left_alone() -> None:
-    text = "from a import (\n    b,  # mine\n)\n"
+@pytest.mark.parametrize("inside", ["    b,  # mine\n", "    b, d\n", "    b,\n    d as e,\n"])
+def test_an_import_of_another_shape_is_left_alone(inside: str) -> None:
+    text = f"from a import (\n{inside})\n"
     assert imported(text, "a", "c") == text + "from a import c\n"
 
 

@@ -28,9 +28,7 @@ class ToyValidator:
         """Judge a new object."""
         return ()
 
-    async def validate_update(
-        self, old: Toy, new: Toy, request: AdmissionRequest
-    ) -> Sequence[str]:
+    async def validate_update(self, old: Toy, new: Toy, request: AdmissionRequest) -> Sequence[str]:
         """Judge a change."""
         return ()
 

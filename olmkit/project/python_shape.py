@@ -1,0 +1,101 @@
+"""Lines of Python as formatters break them when a name makes them too long.
+
+Templates and statements are written for short names. What does not fit a line is broken
+inside its last brackets, or those of the parameters of a function: first to one line
+of its own, then to one for each item.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+MAX_LINE = 100
+
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_IMPORT = re.compile(r"from (\S+) import ([^()#]+)")
+
+
+def shaped(text: str) -> str:
+    """A text of Python, each line of it that is too long broken."""
+    return "\n".join(part for line in text.split("\n") for part in broken(line))
+
+
+def import_lines(module: str, names: Sequence[str]) -> list[str]:
+    """The lines of an import."""
+    line = f"from {module} import {', '.join(names)}"
+    return [line] if len(line) <= MAX_LINE else import_block(module, names)
+
+
+def import_block(module: str, names: Sequence[str]) -> list[str]:
+    """The lines of an import with one for each name."""
+    return [f"from {module} import (", *(f"    {name}," for name in names), ")"]
+
+
+def broken(line: str) -> list[str]:
+    """A line, or those that it is broken to; one that has no brackets to break stays."""
+    if len(line) <= MAX_LINE:
+        return [line]
+    if found := _IMPORT.fullmatch(line):
+        return import_lines(found[1], found[2].split(", "))
+    groups = [(start, end) for start, end in _groups(line) if end > start + 1]
+    if not groups:
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    is_function = line.lstrip().startswith(("def ", "async def "))
+    start, end = groups[0 if is_function else -1]
+    inner = indent + "    "
+    name, is_assigned, value = line.partition(" = ")
+    if start >= MAX_LINE and is_assigned:
+        return [f"{name} = (", inner + value, f"{indent})"]
+    items = list(_items(line[start + 1 : end]))
+    whole = inner + ", ".join(items) + ("," if is_function and len(items) == 1 else "")
+    if len(whole) <= MAX_LINE:
+        middle = [whole]
+    elif len(items) == 1:
+        middle = broken(whole)
+    else:
+        middle = [part for item in items for part in broken(f"{inner}{item},")]
+    return [line[: start + 1], *middle, indent + line[end:]]
+
+
+def _items(inside: str) -> Iterator[str]:
+    """What commas divide, not counting those inside of brackets and texts."""
+    start = 0
+    for place, character, depth in _code(inside):
+        if character == "," and depth == 0:
+            yield inside[start:place].strip()
+            start = place + 1
+    if rest := inside[start:].strip():
+        yield rest
+
+
+def _groups(line: str) -> Iterator[tuple[int, int]]:
+    """Where the outer brackets of a line open and close; none of a line that is not whole."""
+    found: list[tuple[int, int]] = []
+    opened = depth = 0
+    for place, character, depth in _code(line):
+        if character == "#" or depth < 0:
+            return
+        if character in _CLOSING and depth == 1:
+            opened = place
+        elif character in _CLOSING.values() and depth == 0:
+            found.append((opened, place))
+    if depth == 0:
+        yield from found
+
+
+def _code(text: str) -> Iterator[tuple[int, str, int]]:
+    """Places and characters outside of texts, and in how many brackets one then is."""
+    depth, quote, is_escaped = 0, "", False
+    for place, character in enumerate(text):
+        if quote:
+            if character == quote and not is_escaped:
+                quote = ""
+            is_escaped = character == "\\" and not is_escaped
+            continue
+        if character in "\"'":
+            quote = character
+            continue
+        depth += (character in _CLOSING) - (character in _CLOSING.values())
+        yield place, character, depth
