@@ -196,7 +196,9 @@ class Reader:
         ends = _ENDS | {":"} if in_key else _ENDS
         end = self.position
         while (char := self.peek()) and char not in ends:
-            self.token()
+            token = self.token()
+            if token.kind == "string":
+                unquote(token.text, token.start)  # a quoted piece is kept, and must be one
             end = self.position
         return self.text[first.start : end]
 
@@ -359,7 +361,7 @@ def parse_float(text: str, offset: int = 0) -> int | float:
 
     Whole numbers come back as `int`, rounded as a double is.
     """
-    plain = text.replace("_", "") if re.search(r"[0-9a-fA-F]_[0-9a-fA-F]", text) else text
+    plain = text.replace("_", "") if _WELL_FORMED.fullmatch(text.lstrip("+-")) else text
     try:
         if re.fullmatch(r"[+-]?(?i:inf|infinity)", plain):
             return math.copysign(math.inf, -1.0 if plain.startswith("-") else 1.0)
