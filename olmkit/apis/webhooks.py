@@ -67,8 +67,7 @@ class _Collected:
                 related=(Related(first.at, "the first one"),),
             )
             return
-        if marker.get("name"):
-            self.names[is_mutating] = marker.get("name")
+        self.names[is_mutating] = marker.get("name") or ""
 
     def add(self, marker: Marker) -> None:
         webhook = self._webhook(marker)
@@ -80,7 +79,7 @@ class _Collected:
         for is_mutating, kind in _KINDS.items():
             webhooks = sorted(self.webhooks[is_mutating], key=_name)
             if webhooks:
-                name = self.names.get(is_mutating, f"{kind.lower()}-webhook-configuration")
+                name = self.names.get(is_mutating) or f"{kind.lower()}-webhook-configuration"
                 found.append(
                     {
                         "apiVersion": "admissionregistration.k8s.io/v1",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from olmkit.base.versions import InvalidRangeError, Version, VersionRange
+from olmkit.base.versions import InvalidRangeError, VersionRange
 from olmkit.catalog.model import Channel, Entry
 
 
@@ -81,41 +81,6 @@ def chain(channel: Channel, start: Entry) -> Chain:
         visited.add(below)
         entry = channel.entries.get(below)
     return Chain(tuple(names))
-
-
-def way(channel: Channel, start: str, version: Version | None) -> tuple[str, ...]:
-    """The entries that OLM goes through from `start` to the newest, without `start`.
-
-    Each time it takes the one nearest to the head that can follow; from nothing, the head.
-    `version`: that of `start`, for skip ranges, where it is no entry of the channel.
-    """
-    top = head(channel)
-    if top is None:
-        return ()
-    if not start:
-        return (top.name,)
-    newest_first = chain(channel, top).names
-    found: list[str] = []
-    current = start
-    while True:
-        entry = channel.entries.get(current)
-        if entry is not None and entry.bundle is not None:
-            version = entry.version.version
-        place = newest_first.index(current) if current in newest_first else len(newest_first)
-        above = (channel.entries.get(name) for name in newest_first[:place])
-        following = next((one for one in above if one and follows(one, current, version)), None)
-        if following is None:
-            return tuple(found)
-        current = following.name
-        found.append(current)
-
-
-def follows(entry: Entry, name: str, version: Version | None) -> bool:
-    """Whether the entry upgrades from the bundle of that name and version."""
-    if name == entry.replaces or name in entry.skips:
-        return True
-    wanted = skip_range(entry)
-    return wanted is not None and version is not None and version in wanted
 
 
 def stranded(channel: Channel, reached: Chain) -> tuple[str, ...]:

@@ -87,6 +87,10 @@ COMMANDS: Mapping[str, Entry] = {
     "catalog list packages": Entry(
         "olmkit.cli.catalog_list:packages", "List the packages of a catalog."
     ),
+    "catalog path": Entry(
+        "olmkit.cli.catalog_path:path",
+        "Show which upgrades OLM takes from an installed version on.",
+    ),
     "catalog validate": Entry(
         "olmkit.cli.catalog_validate:validate", "Check catalogs: folders or images."
     ),

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.base.version_constraints import VersionConstraint
-from olmkit.base.versions import Version
 from olmkit.bundle import layout
-from olmkit.catalog import graph, migrate, render, source_bundle
+from olmkit.catalog import graph, migrate, render, source_bundle, upgrades
 from olmkit.catalog.migrate import Level
 from olmkit.catalog.model import NO_VERSION, Catalog, Channel, Package
 from olmkit.catalog.render import RenderedBundle
+from olmkit.catalog.upgrades import Start
 from olmkit.edges import sources
 from olmkit.edges.access import Access
 from olmkit.jobs import catalog as catalog_job
@@ -129,12 +129,12 @@ async def newest(
     *,
     channels: Sequence[str],
     version: str,
-    after: tuple[str, Version | None] | None = None,
+    after: Start | None = None,
 ) -> Chosen:
     """The bundle that OLM v1 would take: the highest version that fits.
 
-    Deprecated ones come last. `after`: name and version of the installed bundle, when only that
-    and what upgrades from it will do. Raises `InputError` when there is none.
+    Deprecated ones come last. `after`: the installed bundle, when only that and what upgrades
+    from it will do. Raises `InputError` when there is none.
     """
     found = catalog.chosen(package)[0]
     lines = [_channel(found, name) for name in channels] or list(found.channels.values())
@@ -142,9 +142,9 @@ async def newest(
 
     def is_offered(name: str) -> bool:
         entries = [line.entries[name] for line in lines if name in line.entries]
-        if after is None or name == after[0]:
+        if after is None or name == after.name:
             return bool(entries) or not channels
-        return any(graph.follows(entry, *after) for entry in entries)
+        return upgrades.successor(entries, after) is not None
 
     fitting = [
         bundle
@@ -154,7 +154,7 @@ async def newest(
         and is_offered(bundle.name)
     ]
     if not fitting:
-        follows = f" and upgrades from `{after[0]}`" if after else ""
+        follows = f" and upgrades from `{after.name}`" if after else ""
         raise InputError(
             f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
             hint="`olmkit catalog list bundles` has all",

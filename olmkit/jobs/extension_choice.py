@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.base.versions import InvalidVersionError, Version
+from olmkit.catalog import upgrades
 from olmkit.catalog.model import Catalog
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
@@ -62,7 +63,7 @@ async def of_upgrade(
     asked = v1.asked(extension)
     package = text(asked.get("packageName"))
     name, at = v1.installed(extension)
-    after = (name, _version(at))
+    after = upgrades.start_of({}, name, _version(at))
     is_free = not name or asked.get("upgradeConstraintPolicy") == "SelfCertified"
     try:
         catalog = await _served(reader, v1.catalog_name(asked), is_any=not asked.get("selector"))

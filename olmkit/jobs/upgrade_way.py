@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.base.versions import InvalidVersionError, Version
-from olmkit.catalog import graph
+from olmkit.catalog import upgrades
 from olmkit.catalog.model import Catalog as Model
 from olmkit.catalog.model import Channel
 from olmkit.edges.access import Access
@@ -121,13 +121,20 @@ def _hops(
         return ()
     hops, start = pending, pending[-1] if pending else before
     if not is_goal(start, goal):
-        hops += graph.way(channel, start, _version(seen.csv(start)))
+        hops += _offered(channel, start, seen)
     if not goal:
         return hops
     for number, hop in enumerate(hops, 1):
         if is_goal(hop, goal):
             return hops[:number]
     raise no_way(hops[-1] if hops else before, goal)
+
+
+def _offered(channel: Channel, start: str, seen: Snapshot) -> tuple[str, ...]:
+    if not start:
+        return (upgrades.order(channel)[0].name,)
+    installed = upgrades.start_of(channel.entries, start, _version(seen.csv(start)))
+    return tuple(hop.entry.name for hop in upgrades.way(channel, installed).hops)
 
 
 def require(seen: Snapshot, package: str) -> Manifest:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from olmkit.apis import webhooks
+from olmkit.apis.findings import Findings
 from olmkit.base import documents
 
 WHOLE = (
@@ -114,6 +115,17 @@ def test_second_name_of_a_configuration_is_a_finding(projects: Any) -> None:
     sources, findings = projects.marked([name + "one", name + "two"])
     assert webhooks.configurations(sources, findings) == []
     assert [found.rule for found in findings] == ["API009"]
+
+
+def test_the_last_package_names_a_configuration_be_it_with_no_name(projects: Any) -> None:
+    name = "kubebuilder:webhookconfiguration:mutating=false"
+    named, _ = projects.marked([name], [WHOLE, name + ",name=mine"])
+    unnamed, _ = projects.marked([WHOLE, name + ",name=mine"], [name])
+
+    assert [
+        webhooks.configurations(sources, Findings())[0]["metadata"]["name"]
+        for sources in (named, unnamed)
+    ] == ["mine", "validating-webhook-configuration"]
 
 
 @pytest.mark.parametrize(

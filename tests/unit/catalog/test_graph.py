@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from olmkit.base.versions import Version
 from olmkit.catalog import graph, model
 from olmkit.catalog.blobs import Blob
 from olmkit.catalog.graph import Chain, Edge, EdgeKind
@@ -155,19 +154,3 @@ def test_of_a_sound_channel_every_entry_is_reached_or_skipped(
     )
     if reached.cycle:
         assert reached.cycle[0] == reached.cycle[-1]
-
-
-def test_the_way_takes_what_is_nearest_to_the_head_and_can_follow() -> None:
-    channel = _channel(
-        _entry("a"), _entry("b", "a"), _entry("c", "b"), _entry("d", "c", skip_range=">=7.0.0")
-    )
-
-    assert graph.way(channel, "a", None) == ("b", "c", "d")
-    assert graph.way(channel, "d", None) == ()
-    assert graph.way(channel, "", None) == ("d",)
-    assert graph.way(channel, "elsewhere", None) == ()
-    assert graph.way(channel, "elsewhere", Version.parse("7.1.0")) == ("d",)
-    skipping = _channel(_entry("a"), _entry("b", "a"), _entry("c", "a", "b"))
-    assert graph.way(skipping, "a", None) == ("c",)
-    assert graph.way(skipping, "b", None) == ("c",)
-    assert graph.way(_channel(_entry("a"), _entry("b")), "a", None) == ()
