@@ -14,7 +14,9 @@ from memcached_operator.decisions import FINALIZER
 from olmkit.base import documents
 from olmkit.edges import cluster
 from olmkit.kube.api import ClusterError, Conflict
+from olmkit.runtime import own_writes
 from olmkit.runtime.reconcile import Result
+from olmkit.testing import api_watch
 from olmkit.testing.faults import Fault
 
 if TYPE_CHECKING:
@@ -186,6 +188,32 @@ def test_watches_that_are_lost_miss_nothing(
             await stage.until(lambda: _replicas(stage) == 3)
 
     stage.play(work, alone=True)
+
+
+def test_status_is_right_though_the_own_writes_are_not_seen(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is compared with a status of long ago would look as if it was said already."""
+    monkeypatch.setattr(own_writes, "_FRESH_TIMEOUT", 0.1)
+
+    def available(number: int) -> Callable[[Any], None]:
+        return lambda one: one["status"].update(availableReplicas=number)
+
+    async def work() -> None:
+        stage.memcached(size=1)
+        await stage.until(lambda: stage.server.get("services", "m"))
+        stage.report()
+        await stage.until(lambda: stage.condition("Available")[0] == "True")
+        await stage.rest()
+        memcacheds = stage.server.collections["/apis/cache.example.com/v1alpha1/memcacheds"]
+        for watcher in memcacheds.watchers:
+            watcher.put_nowait(api_watch.FREEZE)
+        stage.change("deployments", available(0))
+        await stage.until(lambda: stage.condition("Available")[0] == "False")
+        stage.change("deployments", available(1))
+        await stage.until(lambda: stage.condition("Available")[0] == "True")
+
+    stage.play(work)
 
 
 def test_server_that_restarts_is_found_again(stage: Stage) -> None:

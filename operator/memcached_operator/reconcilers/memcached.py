@@ -134,7 +134,7 @@ class MemcachedReconciler:
         try:
             return await self._client.get(Memcached.gvk, request, fresh=True)
         except TimeoutError:  # the watch is late, or the cluster was restored from a backup
-            return await self._client.get(Memcached.gvk, request)
+            return await self._client.direct.get(Memcached.gvk, request)
 
     async def _read(self, manifest: Manifest) -> Memcached:
         """The typed object; one from before its schema is said to be wrong, once."""
