@@ -7,6 +7,7 @@ of its own, then to one for each item.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 
@@ -16,9 +17,17 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _IMPORT = re.compile(r"from (\S+) import ([^()#]+)")
 
 
-def shaped(text: str) -> str:
-    """A text of Python, each line of it that is too long broken."""
-    return "\n".join(part for line in text.split("\n") for part in broken(line))
+def text(value: str) -> str:
+    """A text as it is written in Python, in the quotes of which it has fewer."""
+    inside = json.dumps(value, ensure_ascii=False)[1:-1]
+    if value.count('"') <= value.count("'"):
+        return f'"{inside}"'
+    return "'" + inside.replace('\\"', '"').replace("'", "\\'") + "'"
+
+
+def shaped(source: str) -> str:
+    """A source text, each line of it that is too long broken."""
+    return "\n".join(part for line in source.split("\n") for part in broken(line))
 
 
 def import_lines(module: str, names: Sequence[str]) -> list[str]:
@@ -50,7 +59,9 @@ def broken(line: str) -> list[str]:
         return [f"{name} = (", inner + value, f"{indent})"]
     items = list(_items(line[start + 1 : end]))
     whole = inner + ", ".join(items) + ("," if is_function and len(items) == 1 else "")
-    if len(whole) <= MAX_LINE:
+    # Several items of a list or of its like get a line each, those of a call if they must.
+    is_display = len(items) > 1 and not re.search(r"[\w\])]$", line[:start])
+    if len(whole) <= MAX_LINE and not is_display:
         middle = [whole]
     elif len(items) == 1:
         middle = broken(whole)

@@ -7,7 +7,6 @@ comes to run in `scaffold_wiring`.
 
 from __future__ import annotations
 
-import json
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ from olmkit.base.diagnostics import ConfigurationError, Location
 from olmkit.base.tree import Tree
 from olmkit.project import (
     python_edits,
+    python_shape,
     scaffold,
     scaffold_kinds,
     scaffold_wiring,
@@ -235,7 +235,7 @@ def _deploy_values(deploy: DeployImage, api: Api, templates: Tree) -> dict[str, 
     lines, field = "", ""
     name = api.kind.lower()[:15].rstrip("-")  # a port's name has 15 characters at most
     if deploy.command:
-        words = ", ".join(json.dumps(word, ensure_ascii=False) for word in deploy.command)
+        words = ", ".join(python_shape.text(word) for word in deploy.command)
         lines += f'        "command": [{words}],\n'
     if deploy.port:
         port = f"{scaffold_kinds.variable_of(api.kind, templates)}.spec.container_port"

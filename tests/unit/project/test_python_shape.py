@@ -19,6 +19,7 @@ CASES = [
     f"    kind_of_a_very_long_name_that_nobody = {LONG}.from_manifest(manifest_of_it)",
     f"    kind_of_a_very_long_name_that_nobody_reads_till_its_end_{'x' * 20} = {LONG}.read(it)",
     f"        'ports': [{{'containerPort': {LONG}.spec.port, 'name': '{LONG}', 'x(': ','}}],",
+    f"    names = ['{LONG}', '{LONG}', '{LONG}']",
     f"    return await {LONG}Reconciler(client).reconcile(Request(name, 'the-namespace'))",
 ]
 
@@ -71,6 +72,11 @@ BROKEN = [
         "        ],",
     ],
     [
+        "    names = [",
+        *[f"        '{LONG}',"] * 3,
+        "    ]",
+    ],
+    [
         f"    return await {LONG}Reconciler(client).reconcile(",
         "        Request(name, 'the-namespace')",
         "    )",
@@ -112,3 +118,18 @@ def test_a_text_means_the_same_when_it_is_shaped() -> None:
     shaped = python_shape.shaped(text)
     assert max(len(line) for line in shaped.split("\n")) <= python_shape.MAX_LINE
     assert ast.dump(ast.parse(shaped)) == ast.dump(ast.parse(text))
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("a", '"a"'),
+        ("it's", '"it\'s"'),
+        ('say "a"', "'say \"a\"'"),
+        ('"it\'s"', "'\"it\\'s\"'"),
+        ('\\"\n', "'\\\\\"\\n'"),
+    ],
+)
+def test_a_text_is_written_in_the_quotes_that_need_fewer_escapes(value: str, written: str) -> None:
+    assert python_shape.text(value) == written
+    assert ast.literal_eval(written) == value

@@ -114,7 +114,7 @@ def test_an_image_makes_a_reconciler_that_works(begun: Tree, templates: Tree) ->
     assert b"- name: MEMCACHED_IMAGE\n          value: memcached:1.6\n" in manager
     assert b"# Namespaces, with commas between" in manager
     reconciler = tree.data("toy/reconcilers/memcached.py")
-    assert b'"command": ["m", "-\\"x"],' in reconciler
+    assert b'"command": ["m", \'-"x\'],' in reconciler
     assert b'"runAsUser": 1001,' in reconciler
     sample = documents.load(tree.data("config/samples/cache_v1alpha1_memcached.yaml"), "s")
     assert sample.get("spec") == {"containerPort": 11211, "size": 1}
