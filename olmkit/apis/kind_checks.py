@@ -17,6 +17,7 @@ from olmkit.base.diagnostics import Related, Severity
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
+_INT32 = range(-(2**31), 2**31)
 _MOST_WARNING = 256  # characters
 
 
@@ -85,6 +86,9 @@ def _column(marker: Marker) -> Iterator[str]:
     form = marker.get("format")
     if form and form not in _COLUMN_FORMATS:
         yield f"the format `{form}` of {column}: it knows {_listed(_COLUMN_FORMATS)}"
+    priority = marker.get("priority") or 0
+    if priority not in _INT32:
+        yield f"the priority {priority} of {column}: it has 32 bits"
     path = marker.get("JSONPath")
     if not path.startswith("."):
         yield f"the path `{path}` of {column}: it begins with a dot, and has no braces"

@@ -146,6 +146,15 @@ def test_kind_that_no_cluster_would_take_is_a_finding(
     assert projects.make(files).codes == [code]
 
 
+@pytest.mark.parametrize(("priority", "codes"), [(2**31 - 1, []), (2**31, ["API028"])])
+def test_the_priority_of_a_column_has_32_bits(
+    projects: Any, priority: int, codes: list[str]
+) -> None:
+    column = f"kubebuilder:printcolumn:name=A,type=string,JSONPath=.a,priority={priority}"
+
+    assert projects.make(version("v1", column)).codes == codes
+
+
 def test_skipped_kinds_and_packages_make_nothing(projects: Any) -> None:
     made = projects.make(version("v1", "kubebuilder:skipversion"))
     assert (made.crds, made.codes) == ({}, [])
