@@ -19,15 +19,22 @@ from olmkit.base.diagnostics import Location
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One comment: its text after the `#`, and where the `#` stands (from 1)."""
+    """One comment: its text after the `#`, and where the `#` stands (from 1).
+
+    The colon of `#:`, which says that a comment is documentation, is none of its words.
+    """
 
     text: str
     line: int
     column: int
 
+    def words(self) -> str:
+        """The text without one space before it."""
+        return self.text.removeprefix(":").removeprefix(" ")
+
     def marker(self, path: str) -> Comment | None:
         """The marker on this line, if it is one."""
-        text = self.text.lstrip()
+        text = self.words().lstrip()
         if not text.startswith("+"):
             return None
         column = self.column + 1 + len(self.text) - len(text)
@@ -64,12 +71,9 @@ class Group:
                 yield marker
 
     def doc(self) -> str:
-        """The lines that are no markers, without `#` and one space."""
-        return "\n".join(
-            line.text.removeprefix(" ")
-            for line in self.lines
-            if not line.text.lstrip().startswith("+")
-        )
+        """The words of the lines that are no markers."""
+        words = (line.words() for line in self.lines)
+        return "\n".join(text for text in words if not text.lstrip().startswith("+"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,6 +242,13 @@ def test_required_of_kubernetes_asks_for_content(projects: Any) -> None:
     assert properties["d"] == {"type": "integer"}
 
 
+def test_comments_of_documentation_have_a_colon_that_is_no_word(projects: Any) -> None:
+    spec, made = projects.spec("#: How many:\n#: a number.\n#:\n#: +optional\na: int\n")
+    assert made.codes == []
+    assert spec["properties"]["a"]["description"] == "How many:\na number."
+    assert "required" not in spec
+
+
 def test_words_come_from_docstrings_comments_and_fields(projects: Any) -> None:
     found, made = projects.spec(
         '''
