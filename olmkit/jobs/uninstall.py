@@ -13,8 +13,8 @@ import functools
 from dataclasses import dataclass, replace
 
 from olmkit.base.diagnostics import InputError
-from olmkit.edges.objects import ClusterObjects, Kind
-from olmkit.jobs import cluster_read, cluster_wait, cluster_write
+from olmkit.edges.objects import ClusterObjects
+from olmkit.jobs import cluster_read, cluster_wait, cluster_write, leavings
 from olmkit.jobs.cluster_read import if_allowed
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
@@ -23,14 +23,6 @@ from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds, wanted
 from olmkit.olm.explain import explain
 from olmkit.olm.snapshot import Snapshot
-
-_OWNER = "olm.owner"
-_RBAC = "rbac.authorization.k8s.io/v1"
-_CLUSTER_KINDS: tuple[Kind, ...] = (
-    (_RBAC, "ClusterRoleBinding"),
-    (_RBAC, "ClusterRole"),
-    ("scheduling.k8s.io/v1", "PriorityClass"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +40,8 @@ class UninstallOptions:
 class Removal:
     """What would be deleted, step by step, and what stays with a word on why.
 
-    `options` name the package itself, also where a Subscription was named.
+    `options` name the package itself, also where a Subscription was named. `sources` are the
+    CSVs and InstallPlans of the operator seen so far: they name what OLM makes.
     """
 
     options: UninstallOptions
@@ -60,6 +53,7 @@ class Removal:
     ours: tuple[Manifest, ...] = ()
     crds: tuple[Manifest, ...] = ()
     operators: tuple[Manifest, ...] = ()
+    sources: tuple[Manifest, ...] = ()
     unattended: tuple[Manifest, ...] = ()
     stays: tuple[str, ...] = ()
 
@@ -109,6 +103,7 @@ async def carry_out(
     for until nothing has come for a while.
     """
     gone: list[Manifest] = []
+    groups = [one for one in made.ours if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
     clock = asyncio.get_running_loop().time
     end = clock() + patience.seconds
     quiet = patience.settled if _is_settled(made) else patience.believed
@@ -120,8 +115,8 @@ async def carry_out(
             if done.left:
                 return replace(done, gone=tuple(gone))
             since = clock()
-        await asyncio.sleep(patience.settled)
-        look = functools.partial(_late, reader, made, tuple(gone))
+        await asyncio.sleep(patience.interval)
+        look = functools.partial(_late, reader, late, groups)
         late = await cluster_wait.patiently(look, report, end)
         if late.subscriptions or clock() >= end:
             break  # who makes a Subscription again wants it
@@ -151,12 +146,11 @@ async def undo(
     return await carry_out(reader, made, report=report, patience=patience)
 
 
-async def _late(reader: ClusterObjects, made: Removal, gone: tuple[Manifest, ...]) -> Removal:
+async def _late(reader: ClusterObjects, before: Removal, groups: list[Manifest]) -> Removal:
     """What is there of an operator that has been removed."""
-    seen = await cluster_read.snapshot(reader, made.options.namespace, logs=False)
-    found = await _removal(reader, made.options, seen, gone=gone)
-    groups = [one for one in gone if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
-    roles = [one for group in groups for one in await _roles_of(reader, group)]
+    seen = await cluster_read.snapshot(reader, before.options.namespace, logs=False)
+    found = await _removal(reader, before.options, seen, sources=before.sources)
+    roles = await leavings.of_groups(reader, groups)
     return replace(found, leavings=(*found.leavings, *roles))
 
 
@@ -165,16 +159,18 @@ async def _removal(
     options: UninstallOptions,
     seen: Snapshot,
     *,
-    gone: tuple[Manifest, ...] = (),
+    sources: tuple[Manifest, ...] = (),
     report: Report = cluster_wait.silent,
 ) -> Removal:
-    """What is seen of the operator, and of the CSVs among what is `gone`."""
+    """What is seen of the operator, also of what the `sources` from before have made."""
     subscription = seen.subscription(options.package)
     csvs = _csvs(seen, options.package, subscription)
     if subscription is not None:
         options = replace(options, package=kinds.wish(subscription).package)
-    ever = [*csvs, *(one for one in gone if objects.kind(one) == kinds.CSV[1])]
-    crds = await _crds(reader, options, ever)
+    sources = _sources(sources, seen, options.package, csvs)
+    made = [one for one in sources if objects.kind(one) == kinds.CSV[1]]
+    plans = [one for one in sources if objects.kind(one) == kinds.INSTALL_PLAN[1]]
+    crds = await _crds(reader, options, made)
     operands = await _operands(reader, options, crds, report)
     unattended = () if options.delete_operands else tuple(operands)
     stays = []
@@ -189,10 +185,15 @@ async def _removal(
         subscriptions=(subscription,) if subscription else (),
         plans=tuple(_unfinished(seen, csvs)),
         csvs=tuple(csvs),
-        leavings=tuple(await if_allowed(_leavings(reader, options.namespace, ever), [])),
+        leavings=tuple(
+            await leavings.of_csvs(
+                reader, options.namespace, _names(sources, options.package), plans
+            )
+        ),
         ours=() if options.keep_ours else tuple(_ours(seen, options.package, subscription, csvs)),
         crds=tuple(crds) if options.delete_crds and not unattended else (),
         operators=await _operators(reader, options, crds),
+        sources=sources,
         stays=tuple(stays),
     )
 
@@ -229,14 +230,27 @@ async def _operators(
     return () if found is None or keeps else (found,)
 
 
-async def _roles_of(reader: ClusterObjects, group: Manifest) -> tuple[Manifest, ...]:
-    owner = {
-        _OWNER: objects.name(group),
-        f"{_OWNER}.namespace": objects.namespace(group),
-        f"{_OWNER}.kind": kinds.OPERATOR_GROUP[1],
-    }
-    labels = ",".join(f"{key}={value}" for key, value in owner.items())
-    return await if_allowed(reader.list((_RBAC, "ClusterRole"), labels=labels), ())
+def _sources(
+    before: tuple[Manifest, ...], seen: Snapshot, package: str, csvs: list[Manifest]
+) -> tuple[Manifest, ...]:
+    """The CSVs, and the InstallPlans that install any of the package, each as last seen."""
+    known = {(objects.kind(one), objects.name(one)): one for one in (*before, *csvs)}
+    names = {name for kind, name in known if kind == kinds.CSV[1]}
+    for plan in seen.plans:
+        if any(name in names or _is_of(name, package) for name in kinds.plan_csvs(plan)):
+            known[objects.kind(plan), objects.name(plan)] = plan
+    return tuple(known.values())
+
+
+def _names(sources: tuple[Manifest, ...], package: str) -> set[str]:
+    """The names of the CSVs, also of those that plans are about to make."""
+    names = {objects.name(one) for one in sources if objects.kind(one) == kinds.CSV[1]}
+    planned = {name for one in sources for name in kinds.plan_csvs(one)}
+    return names | {name for name in planned if _is_of(name, package)}
+
+
+def _is_of(csv: str, package: str) -> bool:
+    return kinds.package({"metadata": {"name": csv}}) == package
 
 
 def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[Manifest]:
@@ -298,24 +312,3 @@ def _ours(
     if not others and not rest:
         found += [group for group in seen.groups if wanted.is_ours(group)]
     return found
-
-
-async def _leavings(reader: ClusterObjects, namespace: str, csvs: list[Manifest]) -> list[Manifest]:
-    """The roles of the whole cluster that a bundle brought as objects.
-
-    OLM labels them with the name of the CSV alone, and does not find them when it cleans up.
-    Not those of a CSV of that name that somebody else has installed, too.
-    """
-    names = {objects.name(csv) for csv in csvs}
-    elsewhere = {
-        objects.name(csv)
-        for csv in await reader.list(kinds.CSV)
-        if not kinds.is_copy(csv) and objects.namespace(csv) != namespace
-    }
-    return [
-        one
-        for kind in _CLUSTER_KINDS
-        for name in sorted(names - elsewhere)
-        for one in await reader.list(kind, labels=f"{_OWNER}={name}")
-        if f"{_OWNER}.namespace" not in objects.labels_of(one)
-    ]
