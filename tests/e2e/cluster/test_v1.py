@@ -206,7 +206,7 @@ def test_a_catalog_that_cannot_be_pulled_is_the_reason(
     cluster.kubectl("apply", "-f", "-", text=json.dumps(catalog))
     try:
         cluster.kubectl("wait", "--for=jsonpath={.status.conditions[?(@.type=='Progressing')]"
-                        ".reason}=Retrying", "clustercatalog/nowhere", "--timeout=180s")  # fmt: skip
+                        ".reason}=Retrying", "clustercatalog/nowhere", "--timeout=90s")  # fmt: skip
         done = typist.try_("install", "other", "--olm", "v1", "--catalog", "nowhere",
                            "-n", namespace, code=1)  # fmt: skip
         assert "the catalog `nowhere` is not served: " in done.err
