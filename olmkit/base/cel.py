@@ -2,7 +2,7 @@
 
 Constraints of bundles and validations of CRDs are written in CEL. `parse` gives
 the expression as a tree, `check` finds names that are not declared and the type
-of the result. Evaluating is not part of it.
+of the result. `cel_evaluation` evaluates it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
+
+from olmkit.base import cel_literals
 
 
 class CelError(ValueError):
@@ -58,7 +60,7 @@ def map_of(key: Type, value: Type) -> Type:
 class Expr:
     """A node: `op` says what it is.
 
-    `literal` has `type`; `name` has `text`; `select` and `has` have one operand and
+    `literal` has `type` and `value`; `name` has `text`; `select` and `has` have one operand and
     the field in `text`; `call` has the function in `text`, its target first when
     `method` is set; operators are calls of `_+_` and the like; `list` and `map`
     have their elements; a macro has its range, its variables in `names`, and its
@@ -69,6 +71,7 @@ class Expr:
     offset: int
     text: str = ""
     type: Type = DYN
+    value: Any = None
     operands: tuple[Expr, ...] = ()
     names: tuple[str, ...] = ()
     method: bool = False
@@ -157,6 +160,7 @@ _LEVELS: Final = (
     ("+", "-"),
     ("*", "/", "%"),
 )
+_FLAT_LEVELS: Final = 2  # those of `||` and `&&`
 
 
 class _Parser:
@@ -204,9 +208,19 @@ class _Parser:
         if level == len(_LEVELS):
             return self._unary()
         left = self._binary(level + 1)
+        if level < _FLAT_LEVELS:
+            return self._chain(level, left)
         while token := self._accept(*_LEVELS[level]):
             left = _call(f"_{token.text}_", token.offset, left, self._binary(level + 1))
         return left
+
+    def _chain(self, level: int, first: Expr) -> Expr:
+        """`a || b || c` as one call, since such chains may be longer than expressions are deep."""
+        operands = [first]
+        offset = self._token.offset
+        while self._accept(*_LEVELS[level]):
+            operands.append(self._binary(level + 1))
+        return _call(f"_{_LEVELS[level][0]}_", offset, *operands) if len(operands) > 1 else first
 
     def _unary(self) -> Expr:
         signs: list[_Token] = []
@@ -216,7 +230,13 @@ class _Parser:
             signs.append(token)
             if len(signs) > MAX_DEPTH:
                 raise CelError("the expression is nested too deeply", token.offset)
-        value = self._member(self._primary())
+        if signs and signs[-1].text == "-" and self._token.kind in ("int", "float"):
+            # The minus belongs to the number: the lowest one is written with it.
+            token = signs.pop()
+            self._next += 1
+            value = self._member(_literal(self._tokens[self._next - 1], minus=token))
+        else:
+            value = self._member(self._primary())
         for sign in reversed(signs):
             value = _call(f"{sign.text}_", sign.offset, value)
         return value
@@ -270,14 +290,7 @@ class _Parser:
         token = self._token
         self._next += 1
         if token.kind in _LITERALS:
-            prefix = re.split("['\"]", token.text, maxsplit=1)[0]
-            is_bytes = token.kind == "string" and "b" in prefix.lower()
-            return Expr(
-                op="literal",
-                offset=token.offset,
-                text=token.text,
-                type=BYTES if is_bytes else _LITERALS[token.kind],
-            )
+            return _literal(token)
         if token.kind == "name":
             return self._named(token)
         if token.kind == "op":
@@ -300,7 +313,13 @@ class _Parser:
     def _named(self, token: _Token) -> Expr:
         match token.text:
             case "true" | "false":
-                return Expr(op="literal", offset=token.offset, text=token.text, type=BOOL)
+                return Expr(
+                    op="literal",
+                    offset=token.offset,
+                    text=token.text,
+                    type=BOOL,
+                    value=token.text == "true",
+                )
             case "null":
                 return Expr(op="literal", offset=token.offset, text=token.text, type=NULL)
             case _:
@@ -351,6 +370,24 @@ class _Parser:
 
 def _call(function: str, offset: int, *operands: Expr) -> Expr:
     return Expr(op="call", offset=offset, text=function, operands=operands)
+
+
+def _literal(token: _Token, minus: _Token | None = None) -> Expr:
+    text = "-" + token.text if minus else token.text
+    try:
+        if token.kind == "string":
+            value: Any = cel_literals.string(text)
+        else:
+            value = cel_literals.number(token.kind, text)
+    except ValueError as error:
+        raise CelError(str(error), token.offset) from None
+    return Expr(
+        op="literal",
+        offset=(minus or token).offset,
+        text=text,
+        type=BYTES if isinstance(value, bytes) else _LITERALS[token.kind],
+        value=value,
+    )
 
 
 _LITERALS: Final[Mapping[str, Type]] = {
@@ -425,7 +462,7 @@ class _Checker:
     def _name(self, expr: Expr, scope: Mapping[str, Type]) -> Type:
         if expr.text in scope:
             return scope[expr.text]
-        if expr.text in _TYPE_NAMES:
+        if expr.text in TYPE_NAMES:
             return TYPE
         raise CelError(f"undeclared reference to '{expr.text}' (in container '')", expr.offset)
 
@@ -487,7 +524,7 @@ class _Checker:
         return result
 
 
-_TYPE_NAMES: Final = frozenset(
+TYPE_NAMES: Final = frozenset(
     {"bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"}
 )
 

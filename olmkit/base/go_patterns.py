@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 _MOST_REPEATS: Final = 1000
-_REPEAT = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
+REPEAT = re.compile(r"\{([0-9]+)(?:(,)([0-9]*))?\}")
 _NAME = re.compile(r"[A-Za-z0-9_]+")
 _POSIX: Final = frozenset(
     {
@@ -22,8 +22,8 @@ _POSIX: Final = frozenset(
         *("lower", "print", "punct", "space", "upper", "word", "xdigit"),
     }
 )
-_UNICODE = re.compile(r"\\[pP](?:[LMNPSZC]|\{\^?[A-Za-z_]+\})")
-_FLAGS = re.compile(r"\(\?[imsU]*(?:-[imsU]+)?([:)])")
+UNICODE = re.compile(r"\\[pP](?:[LMNPSZC]|\{\^?[A-Za-z_]+\})")
+FLAGS = re.compile(r"\(\?[imsU]*(?:-[imsU]+)?([:)])")
 _HEX = re.compile(r"[0-9A-Fa-f]{2}|\{[0-9A-Fa-f]+\}")
 _OCTAL = re.compile(r"0[0-7]{0,2}|[1-7][0-7]{1,2}")
 _CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -80,7 +80,7 @@ class _Reader:
             case "*" | "+" | "?":
                 return self._repeat(begin, begin + 1)
             case "{":
-                limits = _REPEAT.match(self.text, begin)
+                limits = REPEAT.match(self.text, begin)
                 if limits is None:
                     self._operand(1)
                 else:
@@ -129,7 +129,7 @@ class _Reader:
                 raise _BadPatternError(f"invalid named capture: `{text[begin:]}`")
             self.at = name.end() + 1
         else:
-            flags = _FLAGS.match(text, begin)
+            flags = FLAGS.match(text, begin)
             if flags is None:
                 words = text[begin : begin + 3]
                 raise _BadPatternError(f"invalid or unsupported Perl syntax: `{words}`")
@@ -161,7 +161,7 @@ class _Reader:
         r"""Step over `\d`, `\pL` and their like, when one stands here."""
         two = self.text[self.at : self.at + 2]
         if two in (r"\p", r"\P"):
-            found = _UNICODE.match(self.text, self.at)
+            found = UNICODE.match(self.text, self.at)
             if found is None:
                 words = self.text[self.at : self.at + 3]
                 raise _BadPatternError(f"invalid character class range: `{words}`")
@@ -209,21 +209,26 @@ class _Reader:
             self.has_operand = True
 
     def _literal_escape(self) -> str:
-        text, begin = self.text, self.at
-        letter = text[begin + 1 : begin + 2]
-        if not letter:
-            raise _BadPatternError("trailing backslash at end of expression: ``")
-        self.at += 2
-        if octal := _OCTAL.match(text, begin + 1):
-            self.at = octal.end()
-            return chr(int(octal[0], 8))
-        if letter == "x" and (digits := _HEX.match(text, begin + 2)):
-            code = int(digits[0].strip("{}"), 16)
-            if code <= 0x10FFFF:
-                self.at = digits.end()
-                return chr(code)
-        if letter in _CONTROLS:
-            return _CONTROLS[letter]
-        if letter.isascii() and not letter.isalnum():
-            return letter
-        raise _BadPatternError(f"invalid escape sequence: `{text[begin : begin + 2]}`")
+        char, self.at = literal_escape(self.text, self.at)
+        return char
+
+
+def literal_escape(text: str, begin: int) -> tuple[str, int]:
+    r"""The character that an escape such as `\n` or `\x41` stands for, and where it ends.
+
+    `ValueError` when there is none at `begin`.
+    """
+    letter = text[begin + 1 : begin + 2]
+    if not letter:
+        raise _BadPatternError("trailing backslash at end of expression: ``")
+    if octal := _OCTAL.match(text, begin + 1):
+        return chr(int(octal[0], 8)), octal.end()
+    if letter == "x" and (digits := _HEX.match(text, begin + 2)):
+        code = int(digits[0].strip("{}"), 16)
+        if code <= 0x10FFFF:
+            return chr(code), digits.end()
+    if letter in _CONTROLS:
+        return _CONTROLS[letter], begin + 2
+    if letter.isascii() and not letter.isalnum():
+        return letter, begin + 2
+    raise _BadPatternError(f"invalid escape sequence: `{text[begin : begin + 2]}`")
