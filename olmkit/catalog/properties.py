@@ -8,7 +8,8 @@ fits into little memory; everything else is kept as JSON text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -94,7 +95,10 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Properties:
-    """What the properties of one bundle say. `others` has all that is kept as text."""
+    """What the properties of one bundle say. `others` has all that is kept as text.
+
+    `order` has the types of all of them, one after the other, but for what is large.
+    """
 
     identities: tuple[PackageIdentity, ...] = ()
     required_packages: tuple[PackageRequirement, ...] = ()
@@ -104,6 +108,19 @@ class Properties:
     objects: int = 0
     metadata: int = 0
     faults: tuple[Fault, ...] = ()
+    order: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Type and value of each property, in order, but for what is large or does not read."""
+        parts: dict[str, Iterator[Any]] = {
+            PACKAGE: map(_identity_value, self.identities),
+            PACKAGE_REQUIRED: map(_requirement_value, self.required_packages),
+            GVK: map(dataclasses.asdict, self.provided),
+            GVK_REQUIRED: map(dataclasses.asdict, self.required),
+        }
+        others = iter(self.others)
+        for type_ in self.order:
+            yield type_, next(parts[type_]) if type_ in parts else next(others).value
 
 
 class BrokenTextError(ValueError):
@@ -139,18 +156,23 @@ def parse(
     required: list[Kind] = []
     others: list[Property] = []
     faults: list[Fault] = []
+    order: list[str] = []
     objects = metadata = 0
     for index, (kind, text) in enumerate(items):
         try:
             match kind:
                 case "olm.gvk":
                     provided.append(_kind(GVK, text))
+                    order.append(GVK)
                 case "olm.gvk.required":
                     required.append(_kind(GVK_REQUIRED, text))
+                    order.append(GVK_REQUIRED)
                 case "olm.package":
                     identities.append(_identity(text, index))
+                    order.append(PACKAGE)
                 case "olm.package.required":
                     wanted.append(_requirement(text, index))
+                    order.append(PACKAGE_REQUIRED)
                 case "olm.bundle.object":
                     check_object(text)
                     objects += 1
@@ -161,6 +183,7 @@ def parse(
                     if kind == CHANNEL:
                         _read(CHANNEL, text)
                     others.append(Property(kind, _compact(text)))
+                    order.append(kind)
         except ShapeError as error:
             faults.append(
                 Fault(
@@ -178,7 +201,17 @@ def parse(
         objects=objects,
         metadata=metadata,
         faults=tuple(faults),
+        order=tuple(order),
     )
+
+
+def _identity_value(one: PackageIdentity) -> dict[str, str]:
+    release = {"release": one.release} if one.release else {}
+    return {"packageName": one.package, "version": one.version, **release}
+
+
+def _requirement_value(one: PackageRequirement) -> dict[str, str]:
+    return {"packageName": one.package, "versionRange": one.version_range}
 
 
 def _compact(text: ValueText) -> bytes:

@@ -9,19 +9,42 @@ of all that do, in all channels it may look at, and those that are deprecated la
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol, TypeVar
 
 from olmkit.base.diagnostics import InputError
+from olmkit.base.version_constraints import VersionConstraint
 from olmkit.base.versions import InvalidVersionError, Version, VersionRelease
 from olmkit.catalog import graph
 from olmkit.catalog.graph import EdgeKind
-from olmkit.catalog.model import Channel, Entry
+from olmkit.catalog.model import NO_VERSION, Bundle, Channel, Entry, Package
 
 
 class BrokenChannelError(InputError):
-    """Why OLM v0 cannot tell what is newest in a channel; it resolves nothing then."""
+    """Why OLM v0 cannot tell what is newest in a channel; it resolves nothing then.
+
+    `fault` is `no-head`, `several-heads` or `cycle`.
+    """
+
+    def __init__(self, fault: str, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.fault = fault
+
+
+class Linked(Protocol):
+    """What has a place in the chain of a channel."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def replaces(self) -> str: ...
+    @property
+    def skips(self) -> tuple[str, ...]: ...
+
+
+L = TypeVar("L", bound=Linked)
 
 
 class End(StrEnum):
@@ -50,36 +73,60 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """All hops from `start`. `newest` is what OLM would install where nothing is."""
+    """All hops from `start`. `newest` is the bundle that OLM would install where nothing is."""
 
     start: Start
     hops: tuple[Hop, ...]
     end: End
-    newest: Entry
+    newest: str
 
     @property
     def last(self) -> str:
         return self.hops[-1].entry.name if self.hops else self.start.name
 
 
-def order(channel: Channel) -> tuple[Entry, ...]:
-    """The entries that OLM v0 chooses from, the head first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What is asked of OLM v1: channels (none: all), versions, and what is installed.
 
-    Raises `BrokenChannelError` unless there is exactly one chain from head to tail. What is
-    skipped is gone through and left out; what no `replaces` leads to is not in it.
+    `is_free`: what is installed is no matter (`upgradeConstraintPolicy: SelfCertified`).
     """
-    place = f"channel `{channel.name}` of package `{channel.package}`"
-    heads = _heads(channel)
+
+    channels: Sequence[str] = ()
+    range: VersionConstraint | None = None
+    installed: Start | None = None
+    is_free: bool = False
+
+
+def order(channel: Channel) -> tuple[Entry, ...]:
+    """The entries that OLM v0 chooses from, the head first. Raises `BrokenChannelError`."""
+    return order_of(channel.entries.values(), channel.package, channel.name)
+
+
+def order_of(entries: Iterable[L], package: str, channel: str) -> tuple[L, ...]:
+    """The entries in the one chain from head to tail.
+
+    What is skipped is gone through and left out; what no `replaces` leads to is not in it.
+    Raises `BrokenChannelError` unless there is exactly one chain.
+    """
+    place = f"channel `{channel}` of package `{package}`"
+    listed = list(entries)
+    by_name = {one.name: one for one in listed}
+    passed_over = {name for one in listed for name in one.skips}
+    gone = {id(by_name.get(name)) for name in (*passed_over, *(one.replaces for one in listed))}
+    heads = [one for one in listed if id(one) not in gone]
     if not heads:
-        raise BrokenChannelError(f"{place} has no head: every entry is replaced or skipped")
-    passed_over = graph.skipped(channel)
-    chains = [tuple(_chain(channel, head, place, passed_over)) for head in heads]
+        raise BrokenChannelError(
+            "no-head", f"{place} has no head: every entry is replaced or skipped"
+        )
+    chains = [tuple(_chain(by_name, head, place)) for head in heads]
     if len(chains) > 1:
         raise BrokenChannelError(
+            "several-heads",
             f"{place} has {len(chains)} heads: {', '.join(head.name for head in heads)}",
             hint="let the newest replace or skip the others",
         )
-    return chains[0]
+    return tuple(one for one in chains[0] if one.name not in passed_over)
 
 
 def successor(entries: Iterable[Entry], start: Start) -> Hop | None:
@@ -96,34 +143,51 @@ def way(channel: Channel, start: Start) -> Way:
     As if all that its bundles need were there. Raises `BrokenChannelError`.
     """
     ordered = order(channel)
-    return _walk(start, ordered[0], lambda at: successor(ordered, at))
+    return _walk(start, ordered[0].name, lambda at: successor(ordered, at))
 
 
-def way_of_v1(channels: Iterable[Channel], start: Start) -> Way:
-    """The way that OLM v1 goes from what is installed when it may look at those channels.
+def offers_of_v1(package: Package, ask: Ask) -> tuple[Bundle, ...]:
+    """What OLM v1 may take of a package, the best first.
+
+    That is the highest version, and what is deprecated last. The installed bundle is
+    among them, or another of the same version.
+    """
+    entries = _by_name(package, ask.channels)
+    installed = ask.installed
+
+    def is_offered(bundle: Bundle) -> bool:
+        if ask.channels and bundle.name not in entries:
+            return False
+        if bundle.version is None or (ask.range and bundle.version.version not in ask.range):
+            return False
+        if installed is None or ask.is_free:
+            return True
+        if installed.version and _build(bundle.version) == _build(installed.version):
+            return True
+        return successor(entries.get(bundle.name, ()), installed) is not None
+
+    found = [one for _, one in sorted(package.bundles.items()) if is_offered(one)]
+    return tuple(sorted(found, key=_rank, reverse=True))
+
+
+def way_of_v1(package: Package, channels: Sequence[str], start: Start) -> Way:
+    """The way that OLM v1 goes from what is installed, in those channels or in all.
 
     Raises `InputError` when they hold no bundle.
     """
-    by_name: dict[str, list[Entry]] = {}
-    for channel in channels:
-        for entry in channel.entries.values():
-            if entry.bundle is not None:
-                by_name.setdefault(entry.name, []).append(entry)
-    first = [entries[0] for _, entries in sorted(by_name.items())]
-    choices = sorted(first, key=_rank, reverse=True)
-    if not choices:
-        raise InputError("there is no bundle to install")
+    entries = _by_name(package, channels)
+    fresh = offers_of_v1(package, Ask(channels=channels))
+    if not fresh:
+        raise InputError(f"package `{package.name}` has no bundle to install")
 
     def next_of(at: Start) -> Hop | None:
-        for entry in choices:
-            if at.version is not None and _build(entry.version) == _build(at.version):
-                return None  # what is installed is a choice, too
-            hop = successor(by_name[entry.name], at)
-            if hop is not None:
-                return hop
+        for bundle in offers_of_v1(package, Ask(channels=channels, installed=at)):
+            hop = successor(entries.get(bundle.name, ()), at)
+            is_same = at.version and bundle.version and _build(at.version) == _build(bundle.version)
+            return None if is_same else hop
         return None
 
-    return _walk(start, choices[0], next_of)
+    return _walk(start, fresh[0].name, next_of)
 
 
 def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = None) -> Start:
@@ -134,7 +198,7 @@ def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = 
     return Start(name, VersionRelease(version) if version is not None else None)
 
 
-def _walk(start: Start, newest: Entry, next_of: Callable[[Start], Hop | None]) -> Way:
+def _walk(start: Start, newest: str, next_of: Callable[[Start], Hop | None]) -> Way:
     hops: list[Hop] = []
     seen: set[str] = set()
     at = start
@@ -142,7 +206,7 @@ def _walk(start: Start, newest: Entry, next_of: Callable[[Start], Hop | None]) -
     while end is None:
         hop = next_of(at)
         if hop is None or hop.entry.name == at.name:
-            end = End.NEWEST if at.name == newest.name else End.STRANDED
+            end = End.NEWEST if at.name == newest else End.STRANDED
         elif hop.entry.name in seen:
             end = End.CIRCLE
         else:
@@ -152,25 +216,18 @@ def _walk(start: Start, newest: Entry, next_of: Callable[[Start], Hop | None]) -
     return Way(start=start, hops=tuple(hops), end=end, newest=newest)
 
 
-def _heads(channel: Channel) -> list[Entry]:
-    gone = graph.replaced(channel) | graph.skipped(channel)
-    return [entry for entry in channel.entries.values() if entry.name not in gone]
-
-
-def _chain(
-    channel: Channel, head: Entry, place: str, passed_over: frozenset[str]
-) -> Iterator[Entry]:
+def _chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
     visited: set[str] = set()
-    entry: Entry | None = head
+    entry: L | None = head
     while entry is not None:
         if entry.name in visited:
             raise BrokenChannelError(
-                f"{place} goes round in circles: below `{head.name}`, `{entry.name}` comes twice"
+                "cycle",
+                f"{place} goes round in circles: below `{head.name}`, `{entry.name}` comes twice",
             )
         visited.add(entry.name)
-        if entry.name not in passed_over:
-            yield entry
-        entry = channel.entries.get(entry.replaces)
+        yield entry
+        entry = by_name.get(entry.replaces)
 
 
 def _kinds(entry: Entry, start: Start) -> Iterator[EdgeKind]:
@@ -183,9 +240,18 @@ def _kinds(entry: Entry, start: Start) -> Iterator[EdgeKind]:
         yield EdgeKind.SKIP_RANGE
 
 
-def _rank(entry: Entry) -> tuple[object, ...]:
-    is_deprecated = entry.bundle is not None and entry.bundle.deprecation is not None
-    return (not is_deprecated, _build(entry.version))
+def _by_name(package: Package, channels: Sequence[str]) -> dict[str, list[Entry]]:
+    """The entries of each bundle in some channels, or in all."""
+    found: dict[str, list[Entry]] = {}
+    for name, channel in package.channels.items():
+        if not channels or name in channels:
+            for entry in channel.entries.values():
+                found.setdefault(entry.name, []).append(entry)
+    return found
+
+
+def _rank(bundle: Bundle) -> tuple[object, ...]:
+    return (bundle.deprecation is None, _build(bundle.version or NO_VERSION))
 
 
 def _build(version: VersionRelease) -> tuple[object, ...]:

@@ -69,7 +69,7 @@ def path(
             "from": way.start.name,
             "hops": [{"to": hop.entry.name, "by": str(hop.by)} for hop in way.hops],
             "end": str(way.end),
-            "newest": way.newest.name,
+            "newest": way.newest,
             "reaches": found.reaches,
         },
         text="\n".join(lines),
@@ -91,7 +91,7 @@ def _verdict(way: Way, goal: str, *, reaches: bool) -> str:
         return f"`{way.last}` is reached in {hops}"
     if goal:
         return f"no way leads from `{way.start.name}` to `{goal}`; the last is `{way.last}`"
-    newest = f"`{way.newest.name}` is the newest"
+    newest = f"`{way.newest}` is the newest"
     match way.end:
         case End.CIRCLE:
             return f"upgrades go round in circles after {hops}, at `{way.last}`; {newest}"

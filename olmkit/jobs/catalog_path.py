@@ -52,8 +52,11 @@ def path(catalog: Catalog, options: PathOptions) -> Path:
             hint=f"`olmkit catalog list bundles` has all of `{package.name}`",
         )
     start = _start(package, options.start)
-    way = upgrades.way_of_v1(channels, start) if options.is_v1 else upgrades.way(channels[0], start)
     names = tuple(channel.name for channel in channels)
+    if options.is_v1:
+        way = upgrades.way_of_v1(package, names, start)
+    else:
+        way = upgrades.way(channels[0], start)
     if goal is None:
         return Path(channels=names, way=way, reaches=way.end is upgrades.End.NEWEST)
     passed = [hop.entry.name for hop in way.hops]

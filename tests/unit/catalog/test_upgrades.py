@@ -11,7 +11,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.versions import Version, VersionRelease
 from olmkit.catalog import model, upgrades
 from olmkit.catalog.blobs import Blob
-from olmkit.catalog.model import Channel
+from olmkit.catalog.model import Channel, Package
 from olmkit.catalog.upgrades import BrokenChannelError, End, Start, Way
 
 
@@ -19,8 +19,8 @@ def entry(name: str, replaces: str = "", *skips: str, skip_range: str = "") -> d
     return {"name": name, "replaces": replaces, "skips": list(skips), "skipRange": skip_range}
 
 
-def channels(*lists: Iterable[dict[str, Any]], deprecated: str = "") -> tuple[Channel, ...]:
-    """Channels of one package; the version of a bundle is the number in its name, such as `v2`."""
+def package(*lists: Iterable[dict[str, Any]], deprecated: str = "") -> Package:
+    """A package with channels `c0`, `c1` …; the number in the name of a bundle is its version."""
     names = {one["name"]: None for entries in lists for one in entries}
     blobs = [Blob.of({"schema": "olm.package", "name": "cog", "defaultChannel": "c0"})]
     for number, entries in enumerate(lists):
@@ -38,12 +38,11 @@ def channels(*lists: Iterable[dict[str, Any]], deprecated: str = "") -> tuple[Ch
             "schema": "olm.deprecations", "package": "cog",
             "entries": [{"reference": reference, "message": "no more"}],
         }))  # fmt: skip
-    found = model.of_blobs(blobs).packages["cog"].channels
-    return tuple(found[name] for name in sorted(found))
+    return model.of_blobs(blobs).packages["cog"]
 
 
 def channel(*entries: dict[str, Any]) -> Channel:
-    return channels(entries)[0]
+    return package(entries).channels["c0"]
 
 
 def hops(way: Way) -> list[str]:
@@ -112,31 +111,33 @@ def test_a_channel_without_one_chain_has_no_order(
         upgrades.order(channel(*entries))
 
 
-def test_olm_v1_takes_the_highest_of_all_that_follow_skipped_or_not() -> None:
-    found = channels((entry("v1"), entry("v2", "v1"), entry("v3", "v2", "v2")))
-    way = upgrades.way_of_v1(found, upgrades.start_of(found[0].entries, "v1"))
+def walk_of_v1(found: Package, start: str, *names: str) -> tuple[list[str], End]:
+    entries = {name: one for line in found.channels.values() for name, one in line.entries.items()}
+    way = upgrades.way_of_v1(found, names, upgrades.start_of(entries, start))
+    return hops(way), way.end
 
-    assert (hops(way), way.end) == (["v2", "v3"], End.NEWEST)
+
+def test_olm_v1_takes_the_highest_of_all_that_follow_skipped_or_not() -> None:
+    found = package((entry("v1"), entry("v2", "v1"), entry("v3", "v2", "v2")))
+
+    assert walk_of_v1(found, "v1") == (["v2", "v3"], End.NEWEST)
 
 
 def test_olm_v1_sees_all_channels_and_several_heads() -> None:
-    found = channels(CHAIN, (entry("v9", "v1"), entry("v5", "v1")))
-    start = upgrades.start_of(found[0].entries, "v1")
+    found = package(CHAIN, (entry("v9", "v1"), entry("v5", "v1")))
 
-    assert hops(upgrades.way_of_v1(found, start)) == ["v9"]
-    assert hops(upgrades.way_of_v1(found[:1], start)) == ["v2", "v3"]
+    assert walk_of_v1(found, "v1") == (["v9"], End.NEWEST)
+    assert walk_of_v1(found, "v1", "c0") == (["v2", "v3"], End.NEWEST)
 
 
 def test_olm_v1_takes_what_is_deprecated_last_and_never_goes_down() -> None:
-    lists = (entry("v1"), entry("v2", "v1"), entry("v3", "v1"))
-    found = channels(lists, deprecated="v3")
-    assert hops(upgrades.way_of_v1(found, upgrades.start_of(found[0].entries, "v1"))) == ["v2"]
+    found = package((entry("v1"), entry("v2", "v1"), entry("v3", "v1")), deprecated="v3")
+    assert walk_of_v1(found, "v1") == (["v2"], End.NEWEST)
 
-    down = channels((entry("v1", skip_range="<=9.0.0"), entry("v2", "v1")))
-    way = upgrades.way_of_v1(down, upgrades.start_of(down[0].entries, "v2"))
-    assert (hops(way), way.end) == ([], End.NEWEST)
+    down = package((entry("v1", skip_range="<=9.0.0"), entry("v2", "v1")))
+    assert walk_of_v1(down, "v2") == ([], End.NEWEST)
 
 
 def test_olm_v1_needs_a_bundle() -> None:
     with pytest.raises(InputError, match="no bundle"):
-        upgrades.way_of_v1((channel(),), Start("v1"))
+        upgrades.way_of_v1(package(()), (), Start("v1"))
