@@ -91,6 +91,10 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.catalog_path:path",
         "Show which upgrades OLM takes from an installed version on.",
     ),
+    "catalog resolve": Entry(
+        "olmkit.cli.catalog_resolve:resolve",
+        "Show what OLM would install, with dependencies, and why not something newer.",
+    ),
     "catalog validate": Entry(
         "olmkit.cli.catalog_validate:validate", "Check catalogs: folders or images."
     ),
