@@ -536,7 +536,7 @@ def _operator(name: str, types: list[Type]) -> Type | None:
         case "_||_" | "_&&_":
             return BOOL if all(found in (BOOL, DYN) for found in types) else None
         case "!_":
-            return first if first in (BOOL, DYN) else None
+            return BOOL if first in (BOOL, DYN) else None
         case "-_":
             return first if first in (INT, DOUBLE, DYN) else None
         case "_==_" | "_!=_":
@@ -550,7 +550,7 @@ def _operator(name: str, types: list[Type]) -> Type | None:
         case "_?_:_":
             if first not in (BOOL, DYN) or not _fit(types[1], last):
                 return None
-            return last if types[1] == DYN else types[1]
+            return DYN if last == DYN else types[1]
         case "_[_]":
             if first == DYN:
                 return DYN

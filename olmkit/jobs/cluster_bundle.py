@@ -18,9 +18,9 @@ from olmkit.base.version_constraints import VersionConstraint
 from olmkit.bundle import layout
 from olmkit.catalog import graph, migrate, render, source_bundle, upgrades
 from olmkit.catalog.migrate import Level
-from olmkit.catalog.model import NO_VERSION, Catalog, Channel, Package
+from olmkit.catalog.model import Catalog, Channel, Package
 from olmkit.catalog.render import RenderedBundle
-from olmkit.catalog.upgrades import Start
+from olmkit.catalog.upgrades import Ask, Start
 from olmkit.edges import sources
 from olmkit.edges.access import Access
 from olmkit.jobs import catalog as catalog_job
@@ -137,29 +137,18 @@ async def newest(
     from it will do. Raises `InputError` when there is none.
     """
     found = catalog.chosen(package)[0]
-    lines = [_channel(found, name) for name in channels] or list(found.channels.values())
+    for name in channels:
+        _channel(found, name)
     wanted = VersionConstraint.parse(version) if version else None
-
-    def is_offered(name: str) -> bool:
-        entries = [line.entries[name] for line in lines if name in line.entries]
-        if after is None or name == after.name:
-            return bool(entries) or not channels
-        return upgrades.successor(entries, after) is not None
-
-    fitting = [
-        bundle
-        for bundle in found.bundles.values()
-        if bundle.version is not None
-        and (wanted is None or bundle.version.version in wanted)
-        and is_offered(bundle.name)
-    ]
+    ask = Ask(channels=channels, range=wanted, installed=after)
+    fitting = upgrades.offers_of_v1(found, ask)
     if not fitting:
         follows = f" and upgrades from `{after.name}`" if after else ""
         raise InputError(
             f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
             hint="`olmkit catalog list bundles` has all",
         )
-    best = max(fitting, key=lambda one: (one.deprecation is None, one.version or NO_VERSION))
+    best = fitting[0]
     channel = next((c.name for c in found.channels.values() if best.name in c.entries), "")
     return await _read_chosen(best.name, channel, best.image, access)
 

@@ -39,6 +39,8 @@ def _type(text: str) -> str:
         ("names.filter(n, n > 'a')", "list(string)"),
         ("names.exists_one(n, n == 'a')", "bool"),
         ("'a' in names ? 1 : 2", "int"),
+        ("!{'a': dyn(true)}['a']", "bool"),
+        ("true ? dyn(1) == 1 : dyn(true)", "dyn"),
         ("!(1 == 2) && !false || true", "bool"),
         ("properties.exists(p, p.type == 'a' && semver_compare(p.value, '1.0.0') >= 0)", "bool"),
         ("has(properties[0].value)", "bool"),
