@@ -72,6 +72,10 @@ COMMANDS: Mapping[str, Entry] = {
     "bundle validate": Entry(
         "olmkit.cli.bundle_validate:validate", "Check bundles: folders or images."
     ),
+    "catalog check": Entry(
+        "olmkit.cli.catalog_check:check",
+        "Check whether a catalog leaves anybody behind, as OLM v0 upgrades.",
+    ),
     "catalog graph": Entry(
         "olmkit.cli.catalog_graph:draw", "Show the upgrade graphs of a catalog, or of one package."
     ),

@@ -26,6 +26,7 @@ from olmkit.base.diagnostics import (
 
 BUNDLE = "bundle"
 CATALOG = "catalog"
+RELEASE = "release"
 
 DEFAULT_SUITE = "default"  # what operator-sdk checks when nothing is selected
 SOUND_SUITE = "sound"  # what else OLM, the API server or a catalog refuses or loses
@@ -55,6 +56,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
         f"olmkit.rules.{module}"
         for module in ("catalog_bundles", "catalogs", "deprecations", "graphs")
     ),
+    RELEASE: ("olmkit.rules.releases",),
 }
 
 FAMILIES: Mapping[str, str] = {
@@ -66,6 +68,7 @@ FAMILIES: Mapping[str, str] = {
     "HUB": "publishing requirements",
     "FBC": "blobs of a catalog",
     "GRF": "upgrade graphs",
+    "UPG": "upgrades from an earlier state of a catalog",
     "SCD": "scorecard",
     "BUG": "faults in olmkit",
 }

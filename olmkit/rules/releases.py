@@ -1,0 +1,172 @@
+"""Rules for a new state of a catalog beside the old one: does it leave anybody behind.
+
+They go the way that OLM v0 goes, from everything that somebody may have installed: what is in
+a channel now, and what was in it before. What the bundles depend on is taken to be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from olmkit.base.diagnostics import Severity
+from olmkit.catalog import upgrades
+from olmkit.catalog.model import Catalog, Channel
+from olmkit.catalog.upgrades import BrokenChannelError, End, Way
+from olmkit.rules.catalogs import within
+from olmkit.rules.engine import RELEASE, Finding, rule
+
+_MOST_NAMES = 5
+
+
+class Release(NamedTuple):
+    """A catalog, and what it was before; None when nothing is known of that."""
+
+    new: Catalog
+    old: Catalog | None = None
+
+
+@rule("UPG001", "stranded-version", subject=RELEASE)
+def stranded_version(release: Release) -> Iterator[Finding]:
+    """No upgrade leads to the head of a channel from a version that may be installed.
+
+    Why: whoever has it gets no more upgrades, and OLM says nothing: the Subscription reads
+    `AtLatestKnown`. A version that is gone from the catalog counts, too.
+
+    Fix: let the head replace or skip it, or cover it with the `skipRange` of the head.
+    """
+    for channel, head, ways in _ways(release):
+        lost = [way.start.name for way in ways if way.end is End.STRANDED]
+        if lost:
+            them = "it" if len(lost) == 1 else "them"
+            yield Finding(
+                f"no upgrade leads to `{head}` from {_listed(lost)}",
+                at=channel.place.at("entries"),
+                hint=f"let `{head}` skip {them}, or cover {them} with its `skipRange`",
+                subject=within(channel.package, channel.name),
+            )
+
+
+@rule("UPG002", "endless-upgrade", subject=RELEASE)
+def endless_upgrade(release: Release) -> Iterator[Finding]:
+    """Upgrades in a channel go round in circles.
+
+    Why: OLM upgrades to an entry below the head when that covers what is installed, and up
+    again, for ever.
+
+    Fix: end each `skipRange` with `<` and the version of its own entry.
+    """
+    for channel, head, ways in _ways(release):
+        lost = [way.start.name for way in ways if way.end is End.CIRCLE]
+        if lost:
+            yield Finding(
+                f"upgrades go round in circles and never stay at `{head}` from {_listed(lost)}",
+                at=channel.place.at("entries"),
+                hint="no entry below the head may replace, skip or cover what is above it",
+                subject=within(channel.package, channel.name),
+            )
+
+
+@rule("UPG003", "channel-without-order", subject=RELEASE)
+def channel_without_order(release: Release) -> Iterator[Finding]:
+    """OLM v0 cannot tell what is newest in a channel.
+
+    Why: it resolves nothing then in a namespace with a Subscription to it.
+
+    Fix: let one entry be the head, and all others lie below it by `replaces` or `skips`.
+    """
+    for channel in _channels(release.new):
+        try:
+            upgrades.order(channel)
+        except BrokenChannelError as error:
+            yield Finding(
+                error.message,
+                at=channel.place.at("entries"),
+                hint=error.hint or "let one entry be the head, and replace or skip all others",
+                subject=within(channel.package, channel.name),
+            )
+
+
+@rule("UPG004", "package-gone", subject=RELEASE)
+def package_gone(release: Release) -> Iterator[Finding]:
+    """A package is no more in the catalog.
+
+    Why: Subscriptions to it fail to resolve, and with them all others in their namespaces.
+
+    Fix: keep the package, and deprecate it with an `olm.deprecations`.
+    """
+    if release.old is None:
+        return
+    for name in sorted(release.old.packages):
+        if name not in release.new.packages:
+            yield Finding(
+                f"package `{name}` is gone",
+                hint="keep it, and deprecate it",
+                subject=within(name),
+            )
+
+
+@rule("UPG005", "channel-gone", subject=RELEASE)
+def channel_gone(release: Release) -> Iterator[Finding]:
+    """A channel is no more in its package.
+
+    Why: Subscriptions to it fail to resolve, and with them all others in their namespaces.
+
+    Fix: keep the channel, and deprecate it with an `olm.deprecations`.
+    """
+    for channel in _channels(release.old) if release.old else ():
+        package = release.new.packages.get(channel.package)
+        if package is not None and channel.name not in package.channels:
+            yield Finding(
+                f"channel `{channel.name}` of package `{channel.package}` is gone",
+                at=package.place.at("name"),
+                hint="keep it, and deprecate it",
+                subject=within(channel.package, channel.name),
+            )
+
+
+@rule("UPG006", "bundle-changed", subject=RELEASE, severity=Severity.WARNING)
+def bundle_changed(release: Release) -> Iterator[Finding]:
+    """A bundle of the same name has another image than before.
+
+    Why: who has installed it never gets the new one, since OLM installs a name once.
+
+    Fix: publish it as a new version.
+    """
+    for package in release.old.packages.values() if release.old else ():
+        now = release.new.packages.get(package.name)
+        for name, bundle in sorted(package.bundles.items()):
+            found = now.bundles.get(name) if now else None
+            if found is not None and found.image != bundle.image:
+                yield Finding(
+                    f"bundle `{name}` had the image `{bundle.image}` before",
+                    at=found.place.at("image"),
+                    hint="publish what has changed as a new version",
+                    subject=within(package.name, "", name),
+                )
+
+
+def _channels(catalog: Catalog) -> Iterator[Channel]:
+    for _, package in sorted(catalog.packages.items()):
+        yield from (channel for _, channel in sorted(package.channels.items()))
+
+
+def _ways(release: Release) -> Iterator[tuple[Channel, str, list[Way]]]:
+    """Each channel that has an order, with its head and the way from all that may be installed."""
+    for channel in _channels(release.new):
+        entries = dict(channel.entries)
+        package = release.old.packages.get(channel.package) if release.old else None
+        before = package.channels.get(channel.name) if package else None
+        entries = {**(before.entries if before else {}), **entries}
+        try:
+            ways = [upgrades.way(channel, upgrades.start_of(entries, name)) for name in entries]
+        except BrokenChannelError:
+            continue
+        if ways:
+            yield channel, ways[0].newest, ways
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return shown if more <= 0 else f"{shown} and {more} more"

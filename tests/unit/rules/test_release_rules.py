@@ -1,0 +1,118 @@
+"""Every rule for a catalog beside its old state: what breaks it, and what it then says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import Diagnostic
+from olmkit.catalog import fbc, model
+from olmkit.catalog.model import Catalog
+from olmkit.rules import engine
+from olmkit.rules.releases import Release
+
+RULES = {rule.code: rule for rule in engine.rules(engine.RELEASE)}
+
+# Channels by name, entries by version: what it replaces, and its skip range.
+Channels = dict[str, dict[str, tuple[str, str]]]
+
+CHAIN: dict[str, tuple[str, str]] = {"1.0.0": ("", ""), "1.1.0": ("1.0.0", "")}
+SOUND: Channels = {"stable": CHAIN}
+
+
+def catalog(channels: Channels, *, package: str = "cog", tag: str = "") -> Catalog:
+    lines = [f"---\nschema: olm.package\nname: {package}\ndefaultChannel: stable\n"]
+    versions = {version: None for entries in channels.values() for version in entries}
+    for name, entries in channels.items():
+        lines.append(f"---\nschema: olm.channel\npackage: {package}\nname: {name}\nentries:\n")
+        for version, (replaces, skip_range) in entries.items():
+            lines.append(f"- name: {package}.v{version}\n")
+            if replaces:
+                lines.append(f"  replaces: {package}.v{replaces}\n")
+            if skip_range:
+                lines.append(f"  skipRange: '{skip_range}'\n")
+    lines += [
+        f"---\nschema: olm.bundle\npackage: {package}\nname: {package}.v{version}\n"
+        f"image: registry.example.org/{package}:{version}{tag}\nproperties:\n"
+        f"- type: olm.package\n  value: {{packageName: {package}, version: {version}}}\n"
+        for version in versions
+    ]
+    blobs = fbc.load_stream("".join(lines).encode(), "catalog.yaml")
+    return model.of_blobs(list(blobs))
+
+
+def judged(new: Catalog, old: Catalog | None = None) -> tuple[Diagnostic, ...]:
+    return engine.run(Release(new, old), RULES.values())
+
+
+BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
+    "UPG001": (
+        catalog({"stable": {"2.0.0": ("1.1.0", ">=1.1.0 <2.0.0")}}),
+        catalog(SOUND),
+        "no upgrade leads to `cog.v2.0.0` from `cog.v1.0.0`",
+    ),
+    "UPG002": (
+        catalog({"stable": {"1.0.0": ("", "<=9.0.0"), "1.1.0": ("1.0.0", "")}}),
+        None,
+        "go round in circles and never stay at `cog.v1.1.0`",
+    ),
+    "UPG003": (
+        catalog({"stable": {"1.0.0": ("", ""), "1.1.0": ("", "")}}),
+        None,
+        "has 2 heads: cog.v1.0.0, cog.v1.1.0",
+    ),
+    "UPG004": (catalog(SOUND, package="pot"), catalog(SOUND), "package `cog` is gone"),
+    "UPG005": (
+        catalog(SOUND),
+        catalog({"stable": CHAIN, "fast": {"1.1.0": ("", "")}}),
+        "channel `fast` of package `cog` is gone",
+    ),
+    "UPG006": (
+        catalog(SOUND),
+        catalog(SOUND, tag="-rc"),
+        "bundle `cog.v1.1.0` had the image `registry.example.org/cog:1.1.0-rc` before",
+    ),
+}
+
+
+def test_a_release_that_goes_on_has_no_findings() -> None:
+    newer = {"stable": {**CHAIN, "2.0.0": ("1.1.0", "")}}
+    pruned = {"stable": {"2.0.0": ("1.1.0", ">=1.0.0 <2.0.0")}}
+
+    for channels in (SOUND, newer, pruned):
+        assert judged(catalog(channels), catalog(SOUND)) == ()
+        assert judged(catalog(channels)) == ()
+
+
+def test_every_rule_has_a_release_that_breaks_it() -> None:
+    assert sorted(BREAKS) == sorted(RULES)
+
+
+@pytest.mark.parametrize("code", sorted(RULES))
+def test_a_rule_finds_what_breaks_it(code: str) -> None:
+    new, old, words = BREAKS[code]
+    found = [finding for finding in judged(new, old) if finding.rule == code]
+
+    assert [finding for finding in found if words in finding.message], found
+    for finding in found:
+        assert finding.name == RULES[code].name
+        assert finding.hint
+        assert (finding.at is None) == (code == "UPG004")
+
+
+@pytest.mark.parametrize("code", sorted(RULES))
+def test_a_rule_is_documented(code: str) -> None:
+    sentence, why, fix = (part.strip() for part in re.split(r"\n\n(?=Why:|Fix:)", RULES[code].doc))
+
+    assert sentence.endswith(".")
+    assert why.startswith("Why: ")
+    assert fix.startswith("Fix: ")
+
+
+def test_of_many_stranded_versions_some_are_named() -> None:
+    old: Any = {"stable": {f"1.{minor}.0": ("", "") for minor in range(8)}}
+    (found,) = judged(catalog({"stable": {"2.0.0": ("", "")}}), catalog(old))
+
+    assert found.message.endswith("`cog.v1.4.0` and 3 more")
