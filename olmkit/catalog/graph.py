@@ -8,6 +8,7 @@ that templates, validation and resolution agree on one meaning of "head" and
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -113,10 +114,13 @@ def edges_to(channel: Channel, entry: Entry) -> Iterator[Edge]:
 
 def skip_range(entry: Entry) -> VersionRange | None:
     """The entry's skip range; None when it has none that reads."""
-    if not entry.skip_range:
-        return None
+    return _range(entry.skip_range) if entry.skip_range else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _range(text: str) -> VersionRange | None:
     try:
-        return VersionRange.parse(entry.skip_range)
+        return VersionRange.parse(text)
     except InvalidRangeError:
         return None
 

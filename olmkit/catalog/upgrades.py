@@ -142,8 +142,14 @@ def way(channel: Channel, start: Start) -> Way:
 
     As if all that its bundles need were there. Raises `BrokenChannelError`.
     """
+    (found,) = ways(channel, (start,))
+    return found
+
+
+def ways(channel: Channel, starts: Iterable[Start]) -> list[Way]:
+    """The same from each of several. Raises `BrokenChannelError`."""
     ordered = order(channel)
-    return _walk(start, ordered[0].name, lambda at: successor(ordered, at))
+    return [_walk(one, ordered[0].name, lambda at: successor(ordered, at)) for one in starts]
 
 
 def offers_of_v1(package: Package, ask: Ask) -> tuple[Bundle, ...]:

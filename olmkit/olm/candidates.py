@@ -56,7 +56,7 @@ class Collector:
             for entry in source.entries:
                 self._twins[entry.catalog, entry.channel, entry.name] += 1
                 self._channels[_channel_of(entry)].append(entry)
-        self._providers: dict[tuple[str, CatalogKey], tuple[Entry, ...]] = {}
+        self._providers: dict[tuple[Predicate, CatalogKey], tuple[Entry, ...]] = {}
         self.found = Collected()
 
     def collect_installed(self) -> None:
@@ -96,7 +96,7 @@ class Collector:
             before = self._add(current)
             for candidate, number in zip(candidates, numbers, strict=True):
                 self.found.upgrades[candidate] = current.name
-                problem.conflicts.append((number, before))
+                problem.at_most_one((number, before))
             numbers.append(before)
         if numbers:
             problem.choices[variable].append(tuple(numbers))
@@ -200,7 +200,7 @@ class Collector:
         return self.found.entries[entry]
 
     def _providers_of(self, predicate: Predicate, entry: Entry) -> tuple[Entry, ...]:
-        key = (str(predicate), entry.catalog)
+        key = (predicate, entry.catalog)
         if key not in self._providers:
             self._providers[key] = tuple(self._find(predicate, entry.catalog))
         return self._providers[key]

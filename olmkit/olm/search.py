@@ -8,7 +8,7 @@ loses a preference sometimes, and it is part of what it answers.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ class Problem:
     choices: list[list[tuple[int, ...]]] = field(default_factory=list)
     required: list[int] = field(default_factory=list)
     prohibited: set[int] = field(default_factory=set)
-    conflicts: list[tuple[int, int]] = field(default_factory=list)
+    groups: list[tuple[int, ...]] = field(default_factory=list)
     kept: set[int] = field(default_factory=set)
 
     def variable(self) -> int:
@@ -34,12 +34,9 @@ class Problem:
 
     def at_most_one(self, variables: Sequence[int]) -> None:
         """At most one of them; a variable that is there twice can never be selected."""
-        for place, one in enumerate(variables):
-            for other in variables[place + 1 :]:
-                if one == other:
-                    self.prohibited.add(one)
-                else:
-                    self.conflicts.append((one, other))
+        counts = Counter(variables)
+        self.prohibited |= {one for one, count in counts.items() if count > 1}
+        self.groups.append(tuple(counts))
 
 
 @dataclass(slots=True)
@@ -116,8 +113,10 @@ class _State:
             for candidates in lists:
                 if owner not in candidates:
                     self._add((owner, False), *((one, True) for one in dict.fromkeys(candidates)))
-        for one, other in problem.conflicts:
-            self._add((one, False), (other, False))
+        self._others: list[list[tuple[int, ...]]] = [[] for _ in range(size)]
+        for group in problem.groups:
+            for one in group:
+                self._others[one].append(group)
         facts = [clause[0] for clause in self._clauses if len(clause) == 1]
         facts += [(one, True) for one in problem.required]
         facts += [(one, False) for one in sorted(problem.prohibited)]
@@ -153,6 +152,9 @@ class _State:
                 holds = holds and self._follow(clause, pending)
             if not holds:
                 return False
+            if value:
+                for group in self._others[variable]:
+                    pending += ((other, False) for other in group if other != variable)
         return True
 
     def is_satisfiable(self) -> bool:

@@ -159,7 +159,8 @@ def _ways(release: Release) -> Iterator[tuple[Channel, str, list[Way]]]:
         before = package.channels.get(channel.name) if package else None
         entries = {**(before.entries if before else {}), **entries}
         try:
-            ways = [upgrades.way(channel, upgrades.start_of(entries, name)) for name in entries]
+            starts = [upgrades.start_of(entries, name) for name in entries]
+            ways = upgrades.ways(channel, starts)
         except BrokenChannelError:
             continue
         if ways:

@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,13 @@ def _asks_who(host: str) -> bool:
 
 
 def test_a_bundle_behind_a_password(
-    cluster: Any, typist: Any, release: Any, private: str, namespace: str, tmp_path: Path
+    cluster: Any,
+    typist: Any,
+    release: Any,
+    private: str,
+    namespace: str,
+    emptied: Callable[[str], None],
+    tmp_path: Path,
 ) -> None:
     authfile = tmp_path / "auth.json"
     word = base64.b64encode(f"tester:{PASSWORD}".encode()).decode()
@@ -96,3 +102,4 @@ def test_a_bundle_behind_a_password(
                     f"--from-file=.dockerconfigjson={authfile}")  # fmt: skip
     typist(*words, "--pull-secret", "registry")
     typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
+    emptied(namespace)

@@ -85,7 +85,7 @@ def is_met(made: Problem, selected: frozenset[int]) -> bool:
         selected.issuperset(made.required)
         and selected.isdisjoint(made.prohibited)
         and all(selected.intersection(needed) for one in selected for needed in made.choices[one])
-        and not any(selected.issuperset(pair) for pair in made.conflicts)
+        and all(len(selected.intersection(group)) < 2 for group in made.groups)
     )
 
 
