@@ -178,6 +178,17 @@ class Names:
             return Named(module_name, name)
         return None
 
+    def is_nested(self, module: Module, dotted: str) -> bool:
+        """Whether its last part names a class within a class, of the module or that before it."""
+        before, _, name = dotted.rpartition(".")
+        owner = self.declared(before)
+        around = module.classes if owner is None else self.modules[owner.module].classes
+        return any(
+            isinstance(node, ast.ClassDef) and node.name == name
+            for one in around.values()
+            for node in one.body
+        )
+
     def _local(self, module: Module, name: str) -> str:
         found = self._origin(module, name, set())
         if found:

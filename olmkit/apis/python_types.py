@@ -251,6 +251,12 @@ class TypeReader:
                 f"`{shown(expression)}` has no form in a CRD",
                 "use a type that JSON has: str, int, bool, list, dict or a model",
             )
+        if self.names.is_nested(self.module, dotted):
+            return self._refuse(
+                expression,
+                f"`{shown(expression)}` is declared inside of a class, where it is not looked for",
+                "declare it at the top of its module",
+            )
         self.findings.add(
             "API007",
             f"the type `{shown(expression)}` is not declared in the sources",

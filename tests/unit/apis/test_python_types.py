@@ -168,6 +168,14 @@ def test_keys_of_a_map_are_texts(projects: Any, key: str, fits: bool) -> None:
     assert made.codes == ([] if fits else ["API006"])
 
 
+@pytest.mark.parametrize("annotation", ["Outer.Inner", "list[Outer.Inner]", "Inner"])
+def test_a_class_within_a_class_is_told_to_stand_at_the_top(annotation: str) -> None:
+    outer = "\nclass Outer(Model):\n    class Inner(Model):\n        size: int\n"
+    _, messages = read(annotation + outer)
+
+    assert [one for one in messages if "is declared inside of a class" in one]
+
+
 @pytest.mark.parametrize("annotation", ["ClassVar[int]", "'ClassVar[int]'", "ClassVar"])
 def test_a_variable_of_the_class_is_no_field(projects: Any, annotation: str) -> None:
     spec, made = projects.spec(f"a: int\nb: {annotation} = 3")
