@@ -76,6 +76,10 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.catalog_check:check",
         "Check whether a catalog leaves anybody behind, as OLM v0 upgrades.",
     ),
+    "catalog diff": Entry(
+        "olmkit.cli.catalog_diff:diff",
+        "Show what has changed from one catalog to another: graph, images, deprecations.",
+    ),
     "catalog graph": Entry(
         "olmkit.cli.catalog_graph:draw", "Show the upgrade graphs of a catalog, or of one package."
     ),
