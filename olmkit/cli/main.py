@@ -80,6 +80,10 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.catalog_diff:diff",
         "Show what has changed from one catalog to another: graph, images, deprecations.",
     ),
+    "catalog filter": Entry(
+        "olmkit.cli.catalog_filter:filter_",
+        "Write a part of a catalog: some packages, channels and versions.",
+    ),
     "catalog graph": Entry(
         "olmkit.cli.catalog_graph:draw", "Show the upgrade graphs of a catalog, or of one package."
     ),

@@ -129,7 +129,7 @@ def read(
     `folder` is where the files of `tree` lie, when `reference` is one of them. Raises
     `InputError` with all of its errors when it has some.
     """
-    catalog, found = _read(_files(reference, tree), _needed() if valid else ())
+    catalog, found = _read(_files(reference, tree), needed_rules() if valid else ())
     errors = [one for one in found if judgement.has_errors((one,))]
     if catalog is None or errors:
         raise InputError(
@@ -139,7 +139,7 @@ def read(
     return catalog
 
 
-def _needed() -> Sequence[Rule]:
+def needed_rules() -> Sequence[Rule]:
     """The rules whose breach makes the field's own tools refuse a catalog."""
     return [rule for rule in engine.rules(CATALOG) if rule.suite == engine.DEFAULT_SUITE]
 
