@@ -15,7 +15,7 @@ from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import cluster_wait
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.kube import objects
-from olmkit.kube.api import AlreadyExists, ClusterError
+from olmkit.kube.api import AlreadyExists, ClusterError, Propagation
 from olmkit.kube.objects import Manifest
 from olmkit.olm import explanation, wanted
 
@@ -54,8 +54,26 @@ async def create(
     report(f"created {subject}")
 
 
+async def delete_operands(
+    reader: ClusterObjects, operands: Objects, *, report: Report, patience: Patience
+) -> Removed:
+    """Delete objects of an operator's kinds, each with all that it owns.
+
+    In the foreground: what they own would stay for ever, when the CRD goes before the garbage
+    collector has come to it.
+    """
+    return await delete(
+        reader, (operands,), report=report, patience=patience, propagation=Propagation.FOREGROUND
+    )
+
+
 async def delete(
-    reader: ClusterObjects, steps: Iterable[Objects], *, report: Report, patience: Patience
+    reader: ClusterObjects,
+    steps: Iterable[Objects],
+    *,
+    report: Report,
+    patience: Patience,
+    propagation: Propagation = Propagation.BACKGROUND,
 ) -> Removed:
     """Delete the objects step by step, each step gone before the next."""
     gone: list[Manifest] = []
@@ -64,7 +82,7 @@ async def delete(
         there = []
         end = clock() + patience.seconds
         for manifest in step:
-            deletion = functools.partial(reader.delete, manifest)
+            deletion = functools.partial(reader.delete, manifest, propagation=propagation)
             if await cluster_wait.patiently(deletion, report, end):
                 there.append(manifest)
                 report(f"deleting {explanation.subject(manifest)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
@@ -136,8 +136,13 @@ async def delete(
     reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
 ) -> Removed:
     """Delete the operands while the operator can still look after them, then all of it."""
-    steps = (made.operands, made.objects)
-    return await cluster_write.delete(reader, steps, report=report, patience=patience)
+    first = await cluster_write.delete_operands(
+        reader, made.operands, report=report, patience=patience
+    )
+    if first.left:
+        return first
+    rest = await cluster_write.delete(reader, (made.objects,), report=report, patience=patience)
+    return replace(rest, gone=first.gone + rest.gone)
 
 
 async def _until_known(

@@ -60,13 +60,13 @@ class Removal:
     @property
     def all(self) -> tuple[Manifest, ...]:
         """Everything that goes, in order."""
-        return tuple(one for step in self.steps for one in step)
+        return (*self.operands, *(one for step in self.steps for one in step))
 
     @property
     def steps(self) -> tuple[tuple[Manifest, ...], ...]:
-        """What goes at once, each step gone before the next."""
+        """What goes at once after the operands, each step gone before the next."""
         return (
-            *(self.operands, self.subscriptions, self.plans, self.csvs, self.leavings),
+            *(self.subscriptions, self.plans, self.csvs, self.leavings),
             *(self.ours, self.crds, self.operators),
         )
 
@@ -110,8 +110,15 @@ async def carry_out(
     since, late = clock(), made
     while late.all or clock() - since < quiet:
         if late.all:
-            done = await cluster_write.delete(reader, late.steps, report=report, patience=patience)
+            done = await cluster_write.delete_operands(
+                reader, late.operands, report=report, patience=patience
+            )
             gone += done.gone
+            if not done.left:
+                done = await cluster_write.delete(
+                    reader, late.steps, report=report, patience=patience
+                )
+                gone += done.gone
             if done.left:
                 return replace(done, gone=tuple(gone))
             since = clock()

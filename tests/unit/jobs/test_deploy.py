@@ -79,6 +79,7 @@ def options(tmp_path: Path) -> DeployOptions:
 def run(story: Callable[[ClusterObjects, ApiServer], Awaitable[None]]) -> None:
     async def whole() -> None:
         server = ApiServer.of(KINDS)
+        server.collects_garbage = True
 
         async def controllers() -> None:
             while True:

@@ -867,6 +867,42 @@ def test_roles_that_olm_makes_once_more_for_a_group_that_is_gone_are_swept_away(
     run(story)
 
 
+def test_crds_stay_until_all_that_operands_own_is_gone() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.put("customresourcedefinitions", {
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": {"name": "caches.example.com"},
+                "spec": {"group": "example.com", "names": {"kind": "Cache"},
+                         "versions": [{"name": "v1", "served": True}]},
+            })  # fmt: skip
+            server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
+                                  "metadata": {"name": "mine", "namespace": "apps"}})  # fmt: skip
+            options = UninstallOptions(
+                namespace="apps", package="cache", delete_crds=True, delete_operands=True
+            )
+            plan = await uninstall.plan(reader, options)
+            assert [one["kind"] for one in plan.all][:2] == ["Cache", "Subscription"]
+
+            # Nobody collects garbage here at first.
+            short = replace(QUICK, seconds=0.2)
+            done = await uninstall.carry_out(reader, plan, report=[].append, patience=short)
+            assert [one["kind"] for one in done.left] == ["Cache"]
+            (held,) = server.all("caches")
+            assert held["metadata"]["finalizers"] == ["foregroundDeletion"]
+            assert server.all("customresourcedefinitions")
+            assert server.all("subscriptions")
+
+            server.remove("caches", "mine", "apps")
+            plan = await uninstall.plan(reader, options)
+            done = await uninstall.carry_out(reader, plan, report=[].append, patience=QUICK)
+            assert done.left == ()
+            assert server.all("customresourcedefinitions") == []
+
+    run(story)
+
+
 def test_who_may_look_at_one_namespace_alone_can_uninstall_there() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
