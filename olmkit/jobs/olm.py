@@ -15,7 +15,7 @@ from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges import disk, sources
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
-from olmkit.jobs import cluster_read, cluster_wait, deploy
+from olmkit.jobs import cluster_read, cluster_wait, cluster_write, deploy
 from olmkit.jobs.cluster_wait import Patience, Report
 from olmkit.jobs.cluster_write import Removed
 from olmkit.jobs.deploy import Undeploying
@@ -146,7 +146,8 @@ async def uninstall(
     reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
 ) -> Removed:
     """Delete it, and wait until it is gone."""
-    return await deploy.delete(reader, made, report=report, patience=patience)
+    steps = (made.operands, made.objects)
+    return await cluster_write.delete(reader, steps, report=report, patience=patience)
 
 
 async def _until_succeeded(
