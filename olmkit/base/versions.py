@@ -99,6 +99,14 @@ class Version:
             )
         return Version.parse(".".join(parts + ["0"] * (3 - len(parts))))
 
+    @staticmethod
+    def read(text: str) -> Version | None:
+        """`text` as a version, read tolerantly; None when it is none."""
+        try:
+            return Version.parse_tolerantly(text)
+        except InvalidVersionError:
+            return None
+
     @property
     def without_build(self) -> Version:
         return Version(self.major, self.minor, self.patch, prerelease=self.prerelease)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.version_constraints import VersionConstraint
-from olmkit.catalog import graph
+from olmkit.catalog import graph, upgrades
 from olmkit.catalog.blobs import Blob
 from olmkit.catalog.model import Catalog, Channel, Entry, Package
 
@@ -149,16 +149,8 @@ def _in_range(
 
 def _chain(channel: Channel) -> list[Entry]:
     """The entries from the head down by `replaces`, through what is skipped."""
-    entry: Entry | None = _only_head(channel)
-    found: dict[str, Entry] = {}
-    while entry is not None:
-        if entry.name in found:
-            raise InputError(
-                f"channel `{channel.name}` of package `{channel.package}` goes round in circles"
-            )
-        found[entry.name] = entry
-        entry = channel.entries.get(entry.replaces)
-    return list(found.values())
+    place = f"channel `{channel.name}` of package `{channel.package}`"
+    return list(upgrades.chain(channel.entries, _only_head(channel), place))
 
 
 def _kept(blob: Blob, part: Part) -> Blob | None:

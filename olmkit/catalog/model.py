@@ -87,6 +87,19 @@ class Package:
     deprecation: str | None
     place: Place
 
+    def bundle(self, named: str) -> Bundle | None:
+        """The bundle of that name, or else the first by name of that version."""
+        wanted = Version.read(named)
+        found = self.bundles.get(named)
+        if found is not None or wanted is None:
+            return found
+        of_version = (
+            bundle
+            for _, bundle in sorted(self.bundles.items())
+            if bundle.version is not None and str(bundle.version.version) == str(wanted)
+        )
+        return next(of_version, None)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlines:

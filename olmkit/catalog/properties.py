@@ -38,6 +38,9 @@ OBJECT: Final = "olm.bundle.object"
 CSV_METADATA: Final = "olm.csv.metadata"
 CHANNEL: Final = "olm.channel"
 LABEL: Final = "olm.label"
+LABEL_REQUIRED: Final = "olm.label.required"
+CONSTRAINT: Final = "olm.constraint"
+DEPRECATED: Final = "olm.deprecated"
 MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
 
 

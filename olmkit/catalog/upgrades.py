@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.version_constraints import VersionConstraint
-from olmkit.base.versions import InvalidVersionError, Version, VersionRelease
+from olmkit.base.versions import InvalidVersionError, Version, VersionRange, VersionRelease
 from olmkit.catalog import graph
 from olmkit.catalog.graph import EdgeKind
 from olmkit.catalog.model import NO_VERSION, Bundle, Channel, Entry, Package
@@ -119,7 +119,7 @@ def order_of(entries: Iterable[L], package: str, channel: str) -> tuple[L, ...]:
         raise BrokenChannelError(
             "no-head", f"{place} has no head: every entry is replaced or skipped"
         )
-    chains = [tuple(_chain(by_name, head, place)) for head in heads]
+    chains = [tuple(chain(by_name, head, place)) for head in heads]
     if len(chains) > 1:
         raise BrokenChannelError(
             "several-heads",
@@ -131,10 +131,25 @@ def order_of(entries: Iterable[L], package: str, channel: str) -> tuple[L, ...]:
 
 def successor(entries: Iterable[Entry], start: Start) -> Hop | None:
     """The first of the entries that can follow what is installed."""
-    return next(
-        (Hop(entry, kind) for entry in entries for kind in _kinds(entry, start)),
-        None,
-    )
+    version = start.version.version if start.version else None
+    for entry in entries:
+        by = edge(entry, graph.skip_range(entry), start.name, version)
+        if by is not None:
+            return Hop(entry, by)
+    return None
+
+
+def edge(
+    entry: Linked, skip_range: VersionRange | None, name: str, version: Version | None
+) -> EdgeKind | None:
+    """By what an entry follows a bundle of that name and version; None when it does not."""
+    if entry.replaces and entry.replaces == name:
+        return EdgeKind.REPLACES
+    if name in entry.skips:
+        return EdgeKind.SKIPS
+    if skip_range is not None and version is not None and version in skip_range:
+        return EdgeKind.SKIP_RANGE
+    return None
 
 
 def way(channel: Channel, start: Start) -> Way:
@@ -222,7 +237,11 @@ def _walk(start: Start, newest: str, next_of: Callable[[Start], Hop | None]) -> 
     return Way(start=start, hops=tuple(hops), end=end, newest=newest)
 
 
-def _chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
+def chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
+    """The entries from a head down by `replaces`, through what is skipped.
+
+    Raises `BrokenChannelError` when one comes twice; `place` says in words where that is.
+    """
     visited: set[str] = set()
     entry: L | None = head
     while entry is not None:
@@ -234,16 +253,6 @@ def _chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
         visited.add(entry.name)
         yield entry
         entry = by_name.get(entry.replaces)
-
-
-def _kinds(entry: Entry, start: Start) -> Iterator[EdgeKind]:
-    if entry.replaces and start.name == entry.replaces:
-        yield EdgeKind.REPLACES
-    if start.name in entry.skips:
-        yield EdgeKind.SKIPS
-    wanted = graph.skip_range(entry)
-    if wanted is not None and start.version is not None and start.version.version in wanted:
-        yield EdgeKind.SKIP_RANGE
 
 
 def _by_name(package: Package, channels: Sequence[str]) -> dict[str, list[Entry]]:

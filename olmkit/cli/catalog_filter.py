@@ -9,6 +9,7 @@ import click
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.catalog import fbc
 from olmkit.cli.app import App, command
+from olmkit.cli.options import form_option
 from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import catalog_filter as job
@@ -39,15 +40,7 @@ from olmkit.jobs import catalog_filter as job
 @click.option(
     "--full", is_flag=True, help="Where no range is said, keep all versions, not the heads alone."
 )
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["yaml", "json"]),
-    default="yaml",
-    show_default=True,
-    help="Form of the catalog.",
-)
+@form_option
 @registry_options
 def filter_(
     app: App,

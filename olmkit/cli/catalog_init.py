@@ -8,6 +8,7 @@ import click
 
 from olmkit.catalog.fbc import Form
 from olmkit.cli.app import App, command
+from olmkit.cli.options import form_option
 from olmkit.jobs import catalog as job
 from olmkit.jobs.catalog import InitOptions
 
@@ -31,15 +32,7 @@ from olmkit.jobs.catalog import InitOptions
 @click.option(
     "-i", "--icon", type=click.Path(path_type=Path), help="An image: PNG, JPEG, GIF, SVG."
 )
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["yaml", "json"]),
-    default="yaml",
-    show_default=True,
-    help="Form of the blob.",
-)
+@form_option
 def init(
     app: App,
     *,

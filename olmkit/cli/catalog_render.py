@@ -7,6 +7,7 @@ import click
 from olmkit.catalog import fbc
 from olmkit.catalog.migrate import Level
 from olmkit.cli.app import App, command
+from olmkit.cli.options import form_option
 from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import render as job
@@ -22,15 +23,7 @@ from olmkit.jobs.render import RenderOptions
     """,
 )
 @click.argument("references", metavar="REF...", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    "form",
-    type=click.Choice(["yaml", "json"]),
-    default="yaml",
-    show_default=True,
-    help="Form of the catalog.",
-)
+@form_option
 @click.option(
     "--image",
     metavar="IMAGE",

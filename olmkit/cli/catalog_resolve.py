@@ -10,6 +10,7 @@ import click
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.catalog.model import Catalog
+from olmkit.catalog.request import Request
 from olmkit.cli import catalog_source
 from olmkit.cli.app import App, command
 from olmkit.cli.cluster_options import olm_option
@@ -17,7 +18,7 @@ from olmkit.cli.exits import Exit
 from olmkit.cli.registry_options import registry_options
 from olmkit.edges.access import Access
 from olmkit.jobs import catalog_resolve as job
-from olmkit.jobs.catalog_resolve import Request, Resolution
+from olmkit.jobs.catalog_resolve import Resolution
 from olmkit.olm.resolver import Answer, Failed, Result, Step
 
 

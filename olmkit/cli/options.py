@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import click
+
 Run = Callable[..., Any]
 
 
@@ -13,3 +15,16 @@ def add(run: Run, options: Sequence[Callable[[Run], Run]]) -> Run:
     for option in reversed(options):
         run = option(run)
     return run
+
+
+def form_option(run: Run) -> Run:
+    """`-o yaml|json`: how blobs of a catalog are written; the function gets it as `form`."""
+    return click.option(
+        "-o",
+        "--output",
+        "form",
+        type=click.Choice(["yaml", "json"]),
+        default="yaml",
+        show_default=True,
+        help="Form of the blobs.",
+    )(run)

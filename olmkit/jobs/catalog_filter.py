@@ -14,6 +14,7 @@ from olmkit.base.version_constraints import VersionConstraint
 from olmkit.catalog import filter_configuration, filtering, model
 from olmkit.catalog.blobs import Blob
 from olmkit.catalog.filtering import Wanted
+from olmkit.catalog.request import Request
 from olmkit.edges import disk
 from olmkit.edges.access import Access
 from olmkit.jobs import catalog as catalog_job
@@ -21,7 +22,6 @@ from olmkit.jobs import render
 from olmkit.jobs.render import RenderOptions
 from olmkit.rules import engine
 
-_WORDS = re.compile(r"(?P<package>[^:@]+)(?::(?P<channel>[^@]+))?(?:@(?P<range>.+))?")
 _VERSION = r"\d+(?:\.\d+){0,2}"
 _MIN_MAX = re.compile(rf"(?P<least>{_VERSION})?-(?P<most>{_VERSION})?")
 
@@ -41,14 +41,9 @@ def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[Wanted, ...]:
     A range is `MIN-MAX`, `MIN-`, `-MAX`, or any that OLM v1 takes. Raises `ConfigurationError`.
     """
     found: dict[str, Wanted] = {}
-    for text in words:
-        match = _WORDS.fullmatch(text)
-        if match is None:
-            raise ConfigurationError(
-                f"`{text}` names no package", hint="write `PACKAGE[:CHANNEL][@MIN-MAX]`"
-            )
-        package, channel = match["package"], match["channel"]
-        range_ = _range(match["range"]) if match["range"] else None
+    for request in map(Request.parse, words):
+        package, channel = request.package, request.channel
+        range_ = _range(request.version) if request.version else None
         before = found.get(package, Wanted(package=package, is_full=is_full))
         if channel:
             found[package] = replace(before, channels={**before.channels, channel: range_})

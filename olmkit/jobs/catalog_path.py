@@ -6,13 +6,13 @@ more: an edge may still name it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
-from olmkit.base.versions import InvalidVersionError, Version
+from olmkit.base.versions import Version
 from olmkit.catalog import upgrades
-from olmkit.catalog.model import Catalog, Channel, Entry, Package
+from olmkit.catalog.model import Catalog, Channel, Package
 from olmkit.catalog.upgrades import Start, Way
 
 
@@ -44,9 +44,8 @@ def path(catalog: Catalog, options: PathOptions) -> Path:
     """
     (package,) = catalog.chosen(options.package)
     channels = _channels(package, options)
-    entries = {name: one for channel in channels for name, one in channel.entries.items()}
-    goal = _named(entries, options.goal) if options.goal else None
-    if options.goal and goal is None:
+    goal = _name(package, options.goal)
+    if options.goal and not any(goal in channel.entries for channel in channels):
         raise InputError(
             f"`{options.goal}` is in no channel of package `{package.name}` that was asked for",
             hint=f"`olmkit catalog list bundles` has all of `{package.name}`",
@@ -57,12 +56,12 @@ def path(catalog: Catalog, options: PathOptions) -> Path:
         way = upgrades.way_of_v1(package, names, start)
     else:
         way = upgrades.way(channels[0], start)
-    if goal is None:
+    if not goal:
         return Path(channels=names, way=way, reaches=way.end is upgrades.End.NEWEST)
     passed = [hop.entry.name for hop in way.hops]
-    if goal.name not in passed:
-        return Path(channels=names, way=way, reaches=start.name == goal.name)
-    hops = way.hops[: passed.index(goal.name) + 1]
+    if goal not in passed:
+        return Path(channels=names, way=way, reaches=start.name == goal)
+    hops = way.hops[: passed.index(goal) + 1]
     return Path(channels=names, way=replace(way, hops=hops), reaches=True)
 
 
@@ -85,31 +84,17 @@ def _start(package: Package, named: str) -> Start:
     entries = {
         name: one for channel in package.channels.values() for name, one in channel.entries.items()
     }
-    entry = _named(entries, named)
-    if entry is not None:
-        return upgrades.start_of(entries, entry.name)
-    version = _version(named)
+    name = _name(package, named)
+    if name in entries:
+        return upgrades.start_of(entries, name)
+    version = Version.read(named)
     if version is not None:
         return upgrades.start_of({}, f"{package.name}.v{version}", version)
     # The version in a name is a custom, and all that is left of a bundle that is gone.
-    return upgrades.start_of({}, named, _version(named.partition(".v")[2]))
+    return upgrades.start_of({}, named, Version.read(named.partition(".v")[2]))
 
 
-def _named(entries: Mapping[str, Entry], named: str) -> Entry | None:
-    """The entry of that name, or else that version."""
-    if named in entries:
-        return entries[named]
-    version = _version(named)
-    found = (
-        entry
-        for _, entry in sorted(entries.items())
-        if entry.bundle is not None and str(entry.version.version) == str(version)
-    )
-    return next(found, None) if version is not None else None
-
-
-def _version(text: str) -> Version | None:
-    try:
-        return Version.parse_tolerantly(text)
-    except InvalidVersionError:
-        return None
+def _name(package: Package, named: str) -> str:
+    """The name of the bundle that is named by that or by its version."""
+    found = package.bundle(named)
+    return found.name if found is not None else named

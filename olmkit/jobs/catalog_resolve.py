@@ -5,15 +5,15 @@ Each package that is asked for is a Subscription; what is installed already has 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import InputError
 from olmkit.base.version_constraints import VersionConstraint
-from olmkit.base.versions import InvalidVersionError, Version
-from olmkit.catalog import upgrades
-from olmkit.catalog.model import Bundle, Catalog, Package
+from olmkit.base.versions import Version
+from olmkit.catalog import properties, upgrades
+from olmkit.catalog.model import Catalog, Package
+from olmkit.catalog.request import Request
 from olmkit.catalog.upgrades import Ask
 from olmkit.olm import catalog_entries, kinds, resolver, resolver_reasons, resolver_v1
 from olmkit.olm.resolution import CatalogKey, Installed, Property, Scene, Source, Wish
@@ -23,26 +23,6 @@ from olmkit.olm.resolver_v1 import Choice, Shelf
 
 _NAMESPACE = "operators"
 _MAX_ROUNDS = 50
-_REQUEST = re.compile(r"(?P<package>[^:@]+)(?::(?P<channel>[^@]+))?(?:@(?P<version>.+))?")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A package that is asked for; `version` is a version for OLM v0, a range for v1."""
-
-    package: str
-    channel: str = ""
-    version: str = ""
-
-    @classmethod
-    def parse(cls, text: str) -> Request:
-        """From `PACKAGE[:CHANNEL][@VERSION]`. Raises `ConfigurationError`."""
-        found = _REQUEST.fullmatch(text)
-        if found is None:
-            raise ConfigurationError(
-                f"`{text}` asks for nothing", hint="write `PACKAGE[:CHANNEL][@VERSION]`"
-            )
-        return cls(**{key: value or "" for key, value in found.groupdict().items()})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,13 +74,11 @@ def resolve_v1(
 ) -> Choice:
     """What OLM v1 installs for a ClusterExtension. Raises `InputError` when there is nothing."""
     shelves = [Shelf(name=name, catalog=catalog) for name, catalog in catalogs.items()]
-    package = next((c.packages[request.package] for c in catalogs.values()
-                    if request.package in c.packages), None)  # fmt: skip
+    there = (_installed(catalogs, name) for name in installed)
     starts = [
-        upgrades.start_of({}, name, bundle.version.version if bundle and bundle.version else None)
-        for name in installed
-        for bundle in (package.bundles.get(name) if package else None,)
-        if bundle or kinds.package({"metadata": {"name": name}}) == request.package
+        upgrades.start_of({}, csv.name, csv.version)
+        for package, csv in there
+        if package == request.package
     ]
     ask = Ask(
         channels=(request.channel,) if request.channel else (),
@@ -149,11 +127,11 @@ def _installed(catalogs: Mapping[str, Catalog], name: str) -> tuple[str, Install
                     version=catalog_entries.version_of(bundle),
                     properties=catalog_entries.of_bundle(bundle),
                 )
-    package_name = kinds.package({"metadata": {"name": name}})
-    version = _version(name.partition(".v")[2])
-    value = {"packageName": package_name, "version": str(version or "")}
-    properties = (Property("olm.package", value),)
-    return package_name, Installed(name=name, version=version, properties=properties)
+    named = kinds.package_named_in(name)
+    version = Version.read(name.partition(".v")[2])
+    value = {"packageName": named, "version": str(version or "")}
+    listed = (Property(properties.PACKAGE, value),)
+    return named, Installed(name=name, version=version, properties=listed)
 
 
 def _wish(
@@ -184,23 +162,11 @@ def _package(catalogs: Mapping[str, Catalog], request: Request) -> tuple[str, Pa
 
 
 def _starting(package: Package, version: str) -> str:
-    """The bundle of that version. Raises `InputError`."""
-    wanted = _version(version)
-
-    def fits(bundle: Bundle) -> bool:
-        return bundle.version is not None and str(bundle.version.version) == str(wanted)
-
-    found = [one.name for one in package.bundles.values() if wanted is not None and fits(one)]
-    if not found:
+    """The bundle of that name or version. Raises `InputError`."""
+    found = package.bundle(version)
+    if found is None:
         raise InputError(
             f"package `{package.name}` has no version `{version}`",
             hint="a Subscription begins with one version; ranges are for `--olm v1`",
         )
-    return found[0]
-
-
-def _version(text: str) -> Version | None:
-    try:
-        return Version.parse_tolerantly(text)
-    except InvalidVersionError:
-        return None
+    return found.name

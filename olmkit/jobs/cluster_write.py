@@ -54,31 +54,23 @@ async def create(
     report(f"created {subject}")
 
 
-async def delete_operands(
-    reader: ClusterObjects, operands: Objects, *, report: Report, patience: Patience
-) -> Removed:
-    """Delete objects of an operator's kinds, each with all that it owns.
-
-    In the foreground: what they own would stay for ever, when the CRD goes before the garbage
-    collector has come to it.
-    """
-    return await delete(
-        reader, (operands,), report=report, patience=patience, propagation=Propagation.FOREGROUND
-    )
-
-
 async def delete(
     reader: ClusterObjects,
     steps: Iterable[Objects],
     *,
+    operands: Objects = (),
     report: Report,
     patience: Patience,
-    propagation: Propagation = Propagation.BACKGROUND,
 ) -> Removed:
-    """Delete the objects step by step, each step gone before the next."""
+    """Delete the objects step by step, each step gone before the next.
+
+    `operands` go first, in the foreground: with all that they own, which would stay for ever
+    when their CRD goes before the garbage collector has come to it.
+    """
     gone: list[Manifest] = []
     clock = asyncio.get_running_loop().time
-    for step in steps:
+    for step in (operands, *steps):
+        propagation = Propagation.FOREGROUND if step is operands else Propagation.BACKGROUND
         there = []
         end = clock() + patience.seconds
         for manifest in step:

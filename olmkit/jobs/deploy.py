@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
@@ -136,13 +136,9 @@ async def delete(
     reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
 ) -> Removed:
     """Delete the operands while the operator can still look after them, then all of it."""
-    first = await cluster_write.delete_operands(
-        reader, made.operands, report=report, patience=patience
+    return await cluster_write.delete(
+        reader, (made.objects,), operands=made.operands, report=report, patience=patience
     )
-    if first.left:
-        return first
-    rest = await cluster_write.delete(reader, (made.objects,), report=report, patience=patience)
-    return replace(rest, gone=first.gone + rest.gone)
 
 
 async def _until_known(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import InputError, OlmkitError
-from olmkit.base.versions import InvalidVersionError, Version
+from olmkit.base.versions import Version
 from olmkit.catalog import upgrades
 from olmkit.catalog.model import Catalog
 from olmkit.edges.access import Access
@@ -63,7 +63,7 @@ async def of_upgrade(
     asked = v1.asked(extension)
     package = text(asked.get("packageName"))
     name, at = v1.installed(extension)
-    after = upgrades.start_of({}, name, _version(at))
+    after = upgrades.start_of({}, name, Version.read(at))
     is_free = not name or asked.get("upgradeConstraintPolicy") == "SelfCertified"
     try:
         catalog = await _served(reader, v1.catalog_name(asked), is_any=not asked.get("selector"))
@@ -97,10 +97,3 @@ async def _served(reader: ClusterObjects, name: str, *, is_any: bool = True) -> 
 
 def _unknown(error: OlmkitError) -> Offer:
     return Offer(notes=(f"what it brings is not known beforehand: {error.message}",))
-
-
-def _version(text_: str) -> Version | None:
-    try:
-        return Version.parse(text_)
-    except InvalidVersionError:
-        return None

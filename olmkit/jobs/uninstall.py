@@ -110,15 +110,10 @@ async def carry_out(
     since, late = clock(), made
     while late.all or clock() - since < quiet:
         if late.all:
-            done = await cluster_write.delete_operands(
-                reader, late.operands, report=report, patience=patience
+            done = await cluster_write.delete(
+                reader, late.steps, operands=late.operands, report=report, patience=patience
             )
             gone += done.gone
-            if not done.left:
-                done = await cluster_write.delete(
-                    reader, late.steps, report=report, patience=patience
-                )
-                gone += done.gone
             if done.left:
                 return replace(done, gone=tuple(gone))
             since = clock()
@@ -244,7 +239,8 @@ def _sources(
     known = {(objects.kind(one), objects.name(one)): one for one in (*before, *csvs)}
     names = {name for kind, name in known if kind == kinds.CSV[1]}
     for plan in seen.plans:
-        if any(name in names or _is_of(name, package) for name in kinds.plan_csvs(plan)):
+        installs = kinds.plan_csvs(plan)
+        if any(name in names or kinds.package_named_in(name) == package for name in installs):
             known[objects.kind(plan), objects.name(plan)] = plan
     return tuple(known.values())
 
@@ -253,11 +249,7 @@ def _names(sources: tuple[Manifest, ...], package: str) -> set[str]:
     """The names of the CSVs, also of those that plans are about to make."""
     names = {objects.name(one) for one in sources if objects.kind(one) == kinds.CSV[1]}
     planned = {name for one in sources for name in kinds.plan_csvs(one)}
-    return names | {name for name in planned if _is_of(name, package)}
-
-
-def _is_of(csv: str, package: str) -> bool:
-    return kinds.package({"metadata": {"name": csv}}) == package
+    return names | {name for name in planned if kinds.package_named_in(name) == package}
 
 
 def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[Manifest]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import InputError, OlmkitError
-from olmkit.base.versions import InvalidVersionError, Version
+from olmkit.base.versions import Version
 from olmkit.catalog import upgrades
 from olmkit.catalog.model import Catalog as Model
 from olmkit.catalog.model import Channel
 from olmkit.edges.access import Access
 from olmkit.edges.objects import ClusterObjects
 from olmkit.jobs import cluster_bundle, cluster_read, install_choice
-from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_plan, kinds, preview, wanted
 from olmkit.olm.explain import explain
@@ -133,7 +132,9 @@ def _hops(
 def _offered(channel: Channel, start: str, seen: Snapshot) -> tuple[str, ...]:
     if not start:
         return (upgrades.order(channel)[0].name,)
-    installed = upgrades.start_of(channel.entries, start, _version(seen.csv(start)))
+    installed = upgrades.start_of(
+        channel.entries, start, Version.read(text(kinds.spec(seen.csv(start)).get("version")))
+    )
     return tuple(hop.entry.name for hop in upgrades.way(channel, installed).hops)
 
 
@@ -165,10 +166,8 @@ async def planned(reader: ClusterObjects, seen: Snapshot, csv: str) -> Preview |
     found = install_plan.step(made, csv) if made else {}
     if found.get("kind") == "ConfigMap":
         place = text(found.get("namespace"))
-        try:
-            config = await reader.find(("v1", "ConfigMap"), text(found.get("name")), place)
-        except Forbidden:
-            config = None
+        question = reader.find(("v1", "ConfigMap"), text(found.get("name")), place)
+        config = await cluster_read.if_allowed(question, None)
         found = install_plan.unpacked(config, csv) if config else {}
     return preview.of_csv(found) if found else None
 
@@ -207,10 +206,3 @@ def is_goal(csv: str, goal: str) -> bool:
     if not goal:
         return False
     return csv == goal or csv.endswith(f".v{goal}") or csv.partition(".")[2] == goal
-
-
-def _version(csv: Manifest | None) -> Version | None:
-    try:
-        return Version.parse(text(kinds.spec(csv).get("version"))) if csv else None
-    except InvalidVersionError:
-        return None

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 
 from olmkit.catalog import upgrades
 from olmkit.catalog.upgrades import BrokenChannelError
+from olmkit.kube.objects import GVK
 from olmkit.olm import requirements, resolution
 from olmkit.olm.requirements import Predicate
-from olmkit.olm.resolution import Api, CatalogKey, Entry, ResolutionError, Scene, Source, Wish
+from olmkit.olm.resolution import CatalogKey, Entry, ResolutionError, Scene, Source, Wish
 from olmkit.olm.search import Problem
 
 Order = Callable[[Sequence[Entry]], Sequence[Entry]]
@@ -105,7 +106,7 @@ class Collector:
 
     def close(self) -> Collected:
         """Add what holds among all bundles together."""
-        apis: dict[Api, list[int]] = defaultdict(list)
+        apis: dict[GVK, list[int]] = defaultdict(list)
         packages: dict[str, list[int]] = defaultdict(list)
         for entry, number in self.found.entries.items():
             if self.twins(entry) > 1:
@@ -153,7 +154,8 @@ class Collector:
             of_channel = [one for one in found if one.channel == channel[1]]
             ordered += self._sorted(of_channel, wish.package)
         if current is not None:
-            ordered = [one for one in ordered if _follows(one, current)]
+            at = (current.name, current.version)
+            ordered = [one for one in ordered if upgrades.edge(one, one.skip_range, *at)]
         named: dict[str, list[Entry]] = defaultdict(list)
         for one in found:
             named[one.name].append(one)
@@ -239,11 +241,3 @@ def _in_scope(scene: Scene, existing: Sequence[Entry]) -> dict[CatalogKey, Sourc
 
 def _channel_of(entry: Entry) -> tuple[CatalogKey, str, str]:
     return (entry.catalog, entry.package, entry.channel)
-
-
-def _follows(entry: Entry, current: Entry) -> bool:
-    if entry.replaces == current.name or current.name in entry.skips:
-        return True
-    if current.version is None or entry.skip_range is None:
-        return False
-    return current.version in entry.skip_range

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from olmkit.base.versions import InvalidVersionError, Version
-from olmkit.catalog import graph
+from olmkit.base.versions import Version
+from olmkit.catalog import graph, properties
 from olmkit.catalog.model import Bundle, Catalog
-from olmkit.olm import resolution
 from olmkit.olm.resolution import CatalogKey, Entry, Property
 
 
 def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[Entry]:
     """Each bundle in each of its channels; entries whose bundle is missing are left out."""
-    properties = {
+    by_bundle = {
         id(bundle): of_bundle(bundle)
         for package in catalog.packages.values()
         for bundle in package.bundles.values()
@@ -33,7 +32,7 @@ def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[Entry]:
                     replaces=entry.replaces,
                     skips=entry.skips,
                     skip_range=graph.skip_range(entry),
-                    properties=properties[id(entry.bundle)],
+                    properties=by_bundle[id(entry.bundle)],
                 )
 
 
@@ -43,7 +42,7 @@ def of_bundle(bundle: Bundle) -> tuple[Property, ...]:
     if not bundle.properties.identities:
         version = str(bundle.version.version) if bundle.version else ""
         value = {"packageName": bundle.package, "version": version}
-        found.append(Property(resolution.PACKAGE, value))
+        found.append(Property(properties.PACKAGE, value))
     return tuple(found)
 
 
@@ -51,9 +50,5 @@ def version_of(bundle: Bundle) -> Version | None:
     """The version of a bundle, read tolerantly as OLM does."""
     if bundle.version is not None:
         return bundle.version.version
-    for one in bundle.properties.identities:
-        try:
-            return Version.parse_tolerantly(one.version)
-        except InvalidVersionError:
-            continue
-    return None
+    read = (Version.read(one.version) for one in bundle.properties.identities)
+    return next((version for version in read if version is not None), None)

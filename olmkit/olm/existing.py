@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from olmkit.base.versions import Version
+from olmkit.catalog import properties
 from olmkit.olm import resolution
 from olmkit.olm.resolution import CatalogKey, Entry, Installed, Property, ResolutionError, Scene
 
@@ -50,30 +51,30 @@ def _entry(scene: Scene, csv: Installed) -> Entry:
             "csv-properties",
             f'failed to retrieve properties of csv "{csv.name}": {csv.trouble}',
         )
-    properties = csv.properties
-    if properties is None:
-        properties = tuple(_worked_out(scene, csv))
-    named = [one.value for one in properties if one.type == resolution.PACKAGE]
+    listed = csv.properties
+    if listed is None:
+        listed = tuple(_worked_out(scene, csv))
+    named = [one.value for one in listed if one.type == properties.PACKAGE]
     return Entry(
         catalog=CatalogKey(resolution.EXISTING, scene.namespace),
         package=str(named[0].get("packageName", "")) if named else "",
         channel="",
         name=csv.name,
         version=csv.version or _NONE,
-        properties=properties,
+        properties=listed,
     )
 
 
 def _worked_out(scene: Scene, csv: Installed) -> Iterator[Property]:
     for api in dict.fromkeys(csv.provided):
-        yield Property(resolution.GVK, api._asdict())
+        yield Property(properties.GVK, api._asdict())
     for api in dict.fromkeys(csv.required):
-        yield Property("olm.gvk.required", api._asdict())
+        yield Property(properties.GVK_REQUIRED, api._asdict())
     claimed = {wish.package for wish in scene.wishes if wish.installed_csv == csv.name}
     if len(claimed) == 1:
         version = csv.version or _NONE
         text = "" if version == _NONE else str(version)
-        yield Property(resolution.PACKAGE, {"packageName": claimed.pop(), "version": text})
+        yield Property(properties.PACKAGE, {"packageName": claimed.pop(), "version": text})
 
 
 def _failing_forward(scene: Scene) -> set[str]:

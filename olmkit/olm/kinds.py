@@ -134,7 +134,12 @@ def package(csv: Manifest) -> str:
     for one in sequence(mapping(noted).get("properties")):
         if mapping(one).get("type") == "olm.package":
             return text(mapping(mapping(one).get("value")).get("packageName"))
-    return objects.name(csv).split(".v")[0]
+    return package_named_in(objects.name(csv))
+
+
+def package_named_in(csv: str) -> str:
+    """The package in the name of a CSV, as is the custom: what comes before the version."""
+    return csv.split(".v")[0]
 
 
 def operator_name(package: str, namespace: str) -> str:

@@ -14,8 +14,10 @@ from typing import Any, Final, Protocol
 from olmkit.base import cel, cel_evaluation, cel_operators
 from olmkit.base.cel_values import EvaluationError
 from olmkit.base.versions import InvalidRangeError, InvalidVersionError, Version, VersionRange
+from olmkit.catalog import properties
+from olmkit.kube.objects import GVK
 from olmkit.olm import resolution
-from olmkit.olm.resolution import Api, Entry, Property, ResolutionError
+from olmkit.olm.resolution import Entry, Property, ResolutionError
 
 MAX_CONSTRAINT: Final = 2 << 16  # bytes of JSON, operator-framework/api constraints
 _VARIABLES = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
@@ -38,7 +40,7 @@ class Predicate(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Provides:
-    api: Api
+    api: GVK
 
     def holds(self, entry: Entry) -> bool:
         return self.api in entry.apis
@@ -69,7 +71,7 @@ class Labelled:
     label: str
 
     def holds(self, entry: Entry) -> bool:
-        return any(value.get("label") == self.label for value in entry.values(resolution.LABEL))
+        return any(value.get("label") == self.label for value in entry.values(properties.LABEL))
 
     def __str__(self) -> str:
         return f"with label: {self.label}"
@@ -127,13 +129,13 @@ def of_entry(entry: Entry) -> list[Predicate]:
 def _of_property(one: Property) -> Predicate | None:
     value = one.value if isinstance(one.value, Mapping) else {}
     match one.type:
-        case "olm.gvk.required":
+        case properties.GVK_REQUIRED:
             return Provides(resolution.api_of(value))
-        case "olm.package.required":
+        case properties.PACKAGE_REQUIRED:
             return _in_range(value, "range", "")
-        case "olm.label.required":
+        case properties.LABEL_REQUIRED:
             return Labelled(str(value.get("label", "")))
-        case resolution.CONSTRAINT:
+        case properties.CONSTRAINT:
             return _constraint(one)
         case _:
             return None
@@ -203,7 +205,7 @@ def _rule(text: str, message: str, before: str) -> Rule:
 
 
 def _versions(entry: Entry) -> Iterator[Version]:
-    for value in entry.values(resolution.PACKAGE):
+    for value in entry.values(properties.PACKAGE):
         try:
             yield Version.parse(str(value.get("version", "")))
         except InvalidVersionError:

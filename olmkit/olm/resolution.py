@@ -11,13 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from olmkit.base.versions import Version, VersionRange
+from olmkit.catalog import properties
+from olmkit.kube.objects import GVK
 
 EXISTING = "@existing"
-PACKAGE = "olm.package"
-GVK = "olm.gvk"
-LABEL = "olm.label"
-CONSTRAINT = "olm.constraint"
-DEPRECATED = "olm.deprecated"
 
 
 class ResolutionError(Exception):
@@ -37,17 +34,6 @@ class Property(NamedTuple):
 
     type: str
     value: Any
-
-
-class Api(NamedTuple):
-    """Group, version and kind."""
-
-    group: str
-    version: str
-    kind: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} ({self.group}/{self.version})"
 
 
 class CatalogKey(NamedTuple):
@@ -88,18 +74,18 @@ class Entry:
         ]
 
     @property
-    def apis(self) -> list[Api]:
+    def apis(self) -> list[GVK]:
         """What it provides; one that is listed twice is there twice."""
-        return [api_of(value) for value in self.values(GVK)]
+        return [api_of(value) for value in self.values(properties.GVK)]
 
     @property
     def packages(self) -> list[str]:
         """The packages that it says it is of."""
-        return [str(value.get("packageName", "")) for value in self.values(PACKAGE)]
+        return [str(value.get("packageName", "")) for value in self.values(properties.PACKAGE)]
 
     @property
     def is_deprecated(self) -> bool:
-        return any(one.type == DEPRECATED for one in self.properties)
+        return any(one.type == properties.DEPRECATED for one in self.properties)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,8 +112,8 @@ class Installed:
     replaces: str = ""
     properties: tuple[Property, ...] | None = None
     trouble: str = ""
-    provided: tuple[Api, ...] = ()
-    required: tuple[Api, ...] = ()
+    provided: tuple[GVK, ...] = ()
+    required: tuple[GVK, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,5 +151,5 @@ class Scene:
         return (self.namespace, self.global_namespace)
 
 
-def api_of(value: Mapping[str, Any]) -> Api:
-    return Api(*(str(value.get(key, "")) for key in ("group", "version", "kind")))
+def api_of(value: Mapping[str, Any]) -> GVK:
+    return GVK(*(str(value.get(key, "")) for key in ("group", "version", "kind")))

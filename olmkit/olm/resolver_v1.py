@@ -7,15 +7,15 @@ bundle depends on is looked at last, and is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import InputError
-from olmkit.catalog import upgrades
+from olmkit.catalog import properties, upgrades
 from olmkit.catalog.model import Bundle, Catalog
 from olmkit.catalog.upgrades import Ask
 
-_UNSUPPORTED = ("olm.gvk.required", "olm.package.required", "olm.constraint")
+_UNSUPPORTED = (properties.GVK_REQUIRED, properties.PACKAGE_REQUIRED, properties.CONSTRAINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +88,10 @@ def _wanted(package: str, ask: Ask, version: str) -> str:
 
 
 def _check_alone(bundle: Bundle) -> None:
-    for type_ in _types(bundle):
-        if type_ in _UNSUPPORTED:
-            raise InputError(
-                f'validating bundle "{bundle.name}": bundle "{bundle.name}" has a dependency '
-                f'declared via property "{type_}" which is currently not supported',
-                hint="OLM v1 installs no dependencies: publish a bundle without them",
-            )
-
-
-def _types(bundle: Bundle) -> Sequence[str]:
-    properties = bundle.properties
-    found = ["olm.gvk.required"] * bool(properties.required)
-    found += ["olm.package.required"] * bool(properties.required_packages)
-    return [*found, *(one.type for one in properties.others)]
+    type_ = next((type_ for type_, _ in bundle.properties if type_ in _UNSUPPORTED), None)
+    if type_ is not None:
+        raise InputError(
+            f'validating bundle "{bundle.name}": bundle "{bundle.name}" has a dependency '
+            f'declared via property "{type_}" which is currently not supported',
+            hint="OLM v1 installs no dependencies: publish a bundle without them",
+        )

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.base.versions import InvalidRangeError, InvalidVersionError, Version, VersionRange
+from olmkit.kube.objects import GVK
 from olmkit.olm import existing, resolver
 from olmkit.olm.resolution import (
-    Api,
     CatalogKey,
     Entry,
     Installed,
@@ -117,9 +117,9 @@ def installed_of(csv: dict[str, Any]) -> Installed:
     )
 
 
-def apis(csv: dict[str, Any], side: str) -> tuple[Api, ...]:
+def apis(csv: dict[str, Any], side: str) -> tuple[GVK, ...]:
     listed = [*csv.get(f"{side}APIs", ()), *csv.get(f"{side}APIServices", ())]
-    return tuple(Api(one["group"], one["version"], one["kind"]) for one in listed)
+    return tuple(GVK(one["group"], one["version"], one["kind"]) for one in listed)
 
 
 def wish_of(wish: dict[str, Any]) -> Wish:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from olmkit.base.versions import Version
+from olmkit.kube.objects import GVK
 from olmkit.olm import existing
 from olmkit.olm.resolution import (
-    Api,
     CatalogKey,
     Installed,
     Property,
@@ -19,7 +19,7 @@ from olmkit.olm.resolution import (
     Wish,
 )
 
-API = Api("example.com", "v1", "K")
+API = GVK("example.com", "v1", "K")
 
 
 def scene(*installed: Installed, wishes: tuple[Wish, ...] = (), forward: bool = False) -> Scene:
