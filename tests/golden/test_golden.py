@@ -1,8 +1,9 @@
 """Every folder `tests/golden/<job>/<case>` is one run of the program.
 
-`command` has the words after `olmkit` (quoted as for a shell), `input/` is the
-folder it runs in, `stdin` what it reads; `expected/` has `stdout`, `stderr`,
-`exit`, and below `files/` every file that the run wrote or changed.
+`command` has the arguments of `olmkit` (quoted as for a shell), `input/` is the
+folder it runs in, `stdin` its standard input; `expected/` has `stdout`, `stderr`,
+`exit`, and below `files/` every file that the run wrote or changed. `base` names folders of
+`tests/golden/bases`, one a line: inputs that cases share, copied before `input/`.
 `make golden` rewrites `expected/`.
 """
 
@@ -31,9 +32,19 @@ def _files(folder: Path) -> dict[str, bytes]:
     }
 
 
+def _base_names(case: Path) -> list[str]:
+    base = case / "base"
+    return base.read_text().split() if base.exists() else []
+
+
+def _inputs(case: Path) -> list[Path]:
+    shared = [HERE / "bases" / name for name in _base_names(case)]
+    return [*shared, *[case / "input"] * (case / "input").is_dir()]
+
+
 def _run(case: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
-    if (case / "input").is_dir():
-        shutil.copytree(case / "input", folder, dirs_exist_ok=True)
+    for source in _inputs(case):
+        shutil.copytree(source, folder, dirs_exist_ok=True)
     before = _files(folder)
     monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "100")
@@ -82,3 +93,11 @@ def test_the_program_says_and_writes_what_is_expected(
 
 def test_there_are_golden_cases() -> None:
     assert CASES
+
+
+def test_every_base_is_used_by_several_cases() -> None:
+    users = [name for case in CASES for name in _base_names(case)]
+
+    assert {path.name for path in (HERE / "bases").iterdir()} == {
+        name for name in users if users.count(name) > 1
+    }

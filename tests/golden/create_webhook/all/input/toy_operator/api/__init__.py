@@ -1,1 +1,0 @@
-"""The API of this operator, one package for each version."""
