@@ -61,6 +61,14 @@ def cases() -> Path:
 
 
 @pytest.fixture(scope="session")
+def vectors() -> Path:
+    """The folder of the unpacked sets of `tests/vectors`."""
+    script = [sys.executable, str(ROOT / "scripts" / "vectors.py"), "unpack"]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    return Path(done.stdout.strip())
+
+
+@pytest.fixture(scope="session")
 def root() -> Path:
     """The root of the repository."""
     return ROOT

@@ -130,10 +130,10 @@ def a_package(number: int, chance: random.Random) -> str:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_random_types_give_what_controller_gen_writes(
-    seed: int, controller_gen: str, cases: Path, tmp_path: Path
+    seed: int, controller_gen: str, vectors: Path, tmp_path: Path
 ) -> None:
-    shutil.copy(cases / "go/crd-corev1/project/go.mod", tmp_path / "go.mod")
-    shutil.copy(cases / "go/common/go.sum", tmp_path / "go.sum")
+    shutil.copy(vectors / "go/crd-corev1/project/go.mod", tmp_path / "go.mod")
+    shutil.copy(vectors / "go/common/go.sum", tmp_path / "go.sum")
     chance = random.Random(seed)
     texts = {f"p{number:03}": a_package(number, chance) for number in range(80)}
     for name, text in texts.items():
@@ -168,13 +168,13 @@ def test_random_types_give_what_controller_gen_writes(
 
 @pytest.mark.parametrize("case", ["go-all", "go-every-marker", "go-markers", "go-types"])
 def test_golden_files_of_go_projects_are_what_controller_gen_writes(
-    case: str, controller_gen: str, cases: Path, root: Path, tmp_path: Path
+    case: str, controller_gen: str, vectors: Path, root: Path, tmp_path: Path
 ) -> None:
     golden = root / "tests/golden/generate" / case
     shutil.copytree(golden / "input", tmp_path, dirs_exist_ok=True)
-    go_mod = (cases / "go/crd-corev1/project/go.mod").read_text()
+    go_mod = (vectors / "go/crd-corev1/project/go.mod").read_text()
     (tmp_path / "go.mod").write_text(re.sub(r"^module .*", "module example.com/toys", go_mod))
-    shutil.copy(cases / "go/common/go.sum", tmp_path / "go.sum")
+    shutil.copy(vectors / "go/common/go.sum", tmp_path / "go.sum")
 
     subprocess.run(
         [

@@ -110,9 +110,9 @@ def listed(table: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.id)
 def test_a_bundle_is_the_same_as_that_of_operator_sdk(
-    run: Run, cases: Path, tmp_path: Path
+    run: Run, vectors: Path, tmp_path: Path
 ) -> None:
-    case = cases / "go" / run.case
+    case = vectors / "go" / run.case
     wanted = _answer(case / "expected" / run.answer)
 
     found = _bundle(run, case, tmp_path, wanted)
@@ -225,8 +225,8 @@ STREAMS += ["webhook-no-path", "yaml-error"]
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_what_operator_sdk_refuses_is_refused(stream: str, cases: Path, tmp_path: Path) -> None:
-    case = cases / "go" / "bundle-refused"
+def test_what_operator_sdk_refuses_is_refused(stream: str, vectors: Path, tmp_path: Path) -> None:
+    case = vectors / "go" / "bundle-refused"
     data = (case / "project" / "streams" / f"{stream}.yaml").read_bytes()
     accepted = (case / "expected" / f"stream-{stream}.exit").read_text().strip() == "0"
 
@@ -251,9 +251,9 @@ FLAGS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("flag", FLAGS)
 def test_flags_that_operator_sdk_refuses_are_refused(
-    flag: str, cases: Path, tmp_path: Path
+    flag: str, vectors: Path, tmp_path: Path
 ) -> None:
-    case = cases / "go" / "bundle-refused"
+    case = vectors / "go" / "bundle-refused"
     data = (case / "project" / "streams" / "good.yaml").read_bytes()
     accepted = (case / "expected" / f"flag-{flag}.exit").read_text().strip() == "0"
     asked = {"version": "1.0.0", "inputs": ("-",), "stdin": data, **FLAGS[flag]}

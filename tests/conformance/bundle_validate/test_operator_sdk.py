@@ -122,41 +122,41 @@ def test_every_finding_about_a_published_bundle_has_an_answer_of_the_same_meanin
 
 
 @pytest.fixture(scope="module")
-def vectors(cases: Path) -> list[dict[str, Any]]:
-    lines = (cases / "rules/bundles.jsonl").read_text().splitlines()
+def answers(vectors: Path) -> list[dict[str, Any]]:
+    lines = (vectors / "rules/bundles.jsonl").read_text().splitlines()
     return [found for found in map(json.loads, lines) if found["selector"] == "default"]
 
 
 @pytest.fixture(scope="module")
-def folder(cases: Path) -> Path:
-    return cases / "rules" / "bundles"
+def folder(vectors: Path) -> Path:
+    return vectors / "rules" / "bundles"
 
 
 def test_the_verdict_on_every_vector_is_that_of_the_reference(
-    vectors: list[dict[str, Any]], folder: Path
+    answers: list[dict[str, Any]], folder: Path
 ) -> None:
     different = {}
-    for vector in vectors:
+    for vector in answers:
         case = vector["case"]
         failed = _fails(folder / case, f"bundles/{case}", "operator-sdk")
         if failed != (vector["exit"] != 0):
             different[case] = "fail" if failed else "pass"
 
-    assert len(vectors) == 757
+    assert len(answers) == 757
     assert different == {case: entry["ours"] for case, entry in DIFFERENCES["verdict"].items()}
 
 
-def test_no_rule_stops_with_a_fault_of_ours(vectors: list[dict[str, Any]], folder: Path) -> None:
-    for vector in vectors:
+def test_no_rule_stops_with_a_fault_of_ours(answers: list[dict[str, Any]], folder: Path) -> None:
+    for vector in answers:
         found = _found(folder / vector["case"], f"bundles/{vector['case']}")
         assert not engine.crashed(found or ()), vector["case"]
 
 
 def test_every_finding_about_a_vector_has_an_answer_of_the_same_meaning(
-    vectors: list[dict[str, Any]], folder: Path
+    answers: list[dict[str, Any]], folder: Path
 ) -> None:
     unanswered = {}
-    for vector in vectors:
+    for vector in answers:
         case = vector["case"]
         found = _found(folder / case, f"bundles/{case}")
         if found is not None and case not in DIFFERENCES["verdict"]:
@@ -165,10 +165,10 @@ def test_every_finding_about_a_vector_has_an_answer_of_the_same_meaning(
     assert [case for case, words in unanswered.items() if words] == list(DIFFERENCES["unsaid"])
 
 
-def _advice(cases: Path) -> dict[str, tuple[str, str]]:
+def _advice(vectors: Path) -> dict[str, tuple[str, str]]:
     """Case → what would be right where the reference is silent or wrong, and the section."""
     advice = {}
-    for line in (cases / "rules/bundles.md").read_text().splitlines():
+    for line in (vectors / "rules/bundles.md").read_text().splitlines():
         match = re.match(r"\| (\S+) \| ([^|]*) \|.*\| ([^|]*) \|$", line)
         if match is None or match[1] == "case":
             continue
@@ -184,8 +184,8 @@ def _advice(cases: Path) -> dict[str, tuple[str, str]]:
     return advice
 
 
-def test_where_the_reference_is_silent_we_say_what_is_right(cases: Path, folder: Path) -> None:
-    advice = _advice(cases)
+def test_where_the_reference_is_silent_we_say_what_is_right(vectors: Path, folder: Path) -> None:
+    advice = _advice(vectors)
     different = {}
     for case, (wanted, _) in advice.items():
         found = _found(folder / case, f"bundles/{case}")

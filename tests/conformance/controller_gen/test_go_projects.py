@@ -176,13 +176,15 @@ def listed(name: str) -> str:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.name)
-def test_a_project_gives_the_files_of_controller_gen(run: Run, cases: Path) -> None:
-    assert verdict(cases / "go" / run.case, run) == listed(run.name)
+def test_a_project_gives_the_files_of_controller_gen(run: Run, vectors: Path) -> None:
+    assert verdict(vectors / "go" / run.case, run) == listed(run.name)
 
 
 @pytest.mark.parametrize("case", FOLDERS)
-def test_each_small_package_is_read_or_refused_as_by_controller_gen(case: str, cases: Path) -> None:
-    folder = cases / "go" / case
+def test_each_small_package_is_read_or_refused_as_by_controller_gen(
+    case: str, vectors: Path
+) -> None:
+    folder = vectors / "go" / case
     options = Options(max_description=0) if case.startswith("crd") else Options()
     wrong = {}
     for package in sorted(path.name for path in (folder / "project").glob("p*")):
@@ -206,8 +208,8 @@ def _snippet(folder: Path, run: Run) -> str:
     return "same" if "".join(lines[start:end]) == wanted.read_text() else "different"
 
 
-def test_plurals_are_those_of_controller_gen(cases: Path) -> None:
-    case = cases / "go" / "crd-plurals"
+def test_plurals_are_those_of_controller_gen(vectors: Path) -> None:
+    case = vectors / "go" / "crd-plurals"
     ours, _ = generated(case, Run("crd-plurals", {"crd": "crd"}))
 
     names = {
@@ -217,11 +219,11 @@ def test_plurals_are_those_of_controller_gen(cases: Path) -> None:
     assert names == set((case / "expected" / "plurals.txt").read_text().splitlines())
 
 
-def test_no_difference_is_listed_that_there_is_not(cases: Path) -> None:
+def test_no_difference_is_listed_that_there_is_not(vectors: Path) -> None:
     names = {run.name for run in RUNS} | {
         f"{case}/{path.name}"
         for case in FOLDERS
-        for path in (cases / "go" / case / "project").glob("p*")
+        for path in (vectors / "go" / case / "project").glob("p*")
     }
     differences = tomllib.loads((HERE / "differences.toml").read_text())
 

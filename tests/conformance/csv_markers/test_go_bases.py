@@ -26,8 +26,8 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_base_csv_is_the_one_of_operator_sdk(case: str, cases: Path, tmp_path: Path) -> None:
-    folder = cases / "go" / case
+def test_a_base_csv_is_the_one_of_operator_sdk(case: str, vectors: Path, tmp_path: Path) -> None:
+    folder = vectors / "go" / case
     project = tmp_path / "project"
     shutil.copytree(folder / "project", project)
 

@@ -33,8 +33,8 @@ def _real(cases: Path) -> Iterator[tuple[Path, str]]:
         yield folder, f"{folder.parent.name}__{folder.name}"
 
 
-def _vectors(cases: Path, *keys: str) -> Iterator[dict[str, Any]]:
-    lines = (cases / "rules" / "catalogs.jsonl").read_text("utf-8").split("\n")
+def _vectors(vectors: Path, *keys: str) -> Iterator[dict[str, Any]]:
+    lines = (vectors / "rules" / "catalogs.jsonl").read_text("utf-8").split("\n")
     vectors = (json.loads(line) for line in lines if line)
     return (vector for vector in vectors if any(key in vector for key in keys))
 
@@ -57,10 +57,10 @@ def test_graphs_of_real_catalogs_are_those_of_the_reference(cases: Path) -> None
         assert drawing.mermaid(job.read(str(folder)).chosen()) == expected
 
 
-def test_lists_of_vectors_are_those_of_the_reference(cases: Path) -> None:
+def test_lists_of_vectors_are_those_of_the_reference(vectors: Path) -> None:
     differing = {}
-    for vector in _vectors(cases, "list"):
-        folder = cases / "rules" / "catalogs" / vector["case"]
+    for vector in _vectors(vectors, "list"):
+        folder = vectors / "rules" / "catalogs" / vector["case"]
         for what, answer in vector["list"].items():
             ours = _list(what, folder)
             if answer["exit"] == 0 and ours != answer["stdout"]:
@@ -69,10 +69,10 @@ def test_lists_of_vectors_are_those_of_the_reference(cases: Path) -> None:
     assert differing == {}
 
 
-def test_graphs_of_vectors_are_those_of_the_reference(cases: Path) -> None:
+def test_graphs_of_vectors_are_those_of_the_reference(vectors: Path) -> None:
     differing = set()
-    for vector in _vectors(cases, "graph"):
-        folder = cases / "rules" / "catalogs" / vector["case"]
+    for vector in _vectors(vectors, "graph"):
+        folder = vectors / "rules" / "catalogs" / vector["case"]
         answer = vector["graph"]
         # What it refuses for one version that does not read, olmkit draws all the same.
         if answer["exit"] == 0:

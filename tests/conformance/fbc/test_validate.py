@@ -43,22 +43,22 @@ _INNER_NODE = re.compile(r'invalid (?:index|(?:package|channel|bundle) ".*"):')
 
 
 def test_the_verdict_is_that_of_the_reference_with_its_messages(
-    cases: Path, tmp_path: Path
+    vectors: Path, tmp_path: Path
 ) -> None:
     differing: dict[str, str] = {
         vector["case"]: difference
-        for vector in _vectors(cases)
-        if (difference := _difference(vector, _folder(cases, vector["case"], tmp_path)))
+        for vector in _vectors(vectors)
+        if (difference := _difference(vector, _folder(vectors, vector["case"], tmp_path)))
     }
 
     assert {case: differing[case] for case in differing if case not in DIFFERENCES} == {}
     assert [case for case in DIFFERENCES if case not in differing] == []
 
 
-def test_a_difference_is_never_one_of_the_verdict(cases: Path, tmp_path: Path) -> None:
+def test_a_difference_is_never_one_of_the_verdict(vectors: Path, tmp_path: Path) -> None:
     verdicts = {
-        vector["case"]: (_check(_folder(cases, vector["case"], tmp_path)).passed, vector)
-        for vector in _vectors(cases)
+        vector["case"]: (_check(_folder(vectors, vector["case"], tmp_path)).passed, vector)
+        for vector in _vectors(vectors)
         if vector["case"] in DIFFERENCES
     }
 
@@ -70,14 +70,14 @@ def test_real_catalogs_are_valid(cases: Path) -> None:
         assert _check(folder).passed, folder
 
 
-def _vectors(cases: Path) -> Iterator[dict[str, Any]]:
-    lines = (cases / "rules" / "catalogs.jsonl").read_text("utf-8").split("\n")
+def _vectors(vectors: Path) -> Iterator[dict[str, Any]]:
+    lines = (vectors / "rules" / "catalogs.jsonl").read_text("utf-8").split("\n")
     return (json.loads(line) for line in lines if line)
 
 
-def _folder(cases: Path, case: str, spare: Path) -> Path:
+def _folder(vectors: Path, case: str, spare: Path) -> Path:
     """The catalog of a case, with what copies of it have lost: links, and an empty folder."""
-    folder = cases / "rules" / "catalogs" / case
+    folder = vectors / "rules" / "catalogs" / case
     if not folder.is_dir():
         return spare
     if case not in LINKS:

@@ -16,8 +16,8 @@ ONLY_SERVE_REFUSES = {"blob-custom-odd-schema-name", "blob-schema-space", "metad
 DIFFERENCES: dict[str, str] = {}
 
 
-def test_a_catalog_is_served_when_the_reference_serves_it(cases: Path) -> None:
-    folder = cases / "rules"
+def test_a_catalog_is_served_when_the_reference_serves_it(vectors: Path) -> None:
+    folder = vectors / "rules"
     different = set()
     # Split as files are, not as texts are: some strings hold U+2028.
     for line in (folder / "catalogs.jsonl").read_bytes().split(b"\n")[:-1]:

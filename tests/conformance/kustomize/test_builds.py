@@ -74,11 +74,11 @@ def reader(case: Path) -> Callable[[str], bytes | None]:
 
 @pytest.mark.parametrize(("case", "folder", "answer"), BUILDS)
 def test_an_overlay_is_built_as_kustomize_builds_it(
-    case: str, folder: str, answer: str, cases: Path
+    case: str, folder: str, answer: str, vectors: Path
 ) -> None:
-    wanted = (cases / "go" / case / "expected" / "kustomize" / f"{answer}.yaml").read_bytes()
+    wanted = (vectors / "go" / case / "expected" / "kustomize" / f"{answer}.yaml").read_bytes()
     try:
-        built = kustomize.render(reader(cases / "go" / case), folder)
+        built = kustomize.render(reader(vectors / "go" / case), folder)
         found = b"---\n".join(documents.dump(document.value) for document in built)
         how = "same" if found == wanted else "different"
     except InputError as error:
@@ -89,8 +89,8 @@ def test_an_overlay_is_built_as_kustomize_builds_it(
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_kustomize_refuses_is_refused_with_a_place(name: str, cases: Path) -> None:
-    case = cases / "go" / "kustomize-features"
+def test_what_kustomize_refuses_is_refused_with_a_place(name: str, vectors: Path) -> None:
+    case = vectors / "go" / "kustomize-features"
     assert (case / "expected" / f"bad-{name}.exit").read_text().strip() == "1"
 
     with pytest.raises(InputError) as refused:

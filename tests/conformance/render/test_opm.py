@@ -94,18 +94,18 @@ def test_published_catalogs_give_the_same_bytes(cases: Path, answer: str, level:
     assert answers
 
 
-def test_rule_vectors_give_the_same_blob_or_are_refused_too(cases: Path) -> None:
-    vectors = list(_answers(cases / "rules/bundles-render.jsonl"))
+def test_rule_vectors_give_the_same_blob_or_are_refused_too(vectors: Path) -> None:
+    answers = list(_answers(vectors / "rules/bundles-render.jsonl"))
 
     different = [
         vector["case"]
-        for vector in vectors
-        if _outcome(_render(cases / "rules/bundles" / vector["case"]))
+        for vector in answers
+        if _outcome(_render(vectors / "rules/bundles" / vector["case"]))
         != (vector.get("blob"), vector.get("objects"))
     ]
 
     assert different == []
-    assert len(vectors) == 757
+    assert len(answers) == 757
 
 
 def _outcome(blobs: tuple[Blob, ...] | OlmkitError) -> tuple[Any, list[str] | None]:
@@ -125,9 +125,9 @@ def _outcome(blobs: tuple[Blob, ...] | OlmkitError) -> tuple[Any, list[str] | No
 
 
 @pytest.mark.parametrize("name", sorted(DIFFERENCES))
-def test_a_listed_difference_is_still_one(cases: Path, tmp_path: Path, name: str) -> None:
+def test_a_listed_difference_is_still_one(vectors: Path, tmp_path: Path, name: str) -> None:
     case = DIFFERENCES[name]
-    minimal = cases / "rules/bundles/minimal"
+    minimal = vectors / "rules/bundles/minimal"
     for path in minimal.rglob("*"):
         if path.is_file():
             copy = tmp_path / path.relative_to(minimal)

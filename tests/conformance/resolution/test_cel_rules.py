@@ -41,8 +41,8 @@ def _expected(answer: dict[str, Any]) -> str:
     return "holds" if answer.get("holds") else "does not hold"
 
 
-def test_rules_mean_what_the_reference_says(cases: Path) -> None:
-    lines = (cases / "resolve" / "rules.jsonl").read_text("utf-8").splitlines()
+def test_rules_mean_what_the_reference_says(vectors: Path) -> None:
+    lines = (vectors / "resolve" / "rules.jsonl").read_text("utf-8").splitlines()
     vectors = [json.loads(line) for line in lines]
     assert vectors
 

@@ -22,8 +22,8 @@ BROKEN = {"several-heads", "no-head", "cycle"}
 
 
 @pytest.fixture(scope="module")
-def resolve(cases: Path) -> Path:
-    return cases / "resolve"
+def resolve(vectors: Path) -> Path:
+    return vectors / "resolve"
 
 
 def is_graph_alone(world: dict[str, Any], answer: dict[str, Any]) -> bool:

@@ -202,9 +202,9 @@ def recorded(result: dict[str, Any]) -> Any:
 ELSEWHERE = {"w-01024", "w-04444"}
 
 
-def test_answers_are_those_of_olm(cases: Path) -> None:
+def test_answers_are_those_of_olm(vectors: Path) -> None:
     wrong = set()
-    for world, answer in worlds(cases / "resolve"):
+    for world, answer in worlds(vectors / "resolve"):
         ours = [said(one) for one in resolver.resolve(scene_of(world))]
         theirs = [recorded(one) for one in answer["results"]]
         if any(one not in theirs for one in ours):
@@ -212,9 +212,9 @@ def test_answers_are_those_of_olm(cases: Path) -> None:
     assert wrong == ELSEWHERE
 
 
-def test_answers_that_go_by_chance_are_all_found(cases: Path) -> None:
+def test_answers_that_go_by_chance_are_all_found(vectors: Path) -> None:
     missed, count = 0, 0
-    for world, answer in worlds(cases / "resolve"):
+    for world, answer in worlds(vectors / "resolve"):
         theirs = [recorded(one) for one in answer["results"]]
         if len(theirs) == 1 or any("kinds" in one for one in theirs):
             continue
@@ -225,9 +225,9 @@ def test_answers_that_go_by_chance_are_all_found(cases: Path) -> None:
     assert missed <= 3  # two of ELSEWHERE, and one that comes by chance there, too
 
 
-def test_what_follows_is_what_follows_with_olm(cases: Path) -> None:
+def test_what_follows_is_what_follows_with_olm(vectors: Path) -> None:
     compared = 0
-    for world, answer in worlds(cases / "resolve"):
+    for world, answer in worlds(vectors / "resolve"):
         if not answer["deterministic"] or answer["hopsEnd"] not in ("done", "error"):
             continue
         scene = scene_of(world)

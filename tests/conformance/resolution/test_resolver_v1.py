@@ -57,8 +57,8 @@ def answer_of(world: dict[str, Any]) -> dict[str, str]:
     return {"bundle": found.bundle.name}
 
 
-def test_choices_are_those_of_olm_v1(cases: Path) -> None:
-    lines = (cases / "resolve" / "scenarios-v1.jsonl").read_text().splitlines()
+def test_choices_are_those_of_olm_v1(vectors: Path) -> None:
+    lines = (vectors / "resolve" / "scenarios-v1.jsonl").read_text().splitlines()
     worlds = [json.loads(line) for line in lines]
     assert worlds
     for world in worlds:

@@ -1,4 +1,4 @@
-"""The worlds of `cases/resolve`, each with the answer of OLM v0."""
+"""The worlds of the vectors `resolve`, each with the answer of OLM v0."""
 
 from __future__ import annotations
 

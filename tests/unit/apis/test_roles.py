@@ -92,8 +92,8 @@ MARKER = re.compile(r"^\s*//\s*\+(kubebuilder:rbac.*)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("case", ["rbac-merge", "rbac-names", "bundle-basic", "bundle-rbac"])
-def test_roles_of_the_reference_generator(projects: Any, cases: Path, case: str) -> None:
-    folder = cases / "go" / case
+def test_roles_of_the_reference_generator(projects: Any, vectors: Path, case: str) -> None:
+    folder = vectors / "go" / case
     files = sorted((folder / "project").rglob("*.go"))
     # The marker for `lost.example.com` stands in the doc of a function, where Go does not look.
     markers = [

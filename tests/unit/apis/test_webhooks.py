@@ -132,9 +132,9 @@ def test_the_last_package_names_a_configuration_be_it_with_no_name(projects: Any
     ("folders", "expected"), [(("a", "b"), "webhook"), (("a",), "a"), (("b",), "b")]
 )
 def test_configurations_of_the_reference_generator(
-    projects: Any, cases: Path, folders: tuple[str, ...], expected: str
+    projects: Any, vectors: Path, folders: tuple[str, ...], expected: str
 ) -> None:
-    case = cases / "go/webhook-all"
+    case = vectors / "go/webhook-all"
     markers = [
         # Those for `lost…` stand in the docs of functions, where Go does not look.
         [

@@ -24,8 +24,8 @@ def test_plural_of_a_kind(pair: str) -> None:
     assert names.plural_of_kind(kind) == plural
 
 
-def test_plurals_of_the_reference_generator(cases: Path) -> None:
-    text = (cases / "go/crd-plurals/expected/plurals.txt").read_text()
+def test_plurals_of_the_reference_generator(vectors: Path) -> None:
+    text = (vectors / "go/crd-plurals/expected/plurals.txt").read_text()
     pairs = dict(line.split() for line in text.splitlines())
     assert {kind: names.plural_of_kind(kind) for kind in pairs} == pairs
 
