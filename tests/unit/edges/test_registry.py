@@ -250,6 +250,42 @@ def test_download_goes_on_where_it_was_cut(registry: RegistryServer) -> None:
     run(check())
 
 
+def test_resumed_download_is_whole_when_the_registry_ignores_range() -> None:
+    async def check() -> None:
+        server = _NoRanges(BLOB, cut=len(BLOB) // 2)
+        async with serving(server) as host, opened(host, "a/b") as target:
+            descriptor = Descriptor.of(BLOB, "application/octet-stream")
+            assert await store.read(target, descriptor, limit=len(BLOB)) == BLOB
+        assert server.ranges == [None, f"bytes={len(BLOB) // 2}-"]
+
+    run(check())
+
+
+class _NoRanges:
+    """A registry whose first answer is cut, and which always sends the whole blob with 200."""
+
+    def __init__(self, blob: bytes, *, cut: int) -> None:
+        self._blob, self._cut = blob, cut
+        self.ranges: list[str | None] = []
+
+    async def __call__(self, request: Any) -> Any:
+        from aiohttp import web
+
+        if request.path == "/v2/":
+            return web.Response()
+        self.ranges.append(request.headers.get("Range"))
+        reply = web.StreamResponse()
+        reply.content_length = len(self._blob)
+        await reply.prepare(request)
+        if len(self.ranges) > 1:
+            await reply.write(self._blob)
+            return reply
+        await reply.write(self._blob[: self._cut])
+        await asyncio.sleep(0.1)  # so that the client has read what was sent
+        request.transport.close()
+        return reply
+
+
 def test_many_pushes_through_a_bad_line_are_whole_or_tell_why(registry: RegistryServer) -> None:
     async def check() -> None:
         told = 0

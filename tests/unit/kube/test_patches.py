@@ -22,6 +22,7 @@ from olmkit.kube.patches import PatchError
         ({"op": "copy", "from": "/l", "path": "/a/c"}, {"a": {"c": [1, 2]}, "l": [1, 2]}),
         ({"op": "move", "from": "/l", "path": "/a/c"}, {"a": {"c": [1, 2]}}),
         ({"op": "add", "path": "/a/x~1y~0z", "value": 1}, {"a": {"x/y~z": 1}, "l": [1, 2]}),
+        ({"op": "add", "path": "/a/~01", "value": 1}, {"a": {"~1": 1}, "l": [1, 2]}),
         ({"op": "test", "path": "/l", "value": [1, 2]}, {"a": {}, "l": [1, 2]}),
         ({"op": "replace", "path": "", "value": 1}, 1),
     ],

@@ -636,6 +636,17 @@ def test_an_account_of_the_group_that_is_not_there_holds_everything_up(phase: st
     assert "`ghost`" in found.message
 
 
+def test_a_complete_plan_does_not_fail_because_of_an_earlier_check() -> None:
+    unchecked = condition("Installed", "no account", status="False")
+    unchecked |= {"reason": "InstallCheckFailed"}
+    complete = plan("Complete", CSV, conditions=[unchecked])
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF), complete, csv(CSV, "Succeeded")
+    )
+
+    assert explain(seen, "cache").standing is Standing.READY
+
+
 def test_a_plan_that_has_been_checked_again_goes_on() -> None:
     checked = condition("Installed", "", status="False") | {"reason": "Unknown"}
     state = subscription(currentCSV=CSV, **REF)

@@ -78,6 +78,17 @@ def test_not_leaves_out_what_meets_any_of_its_parts() -> None:
     assert not found.holds(entry(("olm.gvk", API)))
 
 
+def test_not_excludes_what_a_rule_in_cel_holds_for() -> None:
+    rule = cel('properties.exists(p, p.value.label == "red")')
+    found = requirement("olm.constraint", {"not": {"constraints": [rule]}})
+
+    assert not found.holds(entry(("olm.label", LABEL)))
+    assert found.holds(entry(("olm.label", {"label": "blue"})))
+    # A rule without a value does not hold, so that its negation does.
+    broken = cel("properties[99].value.label == 'red'")
+    assert requirement("olm.constraint", {"not": {"constraints": [broken]}}).holds(entry())
+
+
 @pytest.mark.parametrize(
     ("type_", "value", "kind", "words"),
     [
