@@ -30,7 +30,7 @@ import _installed
 import grpc
 
 from olmkit.base.protobuf import fields, string
-from olmkit.catalog import fbc
+from olmkit.catalog.blobs import fbc
 from olmkit.edges import disk
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -25,10 +25,11 @@ from typing import Any
 
 import _installed
 
-from olmkit.catalog import fbc, migrate, render, wire
-from olmkit.catalog.blobs import Blob
-from olmkit.catalog.migrate import Level
-from olmkit.catalog.render import RenderedBundle
+from olmkit.catalog.blobs import fbc, wire
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.bundles import migrate, render
+from olmkit.catalog.bundles.migrate import Level
+from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.edges import disk
 
 ROOT = Path(__file__).resolve().parent.parent

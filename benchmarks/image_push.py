@@ -25,7 +25,7 @@ from pathlib import Path
 
 import _installed
 
-from olmkit.edges.image_layout import Layout
+from olmkit.edges.images.layout import Layout
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import Descriptor, Digest, MediaType, Platform
 from olmkit.testing.registry import RegistryServer

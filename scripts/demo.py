@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from olmkit.edges.catalog_client import CatalogClient
+from olmkit.edges.catalog.client import CatalogClient
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = Path("dist/demo")

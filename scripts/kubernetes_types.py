@@ -22,9 +22,10 @@ from typing import Any
 
 import msgspec
 
-from olmkit.apis import go_packages, go_table
 from olmkit.apis.findings import Findings
-from olmkit.apis.go_model import GoDeclaration, GoPackage, Name, Other, StructBody
+from olmkit.apis.go import packages as go_packages
+from olmkit.apis.go import table as go_table
+from olmkit.apis.go.model import GoDeclaration, GoPackage, Name, Other, StructBody
 
 TABLE = Path(__file__).parent.parent / "olmkit/apis/data/kubernetes.json.xz"
 PACKAGES = {

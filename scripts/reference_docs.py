@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from olmkit.apis import marker_pages
+from olmkit.apis.markers import pages as marker_pages
 from olmkit.base import tree
 from olmkit.base.tree import Tree
 from olmkit.cli import main as program

@@ -14,8 +14,8 @@ from typing import Any
 
 import _probe
 
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.objects import GVK
 from olmkit.runtime import (
     GENERATION_CHANGED,

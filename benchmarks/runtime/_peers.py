@@ -43,7 +43,7 @@ def available(folder: Path, *, only: str | None = None) -> list[Peer]:
     """The peers that this machine can have; `folder` is for what is thrown away."""
     peers = []
     if only in (None, "olmkit"):
-        modules = "olmkit.runtime.process, olmkit.runtime.builder"
+        modules = "olmkit.runtime.process, olmkit.runtime.work.builder"
         peers.append(_python(sys.executable, "olmkit", modules, events=60_000, writes=6_000))
     if only in (None, "kopf") and (python := _kopf(folder)):
         peers.append(_python(python, "kopf", "kopf", events=6_000, writes=2_000))

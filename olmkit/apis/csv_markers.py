@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from olmkit.apis import manifests, model
+from olmkit.apis import model
+from olmkit.apis.crds import manifests
+from olmkit.apis.crds.manifests import KindKey
 from olmkit.apis.findings import Findings
-from olmkit.apis.manifests import KindKey
-from olmkit.apis.marker_table import CSV
-from olmkit.apis.markers import Marker
+from olmkit.apis.markers.language import Marker
+from olmkit.apis.markers.table import CSV
 from olmkit.apis.model import (
     Constrained,
     Field,

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 
 from olmkit.apis.findings import Findings
-from olmkit.apis.python_names import Module, imported_from
+from olmkit.apis.python.names import Module, imported_from
 from olmkit.base.diagnostics import Location, Related
 
 Imports = Mapping[str, Mapping[str, Location]]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, assert_never
 
-from olmkit.apis.markers import Marker
+from olmkit.apis.markers.language import Marker
 from olmkit.base.diagnostics import Location
 
 
@@ -48,7 +48,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class WellKnown:
-    """A type whose schema Kubernetes fixes: see `olmkit.apis.well_known`."""
+    """A type whose schema Kubernetes fixes: see `olmkit.apis.crds.well_known`."""
 
     name: str
 

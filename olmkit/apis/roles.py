@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from olmkit.apis.markers import Marker
+from olmkit.apis.markers.language import Marker
 from olmkit.apis.model import Sources
 
 Manifest = dict[str, Any]

@@ -13,7 +13,7 @@ from typing import Any
 
 from olmkit.apis import webhook_shape
 from olmkit.apis.findings import Findings
-from olmkit.apis.markers import Marker
+from olmkit.apis.markers.language import Marker
 from olmkit.apis.model import Sources
 from olmkit.base.diagnostics import Related
 

@@ -2,7 +2,7 @@
 
 A `Diagnostic` is a judgement with a place and a cure; an exception means that
 work cannot go on. Both are values: nothing here prints, and nothing exits.
-How they look is decided in `olmkit.cli.render`.
+How they look is decided in `olmkit.cli.frame.output`.
 """
 
 from __future__ import annotations

@@ -12,20 +12,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from olmkit.base import (
-    json_reader,
-    yaml_fast,
-    yaml_reader,
-    yaml_scalars,
-)
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
-from olmkit.base.json_reader import JsonError
-from olmkit.base.yaml_events import YamlError
-from olmkit.base.yaml_lines import Lines
-from olmkit.base.yaml_reader import Reading
+from olmkit.base.json import reader as json_reader
+from olmkit.base.json.reader import JsonError
+from olmkit.base.yaml import fast as yaml_fast
+from olmkit.base.yaml import reader as yaml_reader
+from olmkit.base.yaml import scalars as yaml_scalars
+from olmkit.base.yaml.events import YamlError
+from olmkit.base.yaml.lines import Lines
+from olmkit.base.yaml.reader import Reading
 
 if TYPE_CHECKING:
-    from olmkit.base.yaml_places import Node
+    from olmkit.base.yaml.positions import Node
 
 Key = str | int
 
@@ -145,14 +143,14 @@ class Document:
     def _tree(self) -> Node | None:
         if self._nodes is None and self._data:
             if self._json:
-                from olmkit.base import json_places
+                from olmkit.base.json import positions as json_positions
 
-                self._nodes = json_places.compose(self._data, self._start)
+                self._nodes = json_positions.compose(self._data, self._start)
             else:
-                from olmkit.base import yaml_places
+                from olmkit.base.yaml import positions as yaml_positions
 
                 part = self._data[self._start : self._end]
-                self._nodes = yaml_places.compose(part, index=self._inner)
+                self._nodes = yaml_positions.compose(part, index=self._inner)
         return self._nodes
 
     def _location(self, keys: tuple[Key, ...], *, of_key: bool) -> Location:
@@ -299,7 +297,7 @@ def dump(value: Any) -> bytes:
 
     Raises `InputError` for a string that cannot be written so that every reader gets it back.
     """
-    from olmkit.base import yaml_writer
+    from olmkit.base.yaml import writer as yaml_writer
 
     try:
         return yaml_writer.write(value).encode()
@@ -312,7 +310,7 @@ def dump(value: Any) -> bytes:
 
 def unwritable(value: Any) -> tuple[str | int, ...] | None:
     """Where in a value the first string or key lies that `dump` refuses; None without one."""
-    from olmkit.base import yaml_writer
+    from olmkit.base.yaml import writer as yaml_writer
 
     return yaml_writer.unwritable(value)
 
@@ -324,7 +322,9 @@ def dump_all(values: Iterable[Any]) -> bytes:
 
 def dump_json(value: Any, *, indent: int | None = None) -> bytes:
     """JSON text with sorted keys and one newline at the end."""
-    from olmkit.base import json_text  # it imports the JSON library, which is slow to start
+    from olmkit.base.json import (
+        text as json_text,  # it imports the JSON library, which is slow to start
+    )
 
     text = json_text.compact(value, escape_html=False)
     return (text if indent is None else json_text.indent(text, indent)) + b"\n"
@@ -398,9 +398,9 @@ def _json_documents(data: bytes, path: str) -> Iterator[Document]:
 
 def _json_problem(data: bytes, path: str) -> InputError | None:
     start = json_reader.skip_space(data, 0)
-    from olmkit.base import json_places
+    from olmkit.base.json import positions as json_positions
 
-    error = json_places.explain(data, start)
+    error = json_positions.explain(data, start)
     if error is None or error.offset is None:
         return None
     return error_at(data, path, error.offset, error.message)

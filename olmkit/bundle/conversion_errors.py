@@ -14,7 +14,7 @@ from olmkit.base.documents import Key
 from olmkit.bundle import crd_errors, model
 from olmkit.bundle.crd_errors import Errors
 from olmkit.bundle.model import CustomResourceDefinition
-from olmkit.kube import field_errors
+from olmkit.kube.crds import field_errors
 
 _MAX_PORT = 65535
 

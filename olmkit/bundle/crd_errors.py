@@ -13,8 +13,8 @@ from typing import Any
 from olmkit.base.documents import Key
 from olmkit.bundle import model
 from olmkit.bundle.model import CustomResourceDefinition
-from olmkit.kube import field_errors
-from olmkit.kube.field_errors import FieldError
+from olmkit.kube.crds import field_errors
+from olmkit.kube.crds.field_errors import FieldError
 
 _APPROVAL = "api-approved.kubernetes.io"
 _MAX_SELECTABLE = 8  # MaxSelectableFields

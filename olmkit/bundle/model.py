@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 from olmkit.base.diagnostics import InputError, Location
 from olmkit.base.documents import Document, Key
 from olmkit.base.tree import Tree
-from olmkit.kube import typed
+from olmkit.kube.builtin import typed
+from olmkit.kube.builtin.typed import Difference
 from olmkit.kube.objects import GVK as GVK
-from olmkit.kube.typed import Difference
 
 ANNOTATION_PREFIX = "operators.operatorframework.io."
 MEDIA_TYPE = ANNOTATION_PREFIX + "bundle.mediatype.v1"

@@ -16,9 +16,10 @@ from olmkit.base import documents
 from olmkit.base.documents import Key
 from olmkit.bundle import findings
 from olmkit.bundle.model import Resource
-from olmkit.kube import objects, shapes
+from olmkit.kube import objects
+from olmkit.kube.builtin import shapes
+from olmkit.kube.builtin.shapes import ShapeError
 from olmkit.kube.objects import Manifest
-from olmkit.kube.shapes import ShapeError
 
 # Go's JSON writer escapes what could end a script or a line in HTML and JavaScript.
 _GO_ESCAPES = {

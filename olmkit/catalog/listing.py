@@ -9,8 +9,9 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from olmkit.catalog import blobs as blobs_
-from olmkit.catalog import graph, outline, properties
+from olmkit.catalog.blobs import blob as blobs_
+from olmkit.catalog.blobs import outline, properties
+from olmkit.catalog.graph import links as graph
 from olmkit.catalog.model import Bundle, Catalog
 
 

@@ -16,9 +16,9 @@ from functools import cached_property
 from olmkit.base.diagnostics import InputError
 from olmkit.base.quoting import quoted
 from olmkit.base.versions import InvalidVersionError, Release, Version, VersionRelease
-from olmkit.catalog import outline, wire
-from olmkit.catalog.blobs import Blob
-from olmkit.catalog.outline import (
+from olmkit.catalog.blobs import outline, wire
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.blobs.outline import (
     BundleOutline,
     ChannelOutline,
     CustomOutline,
@@ -29,7 +29,7 @@ from olmkit.catalog.outline import (
     Place,
     RelatedImage,
 )
-from olmkit.catalog.properties import Properties
+from olmkit.catalog.blobs.properties import Properties
 
 NO_VERSION = VersionRelease(Version(0, 0, 0))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli.app import App, command
+from olmkit.cli.frame.app import App, command
 
 
 @command(output=False, example='eval "$(olmkit completion bash)"')

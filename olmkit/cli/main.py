@@ -20,7 +20,7 @@ import click
 
 from olmkit import __version__
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.cli.exits import Exit, exit_code
+from olmkit.cli.frame.exits import Exit, exit_code
 
 
 class Entry(NamedTuple):
@@ -41,134 +41,144 @@ GROUPS: Mapping[str, str] = {
 
 COMMANDS: Mapping[str, Entry] = {
     "image build": Entry(
-        "olmkit.cli.image_build:build",
+        "olmkit.cli.image.build:build",
         "Build the image of a Python operator, without an engine.",
     ),
     "image copy": Entry(
-        "olmkit.cli.image_copy:copy", "Copy an image to another place, digest for digest."
+        "olmkit.cli.image.copy:copy", "Copy an image to another place, digest for digest."
     ),
     "image inspect": Entry(
-        "olmkit.cli.image_inspect:inspect",
+        "olmkit.cli.image.inspect:inspect",
         "Show what an image says of itself: platforms, labels, layers.",
     ),
-    "image push": Entry("olmkit.cli.image_push:push", "Push an image to a registry."),
+    "image push": Entry("olmkit.cli.image.push:push", "Push an image to a registry."),
     "bundle build": Entry(
-        "olmkit.cli.bundle_build:build", "Build the images of bundles, without an engine."
+        "olmkit.cli.bundle.build:build", "Build the images of bundles, without an engine."
     ),
     "bundle push": Entry(
-        "olmkit.cli.bundle_push:push", "Push the image of a bundle to a registry."
+        "olmkit.cli.bundle.push:push", "Push the image of a bundle to a registry."
     ),
-    "catalog add": Entry("olmkit.cli.catalog_add:add", "Put a new version into a catalog."),
+    "catalog add": Entry("olmkit.cli.catalog.add:add", "Put a new version into a catalog."),
     "catalog build": Entry(
-        "olmkit.cli.catalog_build:build", "Build the image of a catalog, without an engine."
+        "olmkit.cli.catalog.build:build", "Build the image of a catalog, without an engine."
     ),
     "catalog push": Entry(
-        "olmkit.cli.catalog_push:push", "Push the image of a catalog to a registry."
+        "olmkit.cli.catalog.push:push", "Push the image of a catalog to a registry."
     ),
     "bundle generate": Entry(
-        "olmkit.cli.bundle_generate:generate",
+        "olmkit.cli.bundle.generate:generate",
         "Write the bundle of a project from its manifests and base CSV.",
     ),
     "bundle validate": Entry(
-        "olmkit.cli.bundle_validate:validate", "Check bundles: folders or images."
+        "olmkit.cli.bundle.validate:validate", "Check bundles: folders or images."
     ),
     "catalog check": Entry(
-        "olmkit.cli.catalog_check:check",
+        "olmkit.cli.catalog.check:check",
         "Check whether a catalog leaves anybody behind, as OLM v0 upgrades.",
     ),
     "catalog diff": Entry(
-        "olmkit.cli.catalog_diff:diff",
+        "olmkit.cli.catalog.diff:diff",
         "Show what has changed from one catalog to another: graph, images, deprecations.",
     ),
     "catalog filter": Entry(
-        "olmkit.cli.catalog_filter:filter_",
+        "olmkit.cli.catalog.filter:filter_",
         "Write a part of a catalog: some packages, channels and versions.",
     ),
     "catalog graph": Entry(
-        "olmkit.cli.catalog_graph:draw", "Show the upgrade graphs of a catalog, or of one package."
+        "olmkit.cli.catalog.graph:draw", "Show the upgrade graphs of a catalog, or of one package."
     ),
     "catalog init": Entry(
-        "olmkit.cli.catalog_init:init", "Write the `olm.package` blob of a new package."
+        "olmkit.cli.catalog.init:init", "Write the `olm.package` blob of a new package."
     ),
     "catalog list bundles": Entry(
-        "olmkit.cli.catalog_list:bundles", "List the bundles of a catalog, or of one package."
+        "olmkit.cli.catalog.list:bundles", "List the bundles of a catalog, or of one package."
     ),
     "catalog list channels": Entry(
-        "olmkit.cli.catalog_list:channels", "List the channels of a catalog, or of one package."
+        "olmkit.cli.catalog.list:channels", "List the channels of a catalog, or of one package."
     ),
     "catalog list packages": Entry(
-        "olmkit.cli.catalog_list:packages", "List the packages of a catalog."
+        "olmkit.cli.catalog.list:packages", "List the packages of a catalog."
     ),
     "catalog path": Entry(
-        "olmkit.cli.catalog_path:path",
+        "olmkit.cli.catalog.path:path",
         "Show which upgrades OLM takes from an installed version on.",
     ),
     "catalog resolve": Entry(
-        "olmkit.cli.catalog_resolve:resolve",
+        "olmkit.cli.catalog.resolve:resolve",
         "Show what OLM would install, with dependencies, and why not something newer.",
     ),
     "catalog validate": Entry(
-        "olmkit.cli.catalog_validate:validate", "Check catalogs: folders or images."
+        "olmkit.cli.catalog.validate:validate", "Check catalogs: folders or images."
     ),
     "catalog render": Entry(
-        "olmkit.cli.catalog_render:render",
+        "olmkit.cli.catalog.render:render",
         "Write bundles and catalogs as one stream of catalog blobs.",
     ),
     "catalog serve": Entry(
-        "olmkit.cli.catalog_serve:serve", "Serve a catalog to OLM v0 over gRPC."
+        "olmkit.cli.catalog.serve:serve", "Serve a catalog to OLM v0 over gRPC."
     ),
     "completion": Entry(
         "olmkit.cli.completion:completion", "Print the completion script of a shell."
     ),
     "create api": Entry(
-        "olmkit.cli.create_api:create", "Add a kind: its types, sample, roles and reconciler."
+        "olmkit.cli.project.create_api:create",
+        "Add a kind: its types, sample, roles and reconciler.",
     ),
     "create webhook": Entry(
-        "olmkit.cli.create_webhook:create",
+        "olmkit.cli.project.create_webhook:create",
         "Add webhooks to a kind: defaulting, validation, conversion.",
     ),
     "edit": Entry(
-        "olmkit.cli.edit:edit",
+        "olmkit.cli.project.edit:edit",
         "Change what a project is: its groups, its scope, the operator's image.",
     ),
-    "init": Entry("olmkit.cli.init:init", "Begin the project of an operator in Python."),
+    "init": Entry("olmkit.cli.project.init:init", "Begin the project of an operator in Python."),
     "render": Entry(
-        "olmkit.cli.render_overlay:render",
+        "olmkit.cli.project.render:render",
         "Print the manifests of an overlay, as `kustomize build` does.",
     ),
     "deploy": Entry(
-        "olmkit.cli.deploy:deploy", "Deploy the operator without OLM, and wait until it runs."
+        "olmkit.cli.cluster.deploy:deploy",
+        "Deploy the operator without OLM, and wait until it runs.",
     ),
-    "undeploy": Entry("olmkit.cli.undeploy:undeploy", "Delete what `olmkit deploy` has applied."),
+    "undeploy": Entry(
+        "olmkit.cli.cluster.undeploy:undeploy", "Delete what `olmkit deploy` has applied."
+    ),
     "install": Entry(
-        "olmkit.cli.install:install",
+        "olmkit.cli.cluster.install:install",
         "Install an operator through OLM, and wait until it runs.",
     ),
     "olm install": Entry(
-        "olmkit.cli.olm:install", "Install OLM v0 from its manifests, and wait until it runs."
+        "olmkit.cli.cluster.olm:install",
+        "Install OLM v0 from its manifests, and wait until it runs.",
     ),
     "olm status": Entry(
-        "olmkit.cli.olm:status", "Show whether OLM is in the cluster, and how it stands."
+        "olmkit.cli.cluster.olm:status", "Show whether OLM is in the cluster, and how it stands."
     ),
     "olm uninstall": Entry(
-        "olmkit.cli.olm:uninstall",
+        "olmkit.cli.cluster.olm:uninstall",
         "Remove OLM v0, by the manifests from which it was installed.",
     ),
-    "status": Entry("olmkit.cli.status:status", "Show what OLM has installed, and how it stands."),
+    "status": Entry(
+        "olmkit.cli.cluster.status:status", "Show what OLM has installed, and how it stands."
+    ),
     "uninstall": Entry(
-        "olmkit.cli.uninstall:uninstall", "Remove an operator, and what olmkit made for it."
+        "olmkit.cli.cluster.uninstall:uninstall", "Remove an operator, and what olmkit made for it."
     ),
     "upgrade": Entry(
-        "olmkit.cli.upgrade:upgrade",
+        "olmkit.cli.cluster.upgrade:upgrade",
         "Take an operator to a newer version, and wait until it runs.",
     ),
-    "why": Entry("olmkit.cli.why:why", "Tell why an operator does not get installed or upgraded."),
+    "why": Entry(
+        "olmkit.cli.cluster.why:why", "Tell why an operator does not get installed or upgraded."
+    ),
     "generate": Entry(
-        "olmkit.cli.generate:generate",
+        "olmkit.cli.project.generate:generate",
         "Write CRDs, roles, webhooks and the base CSV from types and markers.",
     ),
     "run": Entry(
-        "olmkit.cli.run:run", "Run the project's operator on this machine, against a cluster."
+        "olmkit.cli.project.run:run",
+        "Run the project's operator on this machine, against a cluster.",
     ),
 }
 
@@ -380,19 +390,19 @@ def _shortened(name: str) -> str:
 
 
 def _refuse(error: OlmkitError, context: click.Context) -> int:
-    from olmkit.cli import render
-    from olmkit.cli.app import App
-    from olmkit.cli.terminal import Terminal
+    from olmkit.cli.frame import output
+    from olmkit.cli.frame.app import App
+    from olmkit.cli.frame.terminal import Terminal
 
     obj = context.find_root().obj
     app = obj if isinstance(obj, App) else App(command="", terminal=Terminal())
     if app.debug:
         _print_traceback(error)
     if app.is_json:
-        words = render.envelope(app.command, None, error.diagnostics, error)
+        words = output.envelope(app.command, None, error.diagnostics, error)
         app.terminal.result(words)
     else:
-        app.terminal.say(render.error_text(error, app.sources, color=app.terminal.color_err))
+        app.terminal.say(output.error_text(error, app.sources, color=app.terminal.color_err))
     return exit_code(error)
 
 
@@ -400,11 +410,11 @@ def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
     context: click.Context | None = getattr(error, "ctx", None)
     if _wants_json(context, arguments):
         from olmkit.base.diagnostics import ConfigurationError
-        from olmkit.cli import render
+        from olmkit.cli.frame import output
 
         command = context.command_path.removeprefix("olmkit").strip() if context else ""
         misuse = ConfigurationError(error.format_message())
-        sys.stdout.write(render.envelope(command, None, error=misuse) + "\n")
+        sys.stdout.write(output.envelope(command, None, error=misuse) + "\n")
     else:
         with contextlib.suppress(OSError):
             error.show()
@@ -452,9 +462,9 @@ def _fault(error: Exception, arguments: Sequence[str], context: click.Context | 
     hint = "run the command again with `--debug` and report what it prints"
     app = context.obj if context is not None else None
     if app is not None and app.is_json:
-        from olmkit.cli import render
+        from olmkit.cli.frame import output
 
-        words = render.envelope(app.command, None, error=OlmkitError(message, hint))
+        words = output.envelope(app.command, None, error=OlmkitError(message, hint))
         sys.stdout.write(words + "\n")
     else:
         _tell(f"error: {message}\nhint: {hint}")

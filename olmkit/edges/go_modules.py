@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from olmkit.apis import go_modfile
-from olmkit.apis.go_modfile import Module
+from olmkit.apis.go import modfile as go_modfile
+from olmkit.apis.go.modfile import Module
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges import disk
 
@@ -27,7 +27,7 @@ _SKIPPED = frozenset({"vendor", "testdata", "node_modules"})
 
 
 class ModuleFolders:
-    """The port `olmkit.apis.go_packages.Modules` over the disk.
+    """The port `olmkit.apis.go.packages.Modules` over the disk.
 
     `environment` says where the cache is: GOMODCACHE, GOPATH or HOME.
     Raises `ConfigurationError` when the project has no `go.mod`.

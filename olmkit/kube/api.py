@@ -1,7 +1,7 @@
 """The port to a Kubernetes API server, and what it can say no with.
 
 Objects travel as plain data (`Manifest`) or, where thousands of them do, as the
-bytes the server sent. `olmkit.edges.cluster` fulfils the port over HTTP; the
+bytes the server sent. `olmkit.edges.cluster.client` fulfils the port over HTTP; the
 tests' server double stays on the other side of the wire.
 """
 

@@ -4,7 +4,7 @@
 `docker.io/library/ubuntu`). `Source` is what a user may type where an image or
 a catalog is taken: a reference, an OCI layout or archive, a Docker archive, a
 Docker engine's image, or a folder. Nothing here looks at the disk; whether a
-word is a folder is known to `olmkit.edges.sources`.
+word is a folder is known to `olmkit.edges.images.sources`.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A `Store` is one repository: content by digest, and names for some of it. Content
 travels as chunks and is checked against its descriptor on the way, so that
 nothing has to fit in memory and nothing wrong is kept. Moving several things at
-once needs tasks and is in `olmkit.edges.transfer`; what must come before what is
+once needs tasks and is in `olmkit.edges.images.transfer`; what must come before what is
 said here.
 """
 

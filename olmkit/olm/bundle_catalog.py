@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from olmkit.catalog.render import RenderedBundle
+from olmkit.catalog.bundles.render import RenderedBundle
 
 
 def blobs(bundle: RenderedBundle, channel: str, *, replaces: str = "") -> bytes:

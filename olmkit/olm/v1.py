@@ -15,10 +15,11 @@ from typing import Any
 from olmkit.base.diagnostics import InputError
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm import explanation, kinds
-from olmkit.olm.explanation import Blame, Explanation, Finding, Standing
+from olmkit.olm import kinds
+from olmkit.olm.explain import explanation
+from olmkit.olm.explain.explanation import Blame, Explanation, Finding, Standing
+from olmkit.olm.install_objects import OURS, PART_OF
 from olmkit.olm.preview import Preview
-from olmkit.olm.wanted import OURS, PART_OF
 
 API = "olm.operatorframework.io/v1"
 CLUSTER_CATALOG = (API, "ClusterCatalog")

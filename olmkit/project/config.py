@@ -21,7 +21,7 @@ from olmkit.base.diagnostics import (
     Location,
     Severity,
 )
-from olmkit.project import toml_places
+from olmkit.project.edits import toml_positions
 
 if TYPE_CHECKING:
     from olmkit.base.documents import Document
@@ -304,12 +304,12 @@ def parse_settings(
         text = data.decode("utf-8")
         value: Any = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        words, at = toml_places.of_error(error, path)
+        words, at = toml_positions.of_error(error, path)
         found = _setting_finding("PRJ007", f"the file is no TOML: {words}", at, Severity.ERROR)
         raise ConfigurationError(f"`{path}` is no TOML: {error}", "", (found,)) from None
     table = value.get("tool", {}).get("olmkit", {}) if isinstance(value.get("tool"), dict) else {}
     if not isinstance(table, dict):
-        at = toml_places.find(text, path, "tool", "olmkit")
+        at = toml_positions.find(text, path, "tool", "olmkit")
         found = _setting_finding("PRJ006", "`tool.olmkit` is no table", at, Severity.ERROR)
         raise ConfigurationError(found.message, "", (found,))
     known = {setting.name.replace("_", "-"): setting for setting in fields(Settings)}
@@ -323,7 +323,7 @@ def parse_settings(
                 if near
                 else "known are " + ", ".join(f"`{name}`" for name in known)
             )
-            at = toml_places.find(text, path, "tool", "olmkit", key)
+            at = toml_positions.find(text, path, "tool", "olmkit", key)
             warnings.append(
                 _setting_finding(
                     "PRJ005", f"`tool.olmkit.{key}` is no setting", at, Severity.WARNING, hint
@@ -333,7 +333,7 @@ def parse_settings(
         try:
             chosen[known[key].name] = _setting(str(known[key].type), said)
         except _WrongTypeError as error:
-            at = toml_places.find(text, path, "tool", "olmkit", key)
+            at = toml_positions.find(text, path, "tool", "olmkit", key)
             message = f"`tool.olmkit.{key}` must be {error}"
             found = _setting_finding("PRJ006", message, at, Severity.ERROR)
             raise ConfigurationError(message, "", (found,)) from None

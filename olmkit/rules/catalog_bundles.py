@@ -13,9 +13,9 @@ from olmkit.base.versions import (
     Version,
     VersionRange,
 )
+from olmkit.catalog.blobs.outline import BundleOutline
+from olmkit.catalog.blobs.properties import PackageIdentity
 from olmkit.catalog.model import Catalog, Package
-from olmkit.catalog.outline import BundleOutline
-from olmkit.catalog.properties import PackageIdentity
 from olmkit.oci.reference import InvalidReferenceError, Reference
 from olmkit.rules.catalogs import repeated, within
 from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule

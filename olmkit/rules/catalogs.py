@@ -15,7 +15,7 @@ from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.names import MAX_LABEL
 from olmkit.base.quoting import quoted
 from olmkit.catalog.model import NO_VERSION, Catalog, Channel, Package
-from olmkit.catalog.registry_api import NAME, NAME_WORDS
+from olmkit.catalog.serve.registry_api import NAME, NAME_WORDS
 from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule
 
 T = TypeVar("T")

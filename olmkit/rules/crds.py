@@ -13,8 +13,8 @@ from olmkit.base.diagnostics import Severity
 from olmkit.bundle import conversion_errors, crd_errors, model
 from olmkit.bundle.crd_errors import Errors
 from olmkit.bundle.model import Bundle, CustomResourceDefinition
-from olmkit.kube import field_errors
-from olmkit.kube.typed import Misfit
+from olmkit.kube.builtin.typed import Misfit
+from olmkit.kube.crds import field_errors
 from olmkit.rules import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 

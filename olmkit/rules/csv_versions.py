@@ -12,7 +12,7 @@ from olmkit.base import names
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
-from olmkit.kube import field_errors
+from olmkit.kube.crds import field_errors
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 # The commonest strict version, so that the version module is imported for odd ones only.

@@ -12,8 +12,8 @@ from typing import Any
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle, ClusterServiceVersion
-from olmkit.kube import field_errors
-from olmkit.kube.typed import Difference, Misfit
+from olmkit.kube.builtin.typed import Difference, Misfit
+from olmkit.kube.crds import field_errors
 from olmkit.rules import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 

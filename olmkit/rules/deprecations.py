@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Related
 from olmkit.base.quoting import quoted
-from olmkit.catalog import wire
+from olmkit.catalog.blobs import wire
+from olmkit.catalog.blobs.outline import DeprecationOutline, DeprecationsOutline
 from olmkit.catalog.model import Catalog, Package
-from olmkit.catalog.outline import DeprecationOutline, DeprecationsOutline
 from olmkit.rules.catalogs import repeated, within
 from olmkit.rules.engine import CATALOG, Finding, rule
 

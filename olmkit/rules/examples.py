@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 from olmkit.base.diagnostics import Severity
 from olmkit.bundle import model
 from olmkit.bundle.model import GVK, Bundle, ClusterServiceVersion
-from olmkit.kube import field_errors, instances
+from olmkit.kube.crds import field_errors, instances
 from olmkit.rules import schemas
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 

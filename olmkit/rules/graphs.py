@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from olmkit.base.diagnostics import Severity
 from olmkit.base.quoting import quoted
 from olmkit.base.versions import InvalidRangeError, VersionRange
-from olmkit.catalog import graph
+from olmkit.catalog.graph import links as graph
 from olmkit.catalog.model import Catalog, Channel, Entry
 from olmkit.rules.catalogs import within
 from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule

@@ -14,8 +14,9 @@ from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Document, Duplicate
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle, Resource
-from olmkit.kube import field_errors, typed
-from olmkit.kube.typed import Difference, Misfit
+from olmkit.kube.builtin import typed
+from olmkit.kube.builtin.typed import Difference, Misfit
+from olmkit.kube.crds import field_errors
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 # What OLM takes from a bundle (operator-registry's list of supported kinds), and the API group

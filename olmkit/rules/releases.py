@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from olmkit.base.diagnostics import Severity
-from olmkit.catalog import upgrades
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph.upgrades import BrokenChannelError, End, Way
 from olmkit.catalog.model import Catalog, Channel
-from olmkit.catalog.upgrades import BrokenChannelError, End, Way
 from olmkit.rules.catalogs import within
 from olmkit.rules.engine import RELEASE, Finding, rule
 

@@ -14,8 +14,8 @@ from olmkit.base.diagnostics import Severity
 from olmkit.base.documents import Key
 from olmkit.bundle import model
 from olmkit.bundle.model import GVK, Bundle, CustomResourceDefinition
-from olmkit.kube import field_errors, structural
-from olmkit.kube.structural import Fault, Problem
+from olmkit.kube.crds import field_errors, structural
+from olmkit.kube.crds.structural import Fault, Problem
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 Keys = tuple[Key, ...]

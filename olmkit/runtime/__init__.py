@@ -11,31 +11,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from olmkit.runtime.blocking import BlockingClient as BlockingClient
-    from olmkit.runtime.builder import ControllerBuilder as ControllerBuilder
-    from olmkit.runtime.cache import Cache as Cache
     from olmkit.runtime.client import Client as Client
     from olmkit.runtime.client import Written as Written
     from olmkit.runtime.client import retry_on_conflict as retry_on_conflict
-    from olmkit.runtime.controller import Controller as Controller
-    from olmkit.runtime.controller import ControllerSettings as ControllerSettings
-    from olmkit.runtime.controller import NotSynced as NotSynced
     from olmkit.runtime.events import NORMAL as NORMAL
     from olmkit.runtime.events import WARNING as WARNING
     from olmkit.runtime.events import EventRecorder as EventRecorder
-    from olmkit.runtime.finalize import Finalized as Finalized
-    from olmkit.runtime.finalize import Finalizers as Finalizers
     from olmkit.runtime.flags import Flags as Flags
-    from olmkit.runtime.handler import EnqueueMapped as EnqueueMapped
-    from olmkit.runtime.handler import EnqueueObject as EnqueueObject
-    from olmkit.runtime.handler import EnqueueOwner as EnqueueOwner
-    from olmkit.runtime.handler import Handler as Handler
     from olmkit.runtime.kinds import Condition as Condition
     from olmkit.runtime.kinds import CustomResource as CustomResource
     from olmkit.runtime.kinds import Model as Model
     from olmkit.runtime.kinds import ObjectMeta as ObjectMeta
-    from olmkit.runtime.leader import ElectionSettings as ElectionSettings
-    from olmkit.runtime.leader import ThreadedElector as ThreadedElector
+    from olmkit.runtime.lead.leader import ElectionSettings as ElectionSettings
+    from olmkit.runtime.lead.leader import ThreadedElector as ThreadedElector
     from olmkit.runtime.manager import Group as Group
     from olmkit.runtime.manager import LeadershipLost as LeadershipLost
     from olmkit.runtime.manager import Manager as Manager
@@ -43,70 +31,82 @@ if TYPE_CHECKING:
     from olmkit.runtime.manager import stop_on_signals as stop_on_signals
     from olmkit.runtime.metrics import Registry as Registry
     from olmkit.runtime.metrics import RestClientMetrics as RestClientMetrics
-    from olmkit.runtime.object_reconciler import ObjectReconciler as ObjectReconciler
-    from olmkit.runtime.predicate import ANNOTATIONS_CHANGED as ANNOTATIONS_CHANGED
-    from olmkit.runtime.predicate import GENERATION_CHANGED as GENERATION_CHANGED
-    from olmkit.runtime.predicate import LABELS_CHANGED as LABELS_CHANGED
-    from olmkit.runtime.predicate import RESOURCE_VERSION_CHANGED as RESOURCE_VERSION_CHANGED
-    from olmkit.runtime.predicate import CreateEvent as CreateEvent
-    from olmkit.runtime.predicate import DeleteEvent as DeleteEvent
-    from olmkit.runtime.predicate import GenericEvent as GenericEvent
-    from olmkit.runtime.predicate import Predicate as Predicate
-    from olmkit.runtime.predicate import UpdateEvent as UpdateEvent
-    from olmkit.runtime.predicate import matching_labels as matching_labels
-    from olmkit.runtime.predicate import on_update as on_update
-    from olmkit.runtime.predicate import updates_without as updates_without
     from olmkit.runtime.process import Operator as Operator
     from olmkit.runtime.process import main as main
-    from olmkit.runtime.reconcile import BlockingReconciler as BlockingReconciler
-    from olmkit.runtime.reconcile import Reconciler as Reconciler
-    from olmkit.runtime.reconcile import Request as Request
-    from olmkit.runtime.reconcile import Result as Result
-    from olmkit.runtime.reconcile import TerminalError as TerminalError
-    from olmkit.runtime.scope import ALL_NAMESPACES as ALL_NAMESPACES
-    from olmkit.runtime.scope import CacheSettings as CacheSettings
-    from olmkit.runtime.scope import KindScope as KindScope
-    from olmkit.runtime.scope import Scope as Scope
-    from olmkit.runtime.scope import parse_namespaces as parse_namespaces
-    from olmkit.runtime.snapshot import Snapshot as Snapshot
-    from olmkit.runtime.source import ChannelSource as ChannelSource
-    from olmkit.runtime.source import KindSource as KindSource
-    from olmkit.runtime.source import Source as Source
-    from olmkit.runtime.webhook import CertificateFiles as CertificateFiles
-    from olmkit.runtime.webhook import WebhookServer as WebhookServer
-    from olmkit.runtime.webhook_admission import AdmissionRequest as AdmissionRequest
-    from olmkit.runtime.webhook_admission import Denied as Denied
-    from olmkit.runtime.webhook_admission import Verdict as Verdict
-    from olmkit.runtime.webhook_admission import defaulting as defaulting
-    from olmkit.runtime.webhook_admission import defaulting_plain as defaulting_plain
-    from olmkit.runtime.webhook_admission import validating as validating
-    from olmkit.runtime.webhook_admission import validating_plain as validating_plain
-    from olmkit.runtime.webhook_conversion import CannotConvert as CannotConvert
-    from olmkit.runtime.webhook_conversion import Conversions as Conversions
-    from olmkit.runtime.webhook_conversion import Spoke as Spoke
-    from olmkit.runtime.workqueue import BucketLimiter as BucketLimiter
-    from olmkit.runtime.workqueue import CappedLimiter as CappedLimiter
-    from olmkit.runtime.workqueue import ExponentialLimiter as ExponentialLimiter
-    from olmkit.runtime.workqueue import FastSlowLimiter as FastSlowLimiter
-    from olmkit.runtime.workqueue import RateLimiter as RateLimiter
-    from olmkit.runtime.workqueue import SlowestLimiter as SlowestLimiter
+    from olmkit.runtime.serve.webhook import CertificateFiles as CertificateFiles
+    from olmkit.runtime.serve.webhook import WebhookServer as WebhookServer
+    from olmkit.runtime.serve.webhook_admission import AdmissionRequest as AdmissionRequest
+    from olmkit.runtime.serve.webhook_admission import Denied as Denied
+    from olmkit.runtime.serve.webhook_admission import Verdict as Verdict
+    from olmkit.runtime.serve.webhook_admission import defaulting as defaulting
+    from olmkit.runtime.serve.webhook_admission import defaulting_plain as defaulting_plain
+    from olmkit.runtime.serve.webhook_admission import validating as validating
+    from olmkit.runtime.serve.webhook_admission import validating_plain as validating_plain
+    from olmkit.runtime.serve.webhook_conversion import CannotConvert as CannotConvert
+    from olmkit.runtime.serve.webhook_conversion import Conversions as Conversions
+    from olmkit.runtime.serve.webhook_conversion import Spoke as Spoke
+    from olmkit.runtime.watch.cache import Cache as Cache
+    from olmkit.runtime.watch.handler import EnqueueMapped as EnqueueMapped
+    from olmkit.runtime.watch.handler import EnqueueObject as EnqueueObject
+    from olmkit.runtime.watch.handler import EnqueueOwner as EnqueueOwner
+    from olmkit.runtime.watch.handler import Handler as Handler
+    from olmkit.runtime.watch.predicate import ANNOTATIONS_CHANGED as ANNOTATIONS_CHANGED
+    from olmkit.runtime.watch.predicate import GENERATION_CHANGED as GENERATION_CHANGED
+    from olmkit.runtime.watch.predicate import LABELS_CHANGED as LABELS_CHANGED
+    from olmkit.runtime.watch.predicate import RESOURCE_VERSION_CHANGED as RESOURCE_VERSION_CHANGED
+    from olmkit.runtime.watch.predicate import CreateEvent as CreateEvent
+    from olmkit.runtime.watch.predicate import DeleteEvent as DeleteEvent
+    from olmkit.runtime.watch.predicate import GenericEvent as GenericEvent
+    from olmkit.runtime.watch.predicate import Predicate as Predicate
+    from olmkit.runtime.watch.predicate import UpdateEvent as UpdateEvent
+    from olmkit.runtime.watch.predicate import matching_labels as matching_labels
+    from olmkit.runtime.watch.predicate import on_update as on_update
+    from olmkit.runtime.watch.predicate import updates_without as updates_without
+    from olmkit.runtime.watch.scope import ALL_NAMESPACES as ALL_NAMESPACES
+    from olmkit.runtime.watch.scope import CacheSettings as CacheSettings
+    from olmkit.runtime.watch.scope import KindScope as KindScope
+    from olmkit.runtime.watch.scope import Scope as Scope
+    from olmkit.runtime.watch.scope import parse_namespaces as parse_namespaces
+    from olmkit.runtime.watch.snapshot import Snapshot as Snapshot
+    from olmkit.runtime.watch.source import ChannelSource as ChannelSource
+    from olmkit.runtime.watch.source import KindSource as KindSource
+    from olmkit.runtime.watch.source import Source as Source
+    from olmkit.runtime.work.blocking import BlockingClient as BlockingClient
+    from olmkit.runtime.work.builder import ControllerBuilder as ControllerBuilder
+    from olmkit.runtime.work.controller import Controller as Controller
+    from olmkit.runtime.work.controller import ControllerSettings as ControllerSettings
+    from olmkit.runtime.work.controller import NotSynced as NotSynced
+    from olmkit.runtime.work.finalize import Finalized as Finalized
+    from olmkit.runtime.work.finalize import Finalizers as Finalizers
+    from olmkit.runtime.work.object_reconciler import ObjectReconciler as ObjectReconciler
+    from olmkit.runtime.work.reconcile import BlockingReconciler as BlockingReconciler
+    from olmkit.runtime.work.reconcile import Reconciler as Reconciler
+    from olmkit.runtime.work.reconcile import Request as Request
+    from olmkit.runtime.work.reconcile import Result as Result
+    from olmkit.runtime.work.reconcile import TerminalError as TerminalError
+    from olmkit.runtime.work.workqueue import BucketLimiter as BucketLimiter
+    from olmkit.runtime.work.workqueue import CappedLimiter as CappedLimiter
+    from olmkit.runtime.work.workqueue import ExponentialLimiter as ExponentialLimiter
+    from olmkit.runtime.work.workqueue import FastSlowLimiter as FastSlowLimiter
+    from olmkit.runtime.work.workqueue import RateLimiter as RateLimiter
+    from olmkit.runtime.work.workqueue import SlowestLimiter as SlowestLimiter
 
 _HOMES = {
-    "blocking": ("BlockingClient",),
-    "builder": ("ControllerBuilder",),
-    "cache": ("Cache",),
+    "work.blocking": ("BlockingClient",),
+    "work.builder": ("ControllerBuilder",),
+    "watch.cache": ("Cache",),
     "client": ("Client", "Written", "retry_on_conflict"),
-    "controller": ("Controller", "ControllerSettings", "NotSynced"),
+    "work.controller": ("Controller", "ControllerSettings", "NotSynced"),
     "events": ("EventRecorder", "NORMAL", "WARNING"),
-    "finalize": ("Finalized", "Finalizers"),
+    "work.finalize": ("Finalized", "Finalizers"),
     "flags": ("Flags",),
-    "handler": ("EnqueueMapped", "EnqueueObject", "EnqueueOwner", "Handler"),
+    "watch.handler": ("EnqueueMapped", "EnqueueObject", "EnqueueOwner", "Handler"),
     "kinds": ("Condition", "CustomResource", "Model", "ObjectMeta"),
-    "leader": ("ElectionSettings", "ThreadedElector"),
+    "lead.leader": ("ElectionSettings", "ThreadedElector"),
     "manager": ("Group", "LeadershipLost", "Manager", "ShutdownTimeout", "stop_on_signals"),
     "metrics": ("Registry", "RestClientMetrics"),
-    "object_reconciler": ("ObjectReconciler",),
-    "predicate": (
+    "work.object_reconciler": ("ObjectReconciler",),
+    "watch.predicate": (
         "ANNOTATIONS_CHANGED",
         "CreateEvent",
         "DeleteEvent",
@@ -121,12 +121,12 @@ _HOMES = {
         "updates_without",
     ),
     "process": ("Operator", "main"),
-    "reconcile": ("BlockingReconciler", "Reconciler", "Request", "Result", "TerminalError"),
-    "scope": ("ALL_NAMESPACES", "CacheSettings", "KindScope", "Scope", "parse_namespaces"),
-    "snapshot": ("Snapshot",),
-    "source": ("ChannelSource", "KindSource", "Source"),
-    "webhook": ("CertificateFiles", "WebhookServer"),
-    "webhook_admission": (
+    "work.reconcile": ("BlockingReconciler", "Reconciler", "Request", "Result", "TerminalError"),
+    "watch.scope": ("ALL_NAMESPACES", "CacheSettings", "KindScope", "Scope", "parse_namespaces"),
+    "watch.snapshot": ("Snapshot",),
+    "watch.source": ("ChannelSource", "KindSource", "Source"),
+    "serve.webhook": ("CertificateFiles", "WebhookServer"),
+    "serve.webhook_admission": (
         "AdmissionRequest",
         "Denied",
         "Verdict",
@@ -135,8 +135,8 @@ _HOMES = {
         "validating",
         "validating_plain",
     ),
-    "webhook_conversion": ("CannotConvert", "Conversions", "Spoke"),
-    "workqueue": (
+    "serve.webhook_conversion": ("CannotConvert", "Conversions", "Spoke"),
+    "work.workqueue": (
         "BucketLimiter",
         "CappedLimiter",
         "ExponentialLimiter",

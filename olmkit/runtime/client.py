@@ -27,11 +27,11 @@ from olmkit.kube.api import (
 )
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.runtime.cache import Cache, Index
 from olmkit.runtime.own_writes import OwnWrites
-from olmkit.runtime.reconcile import Request
-from olmkit.runtime.reflector import BREATH
-from olmkit.runtime.snapshot import Snapshot
+from olmkit.runtime.watch.cache import Cache, Index
+from olmkit.runtime.watch.reflector import BREATH
+from olmkit.runtime.watch.snapshot import Snapshot
+from olmkit.runtime.work.reconcile import Request
 
 T = TypeVar("T")
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from olmkit.runtime import webhook
-from olmkit.runtime.webhook import CertificateFiles
+from olmkit.runtime.serve import webhook
+from olmkit.runtime.serve.webhook import CertificateFiles
 
 _LEVELS = ("debug", "info", "warning", "error")
 

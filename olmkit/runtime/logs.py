@@ -11,7 +11,7 @@ import json
 import logging
 import re
 
-from olmkit.runtime.controller import reconcile_facts
+from olmkit.runtime.work.controller import reconcile_facts
 
 _USUAL = frozenset(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 _PLAIN = re.compile(r"[^\s\"=\\\x00-\x1f\x7f]+")

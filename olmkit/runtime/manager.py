@@ -19,12 +19,12 @@ from typing import Protocol, runtime_checkable
 from olmkit.base.diagnostics import OlmkitError, RemoteError
 from olmkit.kube.api import Cluster
 from olmkit.kube.objects import GVK
-from olmkit.runtime.cache import Cache, CacheSettings
 from olmkit.runtime.client import Client
-from olmkit.runtime.controller import Controller
-from olmkit.runtime.fence import FencedCluster
 from olmkit.runtime.lag import LoopLag
+from olmkit.runtime.lead.fence import FencedCluster
 from olmkit.runtime.metrics import Registry
+from olmkit.runtime.watch.cache import Cache, CacheSettings
+from olmkit.runtime.work.controller import Controller
 
 _LOG = logging.getLogger(__name__)
 _LAST_MOMENT = 1.0  # for what was cancelled, to clean up

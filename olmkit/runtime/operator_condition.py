@@ -17,7 +17,7 @@ from olmkit.kube import conditions
 from olmkit.kube.api import Forbidden, NoSuchKind
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client, retry_on_conflict
-from olmkit.runtime.reconcile import Request
+from olmkit.runtime.work.reconcile import Request
 
 _LOG = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ import asyncio
 import re
 
 from olmkit.kube.objects import GVK
-from olmkit.runtime.cache import Cache
-from olmkit.runtime.reconcile import Request
+from olmkit.runtime.watch.cache import Cache
+from olmkit.runtime.work.reconcile import Request
 
 _FRESH_TIMEOUT = 5.0
 _SWEEP = 500  # writes after which it is looked which of them the cache has shown

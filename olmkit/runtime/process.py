@@ -21,19 +21,20 @@ from dataclasses import dataclass, field
 
 from olmkit import __version__
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.edges import kubeconfig
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Cluster
-from olmkit.runtime import certificates, flags, logs, metrics_server, probes, serving, webhook
+from olmkit.runtime import flags, logs
 from olmkit.runtime import manager as managers
-from olmkit.runtime.cache import CacheSettings, parse_namespaces
 from olmkit.runtime.flags import Flags
-from olmkit.runtime.leader import ElectionSettings, ThreadedElector
+from olmkit.runtime.lead.leader import ElectionSettings, ThreadedElector
 from olmkit.runtime.manager import Elector, Group, Manager
 from olmkit.runtime.metrics import Registry, RestClientMetrics
 from olmkit.runtime.operator_condition import OperatorCondition
-from olmkit.runtime.webhook import CertificateFiles, WebhookServer
+from olmkit.runtime.serve import certificates, metrics_server, probes, serving, webhook
+from olmkit.runtime.serve.webhook import CertificateFiles, WebhookServer
+from olmkit.runtime.watch.cache import CacheSettings, parse_namespaces
 
 _LOG = logging.getLogger(__name__)
 

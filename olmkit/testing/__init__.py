@@ -10,9 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from olmkit.testing.api_refusals import Refusal as Refusal
-    from olmkit.testing.apiserver import ApiServer as ApiServer
-    from olmkit.testing.built_in_kinds import BUILT_IN as BUILT_IN
+    from olmkit.testing.apiserver.built_in_kinds import BUILT_IN as BUILT_IN
+    from olmkit.testing.apiserver.refusals import Refusal as Refusal
+    from olmkit.testing.apiserver.server import ApiServer as ApiServer
     from olmkit.testing.clock import ClockLoop as ClockLoop
     from olmkit.testing.control_plane import ControlPlane as ControlPlane
     from olmkit.testing.control_plane import ControlPlaneError as ControlPlaneError
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from olmkit.testing.registry import RegistryServer as RegistryServer
 
 _HOMES = {
-    "api_refusals": ("Refusal",),
-    "apiserver": ("ApiServer",),
-    "built_in_kinds": ("BUILT_IN",),
+    "apiserver.refusals": ("Refusal",),
+    "apiserver.server": ("ApiServer",),
+    "apiserver.built_in_kinds": ("BUILT_IN",),
     "clock": ("ClockLoop",),
     "control_plane": ("ControlPlane", "ControlPlaneError", "Programs"),
     "faults": ("ALL_FAULTS", "Fault", "FaultProxy"),

@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.runtime import process, webhook_admission
-from olmkit.runtime.builder import ControllerBuilder
-from olmkit.runtime.cache import CacheSettings, KindScope, Scope
-from olmkit.runtime.controller import Controller, ControllerSettings
+from olmkit.runtime import process
 from olmkit.runtime.events import EventRecorder
-from olmkit.runtime.handler import EnqueueMapped
 from olmkit.runtime.manager import Group, Manager
-from olmkit.runtime.predicate import GENERATION_CHANGED
-from olmkit.runtime.reconcile import Request
-from olmkit.runtime.snapshot import Snapshot
-from olmkit.runtime.webhook import WebhookServer
-from olmkit.runtime.webhook_conversion import Conversions, Spoke
+from olmkit.runtime.serve import webhook_admission
+from olmkit.runtime.serve.webhook import WebhookServer
+from olmkit.runtime.serve.webhook_conversion import Conversions, Spoke
+from olmkit.runtime.watch.cache import CacheSettings, KindScope, Scope
+from olmkit.runtime.watch.handler import EnqueueMapped
+from olmkit.runtime.watch.predicate import GENERATION_CHANGED
+from olmkit.runtime.watch.snapshot import Snapshot
+from olmkit.runtime.work.builder import ControllerBuilder
+from olmkit.runtime.work.controller import Controller, ControllerSettings
+from olmkit.runtime.work.reconcile import Request
 
 from memcached_operator import decisions
 from memcached_operator.api.v1alpha1.memcached import Memcached

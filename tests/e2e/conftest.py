@@ -21,8 +21,8 @@ from typing import Any, NoReturn, Protocol
 import pytest
 
 from olmkit.base.diagnostics import InputError
-from olmkit.jobs import generate, overlay
-from olmkit.jobs.generate import GenerateOptions, Target
+from olmkit.jobs.project import generate, overlay
+from olmkit.jobs.project.generate import GenerateOptions, Target
 
 PROGRAM = Path(__file__).resolve().parent.parent / "cluster"
 

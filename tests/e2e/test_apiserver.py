@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges import kubeconfig
-from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
 from olmkit.kube.api import (
     AlreadyExists,
     ClusterError,
@@ -23,13 +23,13 @@ from olmkit.kube.api import (
     Unauthorized,
 )
 from olmkit.kube.objects import GVK
-from olmkit.runtime.builder import ControllerBuilder
-from olmkit.runtime.cache import Cache
 from olmkit.runtime.client import Client
-from olmkit.runtime.leader import ElectionSettings, ThreadedElector
+from olmkit.runtime.lead.leader import ElectionSettings, ThreadedElector
 from olmkit.runtime.manager import Manager
-from olmkit.runtime.reconcile import Request
-from olmkit.runtime.scope import CacheSettings, Scope
+from olmkit.runtime.watch.cache import Cache
+from olmkit.runtime.watch.scope import CacheSettings, Scope
+from olmkit.runtime.work.builder import ControllerBuilder
+from olmkit.runtime.work.reconcile import Request
 from olmkit.testing.control_plane import ControlPlane
 
 pytestmark = pytest.mark.e2e

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.edges.catalog_client import CatalogClient
+from olmkit.edges.catalog.client import CatalogClient
 from olmkit.testing.registry import RegistryServer
 
 pytestmark = pytest.mark.e2e

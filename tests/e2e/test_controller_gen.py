@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.apis import go_source, manifests
+from olmkit.apis.crds import manifests
 from olmkit.apis.findings import Findings
+from olmkit.apis.go import source as go_source
 from olmkit.base import documents
 from olmkit.base.diagnostics import has_errors
 from olmkit.base.tree import Tree

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from olmkit.base import documents
-from olmkit.jobs import project
-from olmkit.project.scaffold import InitRequest
-from olmkit.project.scaffold_api import ApiRequest
-from olmkit.project.scaffold_foreign import CORE_GROUPS
-from olmkit.project.scaffold_webhook import WebhookRequest
+from olmkit.jobs.project import scaffold as project
+from olmkit.project.scaffold.api import ApiRequest
+from olmkit.project.scaffold.foreign import CORE_GROUPS
+from olmkit.project.scaffold.project import InitRequest
+from olmkit.project.scaffold.webhook import WebhookRequest
 
 pytestmark = pytest.mark.e2e
 

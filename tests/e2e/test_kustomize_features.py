@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import InputError
-from olmkit.jobs import overlay
+from olmkit.jobs.project import overlay
 
 pytestmark = pytest.mark.e2e
 

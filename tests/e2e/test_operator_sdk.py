@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import InputError
-from olmkit.jobs import bundle, overlay
-from olmkit.jobs.bundle import GenerateOptions
+from olmkit.jobs.bundle import generate as bundle
+from olmkit.jobs.bundle.generate import GenerateOptions
+from olmkit.jobs.project import overlay
 
 pytestmark = pytest.mark.e2e
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from olmkit.base import documents
-from olmkit.jobs import project
-from olmkit.project.scaffold import InitRequest
-from olmkit.project.scaffold_api import ApiRequest, DeployImage
-from olmkit.project.scaffold_edit import EditRequest
-from olmkit.project.scaffold_webhook import WebhookRequest
+from olmkit.jobs.project import scaffold as project
+from olmkit.project.scaffold.api import ApiRequest, DeployImage
+from olmkit.project.scaffold.edit import EditRequest
+from olmkit.project.scaffold.project import InitRequest
+from olmkit.project.scaffold.webhook import WebhookRequest
 
 pytestmark = pytest.mark.e2e
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from olmkit.edges import kubeconfig
-from olmkit.edges.cluster import HttpCluster
-from olmkit.kube import structural
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
 from olmkit.kube.api import ClusterError
-from olmkit.kube.structural import Fault
+from olmkit.kube.crds import structural
+from olmkit.kube.crds.structural import Fault
 from olmkit.testing.control_plane import ControlPlane
 
 pytestmark = pytest.mark.e2e

@@ -15,13 +15,14 @@ import pydantic
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from olmkit.apis import manifests, source
+from olmkit.apis.crds import manifests
+from olmkit.apis.crds.schema import Options
 from olmkit.apis.findings import Findings
-from olmkit.apis.schema import Options
+from olmkit.apis.python import source
 from olmkit.base import documents
 from olmkit.base.tree import Tree
-from olmkit.edges import kubeconfig
-from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
 from olmkit.kube.api import ClusterError, NotFound, Resource
 from olmkit.kube.objects import GVK
 from olmkit.testing.control_plane import ControlPlane

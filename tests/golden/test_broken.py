@@ -20,10 +20,10 @@ import pytest
 
 from olmkit.base import documents
 from olmkit.cli import main
-from olmkit.jobs import cluster_wait
+from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
-from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.apiserver.server import ApiServer
 
 Manifest = dict[str, Any]
 HERE = Path(__file__).parent

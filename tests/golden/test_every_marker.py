@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.apis import marker_pages
+from olmkit.apis.markers import pages as marker_pages
 
 CASES = Path(__file__).parent / "generate"
 CRD = "expected/files/config/crd/bases/toys.example.com_toys.yaml"

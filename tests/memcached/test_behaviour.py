@@ -16,14 +16,14 @@ from memcached_operator.decisions import FINALIZER
 from memcached_operator.reconcilers.memcached import Settings
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube import conditions
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.manager import Manager
-from olmkit.testing.apiserver import Access, ApiServer
-from olmkit.testing.built_in_kinds import BUILT_IN
+from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
+from olmkit.testing.apiserver.server import Access, ApiServer
 
 RESOURCES = [
     Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=frozenset({"status"})),

@@ -12,7 +12,7 @@ from memcached_operator.api.v1beta1.memcached import Memcached as MemcachedBeta
 
 from olmkit.base import documents
 from olmkit.kube.objects import Manifest
-from olmkit.runtime.webhook_conversion import CannotConvert
+from olmkit.runtime.serve.webhook_conversion import CannotConvert
 
 METADATA = {"name": "m", "namespace": "n", "uid": "u", "annotations": {"a": "b"}}
 ALPHA: Manifest = {

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from olmkit.base import documents
-from olmkit.jobs import overlay
-from olmkit.project import kustomize
-from olmkit.runtime import webhook
+from olmkit.jobs.project import overlay
+from olmkit.project.kustomize import build as kustomize
+from olmkit.runtime.serve import webhook
 
 CONFIGURATIONS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 FOLDER = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - where OLM mounts it

@@ -14,10 +14,11 @@ from memcached_operator.__main__ import operator
 from memcached_operator.api.v1alpha1.memcached import Memcached
 
 from olmkit.kube.api import Resource
-from olmkit.runtime import process, self_signed
+from olmkit.runtime import process
 from olmkit.runtime.manager import LeadershipLost
-from olmkit.testing.apiserver import ApiServer
-from olmkit.testing.built_in_kinds import BUILT_IN
+from olmkit.runtime.serve import self_signed
+from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
+from olmkit.testing.apiserver.server import ApiServer
 from olmkit.testing.faults import Fault
 from olmkit.testing.registry import free_port
 

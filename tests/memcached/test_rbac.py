@@ -19,8 +19,8 @@ from memcached_operator.api.v1alpha1.memcached import Memcached
 from olmkit.kube.api import Resource
 from olmkit.runtime import process
 from olmkit.testing import rbac
-from olmkit.testing.apiserver import ApiServer
-from olmkit.testing.built_in_kinds import BUILT_IN
+from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
+from olmkit.testing.apiserver.server import ApiServer
 from olmkit.testing.rbac import Report
 from olmkit.testing.registry import free_port
 

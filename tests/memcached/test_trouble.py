@@ -12,11 +12,11 @@ from memcached_operator.__main__ import operator
 from memcached_operator.decisions import FINALIZER
 
 from olmkit.base import documents
-from olmkit.edges import cluster
+from olmkit.edges.cluster import client as cluster
 from olmkit.kube.api import ClusterError, Conflict
 from olmkit.runtime import own_writes
-from olmkit.runtime.reconcile import Result
-from olmkit.testing import api_watch
+from olmkit.runtime.work.reconcile import Result
+from olmkit.testing.apiserver import watch as api_watch
 from olmkit.testing.faults import Fault
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from memcached_operator.api.v1alpha1.memcached import Memcached
 
 from olmkit.base import documents
 from olmkit.kube.objects import Manifest
-from olmkit.runtime import self_signed, webhook_admission
 from olmkit.runtime.metrics import Registry
-from olmkit.runtime.webhook import CertificateFiles, WebhookServer
+from olmkit.runtime.serve import self_signed, webhook_admission
+from olmkit.runtime.serve.webhook import CertificateFiles, WebhookServer
 
 MUTATE = webhook_admission.path_for("mutate", Memcached.gvk)
 VALIDATE = webhook_admission.path_for("validate", Memcached.gvk)

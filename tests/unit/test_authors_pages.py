@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Resource
 from olmkit.runtime import Manager, Request
 from olmkit.testing import ApiServer

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from olmkit.cli import main
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime.manager import Manager
-from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.apiserver.server import ApiServer
 
 PAGE = "docs/how-to/kinds-of-others.md"
 KINDS = [

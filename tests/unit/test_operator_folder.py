@@ -9,7 +9,7 @@ import sysconfig
 import tomllib
 from pathlib import Path
 
-from olmkit.jobs import generate
+from olmkit.jobs.project import generate
 
 
 def test_folder_is_no_package(root: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.jobs import project
-from olmkit.project.scaffold import InitRequest
-from olmkit.project.scaffold_api import ApiRequest, DeployImage
-from olmkit.project.scaffold_webhook import WebhookRequest
+from olmkit.jobs.project import scaffold as project
+from olmkit.project.scaffold.api import ApiRequest, DeployImage
+from olmkit.project.scaffold.project import InitRequest
+from olmkit.project.scaffold.webhook import WebhookRequest
 
 # The commands: init, create api for both versions, create webhook.
 INIT = InitRequest(

@@ -19,11 +19,11 @@ from olmkit.kube import finalizers, objects, owners
 from olmkit.kube.api import ClusterError, NotFound
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.runtime.cache import Cache
 from olmkit.runtime.client import Client
 from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
 from olmkit.runtime.metrics import Registry
-from olmkit.runtime.reconcile import Request, Result, TerminalError
+from olmkit.runtime.watch.cache import Cache
+from olmkit.runtime.work.reconcile import Request, Result, TerminalError
 
 from memcached_operator import decisions
 from memcached_operator.api.v1alpha1.memcached import Memcached

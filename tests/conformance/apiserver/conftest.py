@@ -21,12 +21,12 @@ import aiohttp
 import pytest
 
 from olmkit.base import documents
-from olmkit.edges import kubeconfig
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
-from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.apiserver.server import ApiServer
 from olmkit.testing.control_plane import ControlPlane, Programs
 
 CRDS = [

@@ -16,8 +16,8 @@ import pytest
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.jobs import bundle as job
-from olmkit.jobs.bundle import GenerateOptions
+from olmkit.jobs.bundle import generate as job
+from olmkit.jobs.bundle.generate import GenerateOptions
 
 HERE = Path(__file__).parent
 BUILDER = "operator-sdk-v1.42.3"

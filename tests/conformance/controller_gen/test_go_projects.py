@@ -16,10 +16,12 @@ from typing import Any
 
 import pytest
 
-from olmkit.apis import go_source, manifests, roles, webhooks
+from olmkit.apis import roles, webhooks
+from olmkit.apis.crds import manifests
+from olmkit.apis.crds.schema import Options
 from olmkit.apis.findings import Findings
-from olmkit.apis.go_source import GoOptions
-from olmkit.apis.schema import Options
+from olmkit.apis.go import source as go_source
+from olmkit.apis.go.source import GoOptions
 from olmkit.base import documents
 from olmkit.base.diagnostics import has_errors
 from olmkit.base.tree import Tree

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.jobs import generate
-from olmkit.jobs.generate import GenerateOptions, Target
+from olmkit.jobs.project import generate
+from olmkit.jobs.project.generate import GenerateOptions, Target
 
 HERE = Path(__file__).parent
 CASES = [

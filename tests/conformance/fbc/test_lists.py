@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from olmkit.catalog import drawing
-from olmkit.cli import catalog_list
-from olmkit.jobs import catalog as job
+from olmkit.catalog.graph import drawing
+from olmkit.cli.catalog import list as catalog_list
+from olmkit.jobs.catalog import catalogs as job
 
 LISTS = {
     "packages": catalog_list.packages,

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.base.diagnostics import Severity
-from olmkit.jobs import catalog as job
-from olmkit.jobs.catalog import ValidateOptions
-from olmkit.jobs.checked import Checked
+from olmkit.jobs.catalog import catalogs as job
+from olmkit.jobs.catalog.catalogs import ValidateOptions
+from olmkit.jobs.validation import Checked
 
 HERE = Path(__file__).parent
 DIFFERENCES: dict[str, str] = tomllib.loads((HERE / "differences.toml").read_text("utf-8"))["cases"]

@@ -15,8 +15,8 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
-from olmkit.catalog import fbc
-from olmkit.catalog.fbc import Blob, Form
+from olmkit.catalog.blobs import fbc
+from olmkit.catalog.blobs.fbc import Blob, Form
 
 
 def _answers(cases: Path) -> Iterator[dict[str, Any]]:

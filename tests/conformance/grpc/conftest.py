@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.edges.catalog_client import CatalogClient
+from olmkit.edges.catalog.client import CatalogClient
 
 Serve = Callable[..., contextlib.AbstractContextManager[CatalogClient]]
 

@@ -16,7 +16,7 @@ from typing import Any
 import grpc
 import pytest
 
-from olmkit.edges.catalog_client import CatalogClient
+from olmkit.edges.catalog.client import CatalogClient
 
 Serve = Callable[..., AbstractContextManager[CatalogClient]]
 Row = dict[str, Any]

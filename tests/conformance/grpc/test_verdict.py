@@ -8,7 +8,7 @@ from pathlib import Path
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.edges.folder import Folder
-from olmkit.jobs import serve_build
+from olmkit.jobs.catalog import serve_build
 
 # Valid catalogs that `opm serve` refuses.
 ONLY_SERVE_REFUSES = {"blob-custom-odd-schema-name", "blob-schema-space", "metadata-two"}

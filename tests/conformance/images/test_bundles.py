@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from olmkit.bundle import layout
-from olmkit.edges import disk, sources
-from olmkit.edges.sources import Access
-from olmkit.jobs import publish
-from olmkit.jobs.publish import BuildOptions
+from olmkit.edges import disk
+from olmkit.edges.images import sources
+from olmkit.edges.images.sources import Access
+from olmkit.jobs.image import publish
+from olmkit.jobs.image.publish import BuildOptions
 from olmkit.testing.registry import RegistryServer
 
 ACCESS = Access()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from olmkit.edges import disk, sources
-from olmkit.edges.sources import Access
-from olmkit.jobs import publish
-from olmkit.jobs.publish import BuildOptions
+from olmkit.edges import disk
+from olmkit.edges.images import sources
+from olmkit.edges.images.sources import Access
+from olmkit.jobs.image import publish
+from olmkit.jobs.image.publish import BuildOptions
 
 ACCESS = Access()
 

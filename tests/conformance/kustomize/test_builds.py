@@ -14,7 +14,7 @@ import pytest
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
-from olmkit.project import kustomize
+from olmkit.project.kustomize import build as kustomize
 
 HERE = Path(__file__).parent
 BUNDLE_CASES = [

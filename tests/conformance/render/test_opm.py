@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import OlmkitError
-from olmkit.catalog import fbc
-from olmkit.catalog.blobs import Blob
-from olmkit.catalog.migrate import Level
-from olmkit.jobs import render
-from olmkit.jobs.render import RenderOptions
+from olmkit.catalog.blobs import fbc
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.bundles.migrate import Level
+from olmkit.jobs.catalog import render
+from olmkit.jobs.catalog.render import RenderOptions
 
 HERE = Path(__file__).parent
 DIFFERENCES: dict[str, Any] = tomllib.loads((HERE / "differences.toml").read_text())

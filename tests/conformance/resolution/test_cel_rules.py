@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.base.versions import Version
-from olmkit.olm import requirements
-from olmkit.olm.resolution import CatalogKey, Entry, Property, ResolutionError
+from olmkit.olm.resolver import requirements
+from olmkit.olm.resolver.resolution import CatalogKey, Entry, Property, ResolutionError
 
 
 def _entry(properties: list[dict[str, Any]]) -> Entry:

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from olmkit.base.versions import Release, Version, VersionRelease
-from olmkit.catalog import upgrades
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph.upgrades import BrokenChannelError, Start
 from olmkit.catalog.model import Channel
-from olmkit.catalog.upgrades import BrokenChannelError, Start
 from tests.conformance.resolution.worlds import catalog_of, worlds
 
 BROKEN = {"several-heads", "no-head", "cycle"}

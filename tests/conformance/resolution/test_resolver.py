@@ -9,8 +9,9 @@ from typing import Any
 
 from olmkit.base.versions import InvalidRangeError, InvalidVersionError, Version, VersionRange
 from olmkit.kube.objects import GVK
-from olmkit.olm import existing, resolver
-from olmkit.olm.resolution import (
+from olmkit.olm.resolver import installed_entries
+from olmkit.olm.resolver import solve as resolver
+from olmkit.olm.resolver.resolution import (
     CatalogKey,
     Entry,
     Installed,
@@ -19,7 +20,7 @@ from olmkit.olm.resolution import (
     Source,
     Wish,
 )
-from olmkit.olm.resolver import Answer, Failed, Result, Unsatisfiable
+from olmkit.olm.resolver.solve import Answer, Failed, Result, Unsatisfiable
 from tests.conformance.resolution.worlds import worlds
 
 HEALTH = {
@@ -104,7 +105,7 @@ def source_of(catalog: dict[str, Any]) -> Source:
 def installed_of(csv: dict[str, Any]) -> Installed:
     listed = csv.get("properties")
     text = csv.get("propertiesText", None if listed is None else json.dumps({"properties": listed}))
-    properties, trouble = (None, "") if text is None else existing.annotated(text)
+    properties, trouble = (None, "") if text is None else installed_entries.annotated(text)
     return Installed(
         name=csv["name"],
         version=version_of(csv.get("version", "")),

@@ -9,10 +9,10 @@ from typing import Any
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.base.version_constraints import VersionConstraint
 from olmkit.base.versions import Release, Version, VersionRelease
-from olmkit.catalog.upgrades import Ask, Start
+from olmkit.catalog.graph.upgrades import Ask, Start
 from olmkit.kube.labels import LabelSelector
-from olmkit.olm import resolver_v1
-from olmkit.olm.resolver_v1 import Shelf
+from olmkit.olm.resolver import v1 as resolver_v1
+from olmkit.olm.resolver.v1 import Shelf
 from tests.conformance.resolution.worlds import catalog_of
 
 

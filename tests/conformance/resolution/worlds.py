@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.catalog import model
-from olmkit.catalog.blobs import Blob
+from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.model import Catalog
 
 

@@ -18,11 +18,12 @@ import pydantic
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from olmkit.apis import manifests, source
+from olmkit.apis.crds import manifests
+from olmkit.apis.crds.schema import Options
 from olmkit.apis.findings import Findings
-from olmkit.apis.schema import Options
+from olmkit.apis.python import source
 from olmkit.base.tree import Tree
-from olmkit.kube import structural
+from olmkit.kube.crds import structural
 
 pytestmark = pytest.mark.property
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.apis import manifests, source
+from olmkit.apis.crds import manifests
 from olmkit.apis.findings import Findings
+from olmkit.apis.python import source
 from olmkit.base import documents
 from olmkit.base.tree import Tree
 from olmkit.edges import disk

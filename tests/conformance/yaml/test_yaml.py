@@ -16,8 +16,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from olmkit.base import json_text, yaml_fast, yaml_reader
-from olmkit.base.yaml_events import YamlError
+from olmkit.base.json import text as json_text
+from olmkit.base.yaml import fast as yaml_fast
+from olmkit.base.yaml import reader as yaml_reader
+from olmkit.base.yaml.events import YamlError
 
 HERE = Path(__file__).parent
 _MINUS_ZERO = re.compile(rb"(?<![\w.])-0(?![\d.])")

@@ -195,7 +195,7 @@ def split(cluster: Any) -> Iterator[str]:
     import grpc
     from google.protobuf import message_factory
 
-    from olmkit.edges import catalog_client
+    from olmkit.edges.catalog import client as catalog_client
 
     pool = catalog_client._pool()  # noqa: SLF001 - the messages of the port
     service = pool.FindServiceByName("api.Registry")

@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from olmkit.base.tree import File, Tree
-from olmkit.edges import sources, transfer
-from olmkit.edges.access import Access
-from olmkit.edges.catalog_client import CatalogClient
-from olmkit.edges.image_layout import Layout
+from olmkit.edges.catalog.client import CatalogClient
+from olmkit.edges.images import sources, transfer
+from olmkit.edges.images.access_settings import Access
+from olmkit.edges.images.layout import Layout
 from olmkit.oci import image, layer
 from olmkit.oci.store import MemoryStore
 from olmkit.testing.registry import RegistryServer, free_port

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.tree import Tree
-from olmkit.edges import transfer
-from olmkit.edges.image_layout import Layout
+from olmkit.edges.images import transfer
+from olmkit.edges.images.layout import Layout
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import Platform
 from olmkit.oci.store import MemoryStore

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from olmkit.base import documents
-from olmkit.edges import kubeconfig
-from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
 from olmkit.kube.api import ClusterError, NotFound
 from olmkit.testing.control_plane import ControlPlane
 from olmkit.testing.registry import free_port

@@ -17,12 +17,12 @@ import pytest
 
 from olmkit.base.diagnostics import RemoteError
 from olmkit.base.tree import Tree
-from olmkit.edges import transfer
-from olmkit.edges.image_layout import Layout
-from olmkit.edges.registry import Registry
-from olmkit.edges.sources import Access
+from olmkit.edges.images import transfer
+from olmkit.edges.images.layout import Layout
+from olmkit.edges.images.registry import Registry
+from olmkit.edges.images.sources import Access
 from olmkit.edges.web import Web, WebOptions
-from olmkit.jobs import image as job
+from olmkit.jobs.image import copy as job
 from olmkit.oci import image, layer, store
 from olmkit.oci.image import Index
 from olmkit.oci.reference import Reference

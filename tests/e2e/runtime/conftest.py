@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from olmkit.base import documents
-from olmkit.edges import kubeconfig
-from olmkit.edges.cluster import HttpCluster
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
 from olmkit.kube.api import AlreadyExists, ClusterError, NoSuchKind
 from olmkit.kube.objects import Manifest
 from olmkit.testing.control_plane import ControlPlane, Programs

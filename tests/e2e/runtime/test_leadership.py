@@ -26,7 +26,7 @@ from olmkit.kube.api import PatchType
 if TYPE_CHECKING:
     from conftest import Operated, Replica
 
-    from olmkit.edges.cluster import HttpCluster
+    from olmkit.edges.cluster.client import HttpCluster
 
 pytestmark = pytest.mark.e2e
 

@@ -28,7 +28,7 @@ from olmkit.testing import rbac
 if TYPE_CHECKING:
     from conftest import Operated
 
-    from olmkit.edges.cluster import HttpCluster
+    from olmkit.edges.cluster.client import HttpCluster
 
 pytestmark = pytest.mark.e2e
 

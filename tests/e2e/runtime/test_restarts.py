@@ -16,7 +16,7 @@ from olmkit.kube.api import AlreadyExists, ClusterError, PatchType
 if TYPE_CHECKING:
     from conftest import Operated
 
-    from olmkit.edges.cluster import HttpCluster
+    from olmkit.edges.cluster.client import HttpCluster
 
 pytestmark = pytest.mark.e2e
 

@@ -24,7 +24,7 @@ from olmkit.kube.api import NotFound, PatchType
 if TYPE_CHECKING:
     from conftest import Operated
 
-    from olmkit.edges.cluster import HttpCluster
+    from olmkit.edges.cluster.client import HttpCluster
     from olmkit.kube.api import Resource
 
 pytestmark = pytest.mark.e2e

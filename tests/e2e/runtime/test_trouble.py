@@ -19,7 +19,7 @@ from olmkit.testing.registry import free_port
 if TYPE_CHECKING:
     from conftest import Operated
 
-    from olmkit.edges.cluster import HttpCluster
+    from olmkit.edges.cluster.client import HttpCluster
 
 pytestmark = pytest.mark.e2e
 

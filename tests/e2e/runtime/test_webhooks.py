@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from olmkit.base import documents
-from olmkit.jobs import project
+from olmkit.jobs.project import scaffold as project
 from olmkit.kube.api import (
     ClusterError,
     EventType,
@@ -30,15 +30,15 @@ from olmkit.kube.api import (
     Resource,
 )
 from olmkit.kube.objects import Manifest
-from olmkit.project.scaffold import InitRequest
-from olmkit.project.scaffold_webhook import WebhookRequest
-from olmkit.runtime import self_signed
+from olmkit.project.scaffold.project import InitRequest
+from olmkit.project.scaffold.webhook import WebhookRequest
+from olmkit.runtime.serve import self_signed
 from olmkit.testing.registry import free_port
 
 if TYPE_CHECKING:
     from conftest import Operated, Replica
 
-    from olmkit.edges.cluster import HttpCluster
+    from olmkit.edges.cluster.client import HttpCluster
 
 pytestmark = pytest.mark.e2e
 

@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 
-from olmkit.apis import go_source, manifests, marker_reading, source
+from olmkit.apis.crds import manifests
+from olmkit.apis.crds.schema import Options
 from olmkit.apis.findings import Findings
-from olmkit.apis.go_packages import Modules, NoModules
-from olmkit.apis.go_source import GoOptions
-from olmkit.apis.markers import Comment, Level
+from olmkit.apis.go import source as go_source
+from olmkit.apis.go.packages import Modules, NoModules
+from olmkit.apis.go.source import GoOptions
+from olmkit.apis.markers import reading as marker_reading
+from olmkit.apis.markers.language import Comment, Level
 from olmkit.apis.model import Package, Sources
-from olmkit.apis.schema import Options
+from olmkit.apis.python import source
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from olmkit.apis import docs
-from olmkit.apis.comments import Comments
+from olmkit.apis.python.comments import Comments
 
 
 @pytest.mark.parametrize(

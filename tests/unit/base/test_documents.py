@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from olmkit.base import documents, floats
+from olmkit.base import documents
 from olmkit.base.diagnostics import InputError, Location
+from olmkit.base.go import floats
 
 CSV = """# licence
 ---

@@ -10,10 +10,11 @@ import pytest
 
 from olmkit.base.diagnostics import Diagnostic
 from olmkit.base.tree import Tree
-from olmkit.catalog import model, registry_build
-from olmkit.catalog.blobs import Blob
-from olmkit.catalog.registry_api import Registry
-from olmkit.catalog.registry_index import Index
+from olmkit.catalog import model
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.serve import registry_build
+from olmkit.catalog.serve.registry_api import Registry
+from olmkit.catalog.serve.registry_index import Index
 
 Value = dict[str, Any]
 

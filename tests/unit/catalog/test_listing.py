@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from olmkit.catalog import listing, model
-from olmkit.catalog.blobs import Blob
+from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.listing import BundleRow, ChannelRow, PackageRow
 from olmkit.catalog.model import Catalog
 

@@ -9,7 +9,7 @@ import pytest
 from olmkit.base.diagnostics import InputError
 from olmkit.base.versions import Version, VersionRelease
 from olmkit.catalog import model
-from olmkit.catalog.blobs import Blob
+from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.model import Catalog
 
 

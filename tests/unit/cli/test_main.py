@@ -11,7 +11,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.cli import main
-from olmkit.cli.app import App, command
+from olmkit.cli.frame.app import App, command
 from olmkit.cli.main import COMMANDS, GROUPS, SECTIONS, Entry, LazyGroup
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 
-from olmkit.catalog import fbc, model
-from olmkit.catalog.render import RenderedBundle
-from olmkit.catalog.typed_json import Entry
+from olmkit.catalog import model
+from olmkit.catalog.blobs import fbc
+from olmkit.catalog.blobs.typed_json import Entry
+from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.olm import bundle_catalog
 
 IDENTITY = Entry("olm.package", b'{"packageName":"cache","version":"1.0.0"}')

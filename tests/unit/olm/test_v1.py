@@ -8,7 +8,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.olm import v1
-from olmkit.olm.explanation import Blame, Standing
+from olmkit.olm.explain.explanation import Blame, Standing
 from olmkit.olm.preview import Preview
 from olmkit.olm.v1 import ExtensionRequest
 

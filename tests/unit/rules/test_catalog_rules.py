@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from olmkit.base.diagnostics import Diagnostic
-from olmkit.catalog import fbc, model
+from olmkit.catalog import model
+from olmkit.catalog.blobs import fbc
 from olmkit.rules import engine
 
 HERE = Path(__file__).parent

@@ -14,7 +14,7 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.bundle import layout
-from olmkit.cli import render, render_reports
+from olmkit.cli.frame import output, reports
 from olmkit.rules import engine
 
 COUNT = 1000
@@ -134,5 +134,5 @@ def test_a_broken_bundle_is_judged_without_a_crash(minimal: Tree, part: int) -> 
             [f.message for f in found if f.rule == engine.CRASH],
         )
         assert all(finding.message and "\n" not in finding.message for finding in found), seed
-        render.text(found, {f"bundle/{path}": data for path, data in files.items()}.get)
-        render_reports.sarif(found)
+        output.text(found, {f"bundle/{path}": data for path, data in files.items()}.get)
+        reports.sarif(found)

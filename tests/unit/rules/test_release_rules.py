@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import Diagnostic
-from olmkit.catalog import fbc, model
+from olmkit.catalog import model
+from olmkit.catalog.blobs import fbc
 from olmkit.catalog.model import Catalog
 from olmkit.rules import engine
 from olmkit.rules.releases import Release

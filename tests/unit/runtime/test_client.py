@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import AlreadyExists, Conflict, NotFound, Resource
 from olmkit.kube.objects import GVK, Manifest
-from olmkit.runtime.cache import Cache, CacheSettings, Scope
 from olmkit.runtime.client import Client, Written, retry_on_conflict
-from olmkit.runtime.reconcile import Request
-from olmkit.testing.apiserver import ApiServer
+from olmkit.runtime.watch.cache import Cache, CacheSettings, Scope
+from olmkit.runtime.work.reconcile import Request
+from olmkit.testing.apiserver.server import ApiServer
 
 MAP = GVK(group="", version="v1", kind="ConfigMap")
 NODE = GVK(group="", version="v1", kind="Node")

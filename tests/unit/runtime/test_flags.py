@@ -9,7 +9,7 @@ import pytest
 
 from olmkit.runtime import flags
 from olmkit.runtime.flags import Flags, ServingFiles
-from olmkit.runtime.webhook import CertificateFiles
+from olmkit.runtime.serve.webhook import CertificateFiles
 
 
 def test_without_words_the_defaults_hold() -> None:

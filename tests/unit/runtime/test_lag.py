@@ -7,10 +7,10 @@ import logging
 
 import pytest
 
-from olmkit.runtime import probes
 from olmkit.runtime.lag import LoopLag
 from olmkit.runtime.manager import Manager
-from olmkit.runtime.probes import CheckFailed
+from olmkit.runtime.serve import probes
+from olmkit.runtime.serve.probes import CheckFailed
 from olmkit.testing import clock
 
 

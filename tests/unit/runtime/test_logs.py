@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from olmkit.runtime import logs
-from olmkit.runtime.controller import reconcile_facts
+from olmkit.runtime.work.controller import reconcile_facts
 
 
 def _line(message: str, facts: dict[str, Any], *, error: Exception | None = None) -> str:

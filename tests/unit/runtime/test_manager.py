@@ -14,15 +14,11 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
-from olmkit.runtime import probes, serving
-from olmkit.runtime.builder import ControllerBuilder
-from olmkit.runtime.controller import Controller, ControllerSettings, NotSynced
-from olmkit.runtime.handler import EnqueueObject
-from olmkit.runtime.leader import ElectionSettings, ThreadedElector
+from olmkit.runtime.lead.leader import ElectionSettings, ThreadedElector
 from olmkit.runtime.manager import (
     Group,
     LeadershipLost,
@@ -30,11 +26,15 @@ from olmkit.runtime.manager import (
     ShutdownTimeout,
     stop_on_signals,
 )
-from olmkit.runtime.probes import CheckFailed
-from olmkit.runtime.reconcile import Request, Result
-from olmkit.runtime.source import ChannelSource
+from olmkit.runtime.serve import probes, serving
+from olmkit.runtime.serve.probes import CheckFailed
+from olmkit.runtime.watch.handler import EnqueueObject
+from olmkit.runtime.watch.source import ChannelSource
+from olmkit.runtime.work.builder import ControllerBuilder
+from olmkit.runtime.work.controller import Controller, ControllerSettings, NotSynced
+from olmkit.runtime.work.reconcile import Request, Result
 from olmkit.testing import clock
-from olmkit.testing.apiserver import Access, ApiServer
+from olmkit.testing.apiserver.server import Access, ApiServer
 from olmkit.testing.faults import Fault
 
 MAP = GVK(group="", version="v1", kind="ConfigMap")
@@ -503,7 +503,7 @@ def test_liveness_fails_when_lists_are_answered_and_watches_are_not(
 
     with caplog.at_level(logging.INFO):
         clock.run(_with_server(server, work), patience=0.001)
-    said = [one.message for one in caplog.records if one.name.endswith("contact")]
+    said = [one.message for one in caplog.records if one.name.endswith("watch_health")]
     assert len(said) <= 4, said
     assert said[-1] == "the watch is kept again"
 
@@ -656,8 +656,8 @@ def test_events_from_outside_reach_the_reconciler() -> None:
             seen.append(request.name)
 
     async def story() -> None:
-        from olmkit.runtime.predicate import GenericEvent
-        from olmkit.runtime.snapshot import Snapshot
+        from olmkit.runtime.watch.predicate import GenericEvent
+        from olmkit.runtime.watch.snapshot import Snapshot
 
         channel = ChannelSource(EnqueueObject())
         controller = ControllerBuilder().named("c").source(channel).build(Noting())

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from olmkit.base.diagnostics import RemoteError
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import ClusterError, Resource
 from olmkit.runtime.client import Client
 from olmkit.runtime.operator_condition import (
@@ -19,7 +19,7 @@ from olmkit.runtime.operator_condition import (
     VARIABLE,
     OperatorCondition,
 )
-from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.apiserver.server import ApiServer
 
 NOW = "2024-05-01T00:00:00Z"
 ENVIRONMENT = {VARIABLE: "memcached-operator.v0.0.2"}

@@ -6,15 +6,15 @@ import asyncio
 
 import pytest
 
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
-from olmkit.runtime.cache import Cache
 from olmkit.runtime.own_writes import OwnWrites
-from olmkit.runtime.reconcile import Request
+from olmkit.runtime.watch.cache import Cache
+from olmkit.runtime.work.reconcile import Request
 from olmkit.testing import clock
-from olmkit.testing.apiserver import ApiServer
+from olmkit.testing.apiserver.server import ApiServer
 
 MAP = GVK(group="", version="v1", kind="ConfigMap")
 OTHER = GVK(group="", version="v1", kind="Secret")

@@ -14,20 +14,21 @@ import pytest
 
 from olmkit import __version__
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
-from olmkit.runtime import process, self_signed
-from olmkit.runtime.builder import ControllerBuilder
+from olmkit.runtime import process
 from olmkit.runtime.flags import Flags
 from olmkit.runtime.manager import Manager
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.process import Operator
-from olmkit.runtime.reconcile import Request, Result
-from olmkit.runtime.webhook import CertificateFiles, WebhookServer
-from olmkit.runtime.webhook_conversion import Conversions
-from olmkit.testing.apiserver import ApiServer
+from olmkit.runtime.serve import self_signed
+from olmkit.runtime.serve.webhook import CertificateFiles, WebhookServer
+from olmkit.runtime.serve.webhook_conversion import Conversions
+from olmkit.runtime.work.builder import ControllerBuilder
+from olmkit.runtime.work.reconcile import Request, Result
+from olmkit.testing.apiserver.server import ApiServer
 from olmkit.testing.registry import free_port
 
 TOY = GVK(group="toys.example.com", version="v1", kind="Toy")
@@ -195,7 +196,7 @@ HANGING = """
 import asyncio, sys, time
 from olmkit.kube.objects import GVK
 from olmkit.runtime import process
-from olmkit.runtime.builder import ControllerBuilder
+from olmkit.runtime.work.builder import ControllerBuilder
 
 class Hanging:
     async def reconcile(self, request):

@@ -54,7 +54,7 @@ def test_unknown_name_is_an_attribute_error() -> None:
 def test_one_import_loads_what_is_used_and_nothing_else() -> None:
     code = (
         "import sys; from olmkit.runtime import Request; "
-        "print([m for m in ('aiohttp', 'pydantic', 'olmkit.runtime.webhook') "
+        "print([m for m in ('aiohttp', 'pydantic', 'olmkit.runtime.serve.webhook') "
         "if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

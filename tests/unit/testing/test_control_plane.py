@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.edges import kubeconfig
+from olmkit.edges.cluster import kubeconfig
 from olmkit.testing import control_plane
 from olmkit.testing.control_plane import ControlPlane, ControlPlaneError, Programs
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.runtime import process
 from olmkit.runtime.manager import Manager
 

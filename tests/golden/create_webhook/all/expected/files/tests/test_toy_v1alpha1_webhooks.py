@@ -6,7 +6,7 @@ import asyncio
 import pathlib
 
 from olmkit.base import documents
-from olmkit.runtime.webhook_admission import AdmissionRequest
+from olmkit.runtime.serve.webhook_admission import AdmissionRequest
 
 from toy_operator.api.v1alpha1.toy import Toy
 from toy_operator.webhooks.toy_v1alpha1 import ToyDefaulter, ToyValidator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from olmkit.runtime.client import Client
-from olmkit.runtime.reconcile import Request, Result
+from olmkit.runtime.work.reconcile import Request, Result
 
 from toy_operator.api.v1alpha1.toy import Toy
 

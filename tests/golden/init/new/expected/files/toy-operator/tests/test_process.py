@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from olmkit.edges.cluster import HttpCluster
-from olmkit.edges.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.runtime import process
 from olmkit.runtime.manager import Manager
-from olmkit.runtime.webhook import WebhookServer
+from olmkit.runtime.serve.webhook import WebhookServer
 
 from toy_operator import wiring
 from toy_operator.__main__ import operator

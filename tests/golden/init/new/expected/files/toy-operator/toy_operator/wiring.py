@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from olmkit.runtime.cache import CacheSettings
 from olmkit.runtime.manager import Manager
-from olmkit.runtime.webhook import WebhookServer
-from olmkit.runtime.webhook_conversion import Conversions
+from olmkit.runtime.serve.webhook import WebhookServer
+from olmkit.runtime.serve.webhook_conversion import Conversions
+from olmkit.runtime.watch.cache import CacheSettings
 
 # Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
 CACHE = CacheSettings()

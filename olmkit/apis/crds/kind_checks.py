@@ -1,0 +1,125 @@
+"""What an API server has against the markers of kinds: names, columns, paths.
+
+As with schemas (`schema_checks`), the reference generators pass it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.apis.findings import Findings
+from olmkit.apis.markers.language import Marker
+from olmkit.apis.model import Struct
+from olmkit.base import names
+from olmkit.base.diagnostics import Related, Severity
+
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
+_INT32 = range(-(2**31), 2**31)
+_MOST_WARNING = 256  # characters
+
+
+def check(kind: Struct, findings: Findings, *, severity: Severity) -> None:
+    """Tell of every marker of a kind that no API server takes."""
+    selected: set[str] = set()
+    for marker in kind.markers:
+        match marker.name:
+            case "kubebuilder:resource":
+                faults = _names(marker)
+            case "kubebuilder:printcolumn":
+                faults = _column(marker)
+            case "kubebuilder:subresource:scale":
+                faults = _scale(marker)
+            case "kubebuilder:selectablefield":
+                faults = _selectable(marker, selected)
+            case "kubebuilder:deprecatedversion":
+                faults = _deprecated(marker)
+            case _:
+                continue
+        for fault in faults:
+            findings.add("API028", f"the API server refuses {fault}", marker.at, severity=severity)
+
+
+@dataclass(slots=True)
+class ServedNames:
+    """Under which names the kinds of each group are served; of two with one, one stays away."""
+
+    _taken: dict[tuple[str, str], Struct] = field(default_factory=dict)
+
+    def add(
+        self, crd: Mapping[str, Any], kind: Struct, findings: Findings, *, severity: Severity
+    ) -> None:
+        """Tell of every name of a CRD that another kind of its group has."""
+        group, said = crd["spec"]["group"], crd["spec"]["names"]
+        served = (said["plural"], said["singular"], *said.get("shortNames", ()))
+        for name in dict.fromkeys((*served, said["kind"], said["listKind"])):
+            first = self._taken.setdefault((group, name), kind)
+            if first is not kind:
+                findings.add(
+                    "API031",
+                    f"`{kind.name.name}` and `{first.name.name}` are both served as `{name}`",
+                    kind.at,
+                    hint="give one of them another name: `+kubebuilder:resource:…`",
+                    related=(Related(first.at, f"`{first.name.name}` stands here"),),
+                    severity=severity,
+                )
+
+
+def _names(marker: Marker) -> Iterator[str]:
+    listed = {
+        "singular": [marker.get("singular")],
+        "short name": marker.get("shortName") or (),
+        "category": marker.get("categories") or (),
+    }
+    for what, found in listed.items():
+        for name in found:
+            if name and not names.is_label_1035(name):
+                yield f"the {what} `{name}`: lower-case letters, digits and `-` make such names"
+
+
+def _column(marker: Marker) -> Iterator[str]:
+    column = f"column `{marker.get('name')}`"
+    if marker.get("type") not in _COLUMN_TYPES:
+        yield f"the type `{marker.get('type')}` of {column}: it knows {_listed(_COLUMN_TYPES)}"
+    form = marker.get("format")
+    if form and form not in _COLUMN_FORMATS:
+        yield f"the format `{form}` of {column}: it knows {_listed(_COLUMN_FORMATS)}"
+    priority = marker.get("priority") or 0
+    if priority not in _INT32:
+        yield f"the priority {priority} of {column}: it has 32 bits"
+    path = marker.get("JSONPath")
+    if not path.startswith("."):
+        yield f"the path `{path}` of {column}: it begins with a dot, and has no braces"
+
+
+def _scale(marker: Marker) -> Iterator[str]:
+    places = {
+        "specpath": (".spec.",),
+        "statuspath": (".status.",),
+        "selectorpath": (".spec.", ".status."),
+    }
+    for argument, below in places.items():
+        path = marker.get(argument)
+        if path and (not path.startswith(below) or "[" in path):
+            yield f"`{argument}={path}`: it is a path of fields below {_listed(below)}"
+
+
+def _selectable(marker: Marker, seen: set[str]) -> Iterator[str]:
+    path = marker.get("JSONPath")
+    if path in seen:
+        yield f"the selectable field `{path}`: it is listed twice"
+    seen.add(path)
+    if not path.startswith(".") or path.startswith(".metadata") or "[" in path:
+        yield f"the selectable field `{path}`: it is a path of fields outside of `.metadata`"
+
+
+def _deprecated(marker: Marker) -> Iterator[str]:
+    warning = marker.get("warning") or ""
+    if len(warning) > _MOST_WARNING or not warning.isprintable():
+        yield f"the warning: it has at most {_MOST_WARNING} printable characters"
+
+
+def _listed(known: tuple[str, ...]) -> str:
+    return ", ".join(f"`{one}`" for one in known)

@@ -1,0 +1,579 @@
+"""Kinds → structural OpenAPI schemas, with every referred type unfolded.
+
+The rules are those of the reference generators, so that the same types written
+in Go and in Python give the same schema: field markers see the type's kind of
+value but not its inside, words of a field win over words of its type.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, assert_never
+
+from olmkit.apis import docs
+from olmkit.apis.crds import flatten, schema_markers, well_known
+from olmkit.apis.crds.flatten import RULES, Schema, TypesDifferError
+from olmkit.apis.findings import Findings
+from olmkit.apis.markers.table import VALIDATION
+from olmkit.apis.model import (
+    Choice,
+    Constrained,
+    Constraint,
+    Declaration,
+    Field,
+    ListType,
+    MapType,
+    Missing,
+    Named,
+    NamedType,
+    Reference,
+    Scalar,
+    Sources,
+    Struct,
+    TypeExpression,
+    Untyped,
+    WellKnown,
+)
+from olmkit.base.diagnostics import Location, Related, Severity
+
+# An object of a cluster fits 1.5 MB; a schema of more fields than this never does.
+MAX_FIELDS = 50_000
+# Models inside of models, and base classes of base classes: nobody writes that many.
+MAX_DEPTH = 100
+
+_REQUIRED = (VALIDATION + "Required", "required", "k8s:required")
+_OPTIONAL = (VALIDATION + "Optional", "optional", "k8s:optional")
+_DEFAULTS = ("kubebuilder:default", "default", "olmkit:nodefault")
+# What markers of a field see of a declared type.
+_VISIBLE = ("type", "format")
+# Beside the items of a list that markers have yet to see: the schema of their declared type.
+_WHOLE = "whole"
+_ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What may differ between projects. `max_description` counts bytes; 0 drops all.
+
+    `preserve_unknown_fields` is written into the CRD as it is, for CRDs that were v1beta1 once.
+    `is_strict`: what an API server would refuse is an error. It is none for Go sources, of
+    which the reference generator writes it, and an overlay's patches may mend it.
+    """
+
+    allow_dangerous_types: bool = False
+    embedded_object_meta: bool = False
+    infer_defaults: bool = True
+    max_description: int | None = None
+    preserve_unknown_fields: bool | None = None
+    is_strict: bool = False
+
+    @property
+    def severity(self) -> Severity:
+        """How much it matters that an API server would refuse something."""
+        return Severity.ERROR if self.is_strict else Severity.WARNING
+
+
+@dataclass(slots=True)
+class SchemaBuilder:
+    """Builds the schemas of one project; each declared type is worked out once."""
+
+    sources: Sources
+    findings: Findings
+    options: Options = field(default_factory=Options)
+    _done: dict[Named, Schema] = field(default_factory=dict)
+    _sizes: dict[Named, int] = field(default_factory=dict)
+    _open: list[Named] = field(default_factory=list)
+
+    def kind(self, kind: Struct) -> Schema:
+        """The schema of a kind, as it stands in a CRD."""
+        schema = self._like(kind, kind.like) if kind.like else self._struct(kind, is_root=True)
+        properties = dict(schema.get("properties", {}))
+        if not kind.declares_metadata:
+            properties["apiVersion"] = copy.deepcopy(well_known.API_VERSION)
+            properties["kind"] = copy.deepcopy(well_known.KIND)
+        if "metadata" in properties or not kind.declares_metadata:
+            properties["metadata"] = {"type": "object"}
+        schema["properties"] = properties
+        if self.options.max_description is not None:
+            return _with_short_descriptions(schema, self.options.max_description)
+        return schema
+
+    # Declared types
+
+    def _declared(self, name: Named, at: Location) -> Schema:
+        if name in self._done:
+            return self._done[name]
+        declaration = self.sources.get(name)
+        if declaration is None:
+            self.findings.add("API007", f"the type `{name.name}` is not declared", at)
+            return {}
+        if name in self._open:
+            self._refuse_cycle(declaration, at)
+            return {}
+        if len(self._open) >= MAX_DEPTH:
+            self.findings.add("API006", f"more than {MAX_DEPTH} models lie in each other", at)
+            return {}
+        self._open.append(name)
+        try:
+            schema = self._declaration(declaration)
+        finally:
+            self._open.pop()
+        self._done[name] = schema
+        self._sizes[name] = _size(schema)
+        if self._sizes[name] > MAX_FIELDS:
+            self.findings.add(
+                "API006",
+                f"`{name.name}` unfolds to more than {MAX_FIELDS:,} fields",
+                declaration.at,
+                hint="no cluster accepts a CRD of that size; use free-form fields inside",
+            )
+            self._done[name] = {}
+        return self._done[name]
+
+    def _declaration(self, declaration: Declaration) -> Schema:
+        match declaration:
+            case Struct(like=Named() as like):
+                return self._like(declaration, like)
+            case Struct():
+                return self._struct(declaration)
+            case NamedType():
+                return self._named_type(declaration)
+            case _:
+                assert_never(declaration)
+
+    def _named_type(self, declaration: NamedType) -> Schema:
+        seen, whole = self._see(declaration.type, declaration.at)
+        schema_markers.apply(seen, declaration.markers, self.findings)
+        self._join_items(seen, declaration.at)
+        self._constrain(declaration.type, seen)
+        if declaration.doc:
+            seen["description"] = declaration.doc
+        return self._joined(whole, seen, declaration.at)
+
+    def _like(self, struct: Struct, like: Named) -> Schema:
+        return self._named_type(
+            NamedType(
+                name=struct.name,
+                at=struct.at,
+                type=Reference(like),
+                doc=struct.doc,
+                markers=struct.markers,
+            )
+        )
+
+    def _refuse_cycle(self, declaration: Declaration, at: Location) -> None:
+        start = self._open.index(declaration.name)
+        circle = [*(name.name for name in self._open[start:]), declaration.name.name]
+        self.findings.add(
+            "API011",
+            "the type contains itself: " + " → ".join(f"`{name}`" for name in circle),
+            at,
+            hint=f"mark the field `+{VALIDATION}Schemaless` and "
+            "`+kubebuilder:pruning:PreserveUnknownFields`",
+        )
+
+    def _struct(self, struct: Struct, *, is_root: bool = False) -> Schema:
+        own: Schema = {"type": "object"}
+        fields = self._own_fields(struct, is_root=is_root)
+        properties: Schema = {}
+        required: list[str] = []
+        rules: list[Schema] = []
+        inlined: list[Schema] = []
+        for one in fields:
+            if one.is_inline:
+                inlined.append(self._field(one))
+                continue
+            properties[one.json_name] = self._field(one)
+            is_required = self.is_required(struct, one)
+            if is_required:
+                required.append(one.json_name)
+            elif any(marker.name == "k8s:immutable" for marker in one.markers):
+                rules.append(_keep_rule(one.json_name))
+        if properties or not is_root:
+            own["properties"] = properties
+        if required:
+            own["required"] = sorted(set(required))
+        if rules:
+            own[RULES] = rules
+        schema_markers.apply(own, struct.markers, self.findings)
+        if not own.get("properties"):
+            own.pop("properties", None)
+        parts = [*self._bases(struct, own), *inlined]
+        schema = self._with_parts(struct, own, parts, is_root=is_root)
+        if struct.doc:
+            schema["description"] = struct.doc
+        return schema
+
+    def _bases(self, struct: Struct, own: Schema) -> Iterator[Schema]:
+        """Base classes, each with the fields that the class has from it and not from another."""
+        if not struct.bases:
+            return
+        owners = self._owners(struct.name)
+        left = owners.keys() - own.get("properties", {}).keys()
+        for base in struct.bases:
+            self._check_overridden(struct, base)
+            schema = dict(self._declared(base, struct.at))
+            theirs = self._owners(base)
+            mine = {name for name in left if theirs.get(name) == owners[name]}
+            left -= mine
+            for key in ("properties", "required"):
+                if key in schema:
+                    kept = [name for name in schema[key] if name in mine]
+                    as_map = key == "properties"
+                    schema[key] = {n: schema[key][n] for n in kept} if as_map else kept
+            if not schema.get("required", True):
+                del schema["required"]
+            yield schema
+
+    def _owners(self, name: Named) -> dict[str, Named]:
+        """Of each field of a model, by its JSON name, the class that declares it."""
+        return {
+            one.json_name: ancestor.name
+            for ancestor in reversed(self.sources.lineage(name))
+            for one in ancestor.fields
+        }
+
+    def _check_overridden(self, struct: Struct, base: Named) -> None:
+        """A field that is declared again keeps its JSON name, or it would be two."""
+        lineage = self.sources.lineage(base)
+        before = {one.name: one for ancestor in reversed(lineage) for one in ancestor.fields}
+        for one in struct.fields:
+            first = before.get(one.name, one)
+            if first.json_name != one.json_name:
+                self.findings.add(
+                    "API017",
+                    f"`{one.name}` is `{one.json_name}` here and `{first.json_name}` in a base "
+                    "class",
+                    one.at,
+                    hint="give both one alias",
+                    related=(Related(first.at, "first declared here"),),
+                )
+
+    def _with_parts(
+        self, struct: Struct, own: Schema, parts: list[Schema], *, is_root: bool
+    ) -> Schema:
+        """What is merged into a type goes before the type's own keys, except in a kind."""
+        if not parts:
+            return own
+        first, *others = [own, *parts] if is_root else [*parts, own]
+        merged: Schema = {k: v for k, v in first.items() if k not in flatten.TEXTS}
+        for other in others:
+            self._merge(merged, other, struct.at)
+        flatten.put_texts(merged, own)
+        return merged
+
+    def _own_fields(self, struct: Struct, *, is_root: bool) -> Iterator[Field]:
+        seen: dict[str, Field] = {}
+        for one in struct.fields:
+            if one.is_inline:
+                yield one
+                continue
+            if is_root and not struct.declares_metadata and one.json_name in _ROOT_FIELDS:
+                continue
+            if one.json_name in seen:
+                self.findings.add(
+                    "API017",
+                    f"the fields `{seen[one.json_name].name}` and `{one.name}` are both "
+                    f"`{one.json_name}` in JSON",
+                    one.at,
+                    hint="give one of them an alias",
+                    related=(Related(seen[one.json_name].at, "first here"),),
+                )
+                continue
+            seen[one.json_name] = one
+            yield one
+
+    def is_required(self, struct: Struct, one: Field) -> bool:
+        """Whether a field must be given; markers win over the presence of a default."""
+        names = {marker.name for marker in one.markers}
+        for optional, required in zip(
+            (_OPTIONAL[:1], _OPTIONAL[1:]), (_REQUIRED[:1], _REQUIRED[1:]), strict=True
+        ):
+            if names.intersection(optional):
+                return False
+            if names.intersection(required):
+                return True
+        package = self.sources.package_of.get(struct.name)
+        if package and package.optional_by_default:
+            return False
+        return not one.is_optional
+
+    # Fields
+
+    def _field(self, one: Field) -> Schema:
+        names = {marker.name for marker in one.markers}
+        if VALIDATION + "Schemaless" in names:
+            seen, whole = Schema(), None
+        else:
+            seen, whole = self._see(one.type, one.at)
+            if isinstance(one.type, Untyped):
+                self._check_untyped(one.type, one, names)
+        schema_markers.apply(seen, one.markers, self.findings)
+        self._join_items(seen, one.at)
+        self._constrain(one.type, seen)
+        if "k8s:required" in names:
+            _require_content(seen, is_reference=isinstance(one.type, Reference))
+        self._add_words(one, seen)
+        if self.options.infer_defaults and not names.intersection(_DEFAULTS):
+            self._add_default(one, seen, whole)
+        return self._joined(whole, seen, one.at)
+
+    def _check_untyped(self, kind: Untyped, one: Field, names: Iterable[str]) -> None:
+        if kind.reason and not schema_markers.PRESERVING.intersection(names):
+            self.findings.add(
+                "API006",
+                kind.reason,
+                one.at,
+                hint="use `JSON` or `RawExtension`, or mark the field "
+                "`+kubebuilder:pruning:PreserveUnknownFields`",
+            )
+
+    def _add_words(self, one: Field, seen: Schema) -> None:
+        if one.doc:
+            seen["description"] = one.doc
+        if one.title:
+            seen.setdefault("title", one.title)
+        if not isinstance(one.example, Missing):
+            seen.setdefault("example", one.example)
+
+    def _add_default(self, one: Field, seen: Schema, whole: Schema | None) -> None:
+        if isinstance(one.default, Missing):
+            return
+        kind = seen.get("type") or (whole or {}).get("type")
+        allowed = seen.get("enum") or (whole or {}).get("enum")
+        if (kind and not _is_of_type(one.default, kind)) or (
+            allowed and one.default not in allowed
+        ):
+            what = (
+                f"one of {', '.join(f'`{v}`' for v in allowed)}" if allowed else f"of type `{kind}`"
+            )
+            self.findings.add(
+                "API018",
+                f"the default `{one.default}` of `{one.name}` is not {what}",
+                one.at,
+                hint="change it, or mark the field `+olmkit:nodefault`",
+            )
+            return
+        seen["default"] = one.default
+
+    def _joined(self, whole: Schema | None, seen: Schema, at: Location) -> Schema:
+        if whole is None:
+            return seen
+        try:
+            return flatten.merge_reference(whole, seen)
+        except TypesDifferError as words:
+            self.findings.add("API010", f"the types differ: {words}", at)
+            return whole
+
+    def _merge(self, destination: Schema, source: Schema, at: Location) -> None:
+        try:
+            flatten.merge(destination, source)
+        except TypesDifferError as words:
+            self.findings.add(
+                "API010", f"a field has different types in its base classes: {words}", at
+            )
+
+    # Type expressions
+
+    def _see(self, kind: TypeExpression, at: Location) -> tuple[Schema, Schema | None]:
+        """What markers of a field see of its type, and the whole of a declared one."""
+        match kind:
+            case Constrained(base=base):
+                return self._see(base, at)
+            case Named():
+                whole = self._declared(kind, at)
+                seen: Schema = {key: whole[key] for key in _VISIBLE if key in whole}
+                return seen, whole
+            case Reference(to=to, type=shown, is_scalar=is_scalar):
+                whole = (
+                    self._declared(to, at) if isinstance(to, Named) else self._expression(to, at)
+                )
+                if is_scalar:
+                    return {key: whole[key] for key in _VISIBLE if key in whole}, whole
+                return {"type": shown} if shown else {}, whole
+            case _:
+                return self._expression(kind, at), None
+
+    def _expression(self, kind: TypeExpression, at: Location) -> Schema:
+        match kind:
+            case Scalar(type=name, format=form):
+                if name == "number" and not self.options.allow_dangerous_types:
+                    self.findings.add(
+                        "API006",
+                        "a `float` differs between machines and is refused",
+                        at,
+                        hint="use a string or `Quantity`, or set `allow-dangerous-types = true` "
+                        "in [tool.olmkit]",
+                    )
+                return {"type": name, "format": form} if form else {"type": name}
+            case ListType(item=item, is_set=is_set):
+                return self._list(item, at, is_set=is_set)
+            case MapType(value=value):
+                return {"type": "object", "additionalProperties": self._inner(value, at)}
+            case WellKnown(name="ObjectMeta") if self.options.embedded_object_meta:
+                return copy.deepcopy(well_known.EMBEDDED_OBJECT_META)
+            case WellKnown(name=name):
+                return well_known.schema(name)
+            case Choice(base=base, values=values):
+                return {"type": base.type, "enum": list(values)}
+            case Untyped():
+                return {}
+            case Named() | Reference() | Constrained():
+                return self._inner(kind, at)
+            case _:
+                assert_never(kind)
+
+    def _inner(self, kind: TypeExpression, at: Location) -> Schema:
+        """An item of a list, a value of a map: the whole type with its constraints."""
+        seen, whole = self._see(kind, at)
+        if isinstance(kind, Untyped) and kind.reason:
+            self.findings.add(
+                "API006", kind.reason, at, hint="use `JSON` or `RawExtension` for free content"
+            )
+        self._join_items(seen, at)
+        self._constrain(kind, seen)
+        return self._joined(whole, seen, at)
+
+    def _join_items(self, schema: Schema, at: Location) -> None:
+        """Put the type of a list's items into them, once its markers had their say."""
+        items = schema.get("items")
+        if isinstance(items, dict) and _WHOLE in items:
+            seen = {key: value for key, value in items.items() if key != _WHOLE}
+            schema["items"] = self._joined(items[_WHOLE], seen, at)
+
+    def _list(self, item: TypeExpression, at: Location, *, is_set: bool) -> Schema:
+        if isinstance(item, Reference):
+            seen, whole = self._see(item, at)
+            items = seen | {_WHOLE: whole}
+        else:
+            items = self._inner(item, at)
+        schema: Schema = {"type": "array", "items": items}
+        if is_set:
+            if items.get("type") in ("object", "array"):
+                self.findings.add(
+                    "API006",
+                    "a set may hold texts, numbers and booleans only",
+                    at,
+                    hint="use a list, with `+listType=map` and `+listMapKey` if items have a key",
+                )
+            else:
+                schema["x-kubernetes-list-type"] = "set"
+        return schema
+
+    def _constrain(self, kind: TypeExpression, schema: Schema) -> None:
+        """Limits that stand beside a type in the code, after the markers had their say."""
+        while isinstance(kind, Constrained):
+            for constraint in kind.constraints:
+                self._constraint(constraint, schema)
+            kind = kind.base
+
+    def _constraint(self, constraint: Constraint, schema: Schema) -> None:
+        wanted = _keywords(constraint, schema)
+        if not wanted:
+            self.findings.add(
+                "API009",
+                f"the limit `{constraint.value}` does not fit the type"
+                + (f" `{schema['type']}`" if "type" in schema else ""),
+                constraint.at,
+            )
+            return
+        for keyword, value in wanted.items():
+            if keyword in schema and schema[keyword] != value:
+                self.findings.add(
+                    "API010",
+                    f"`{keyword}` is `{value}` here and `{schema[keyword]}` in another place",
+                    constraint.at,
+                    hint="say it once",
+                )
+                continue
+            schema[keyword] = value
+
+
+def _keywords(constraint: Constraint, schema: Schema) -> Schema:
+    keyword, value = constraint.keyword, constraint.value
+    kind = schema.get("type")
+    if keyword in ("minimum size", "maximum size"):
+        form = {"string": "Length", "array": "Items", "object": "Properties"}.get(str(kind))
+        if form is None and schema.get("x-kubernetes-int-or-string"):
+            form = "Length"
+        return {keyword[:3] + form: value} if form else {}
+    if keyword == "pattern":
+        return {"pattern": value} if schema_markers.is_textual(schema) else {}
+    if not schema_markers.is_numeric(schema):
+        return {}
+    if kind == "integer" and not float(value).is_integer():
+        return {}
+    if kind == "integer":
+        value = int(value)
+    if keyword == "exclusive minimum":
+        return {"minimum": value, "exclusiveMinimum": True}
+    if keyword == "exclusive maximum":
+        return {"maximum": value, "exclusiveMaximum": True}
+    return {keyword: value}
+
+
+def _keep_rule(name: str) -> Schema:
+    return {
+        "rule": f"!has(oldSelf.{name}) || has(self.{name})",
+        "message": f"field {name} is immutable once set",
+    }
+
+
+def _require_content(schema: Schema, *, is_reference: bool) -> None:
+    keyword = {"string": "minLength", "array": "minItems", "object": "minProperties"}.get(
+        str(schema.get("type")), "minProperties" if is_reference else ""
+    )
+    if keyword:
+        schema.setdefault(keyword, 1)
+
+
+def _is_of_type(value: Any, kind: str) -> bool:
+    match kind:
+        case "boolean":
+            return isinstance(value, bool)
+        case "integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "number":
+            return isinstance(value, (int, float)) and not isinstance(value, bool)
+        case "string":
+            return isinstance(value, str)
+        case "array":
+            return isinstance(value, list)
+        case "object":
+            return isinstance(value, dict)
+        case _:
+            return True
+
+
+def _size(schema: Any) -> int:
+    """How many fields a schema has, all in all."""
+    count = 0
+    waiting = [schema]
+    while waiting:
+        one = waiting.pop()
+        properties = one.get("properties", {})
+        count += len(properties) or 1
+        waiting.extend(properties.values())
+        waiting.extend(one[key] for key in ("items", "additionalProperties") if key in one)
+        if count > MAX_FIELDS:
+            return count
+    return count
+
+
+def _with_short_descriptions(schema: Schema, limit: int) -> Schema:
+    """The schema with every description cut; what is shared with other schemas is not changed."""
+    found: Schema = {}
+    for key, value in schema.items():
+        if key == "description":
+            short = docs.shortened(value, limit)
+            if short:
+                found[key] = short
+        elif key == "properties":
+            found[key] = {n: _with_short_descriptions(one, limit) for n, one in value.items()}
+        elif key in ("items", "additionalProperties") and isinstance(value, dict):
+            found[key] = _with_short_descriptions(value, limit)
+        else:
+            found[key] = value
+    return found

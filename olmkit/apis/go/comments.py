@@ -1,0 +1,141 @@
+"""Comments of Go sources: groups, what they document, and which of them are markers.
+
+A group is a run of comments without a blank line between them; a comment behind
+code on the same line is a group of its own. Only line comments carry markers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from olmkit.apis import docs
+from olmkit.apis.markers.language import Comment
+from olmkit.base.diagnostics import Location
+
+# What the compiler and its friends are told, which no reader of documentation wants.
+_DIRECTIVE = re.compile(r"line |extern |export |[a-z0-9]+:[a-z0-9]", re.ASCII)
+# Other white space at the end of a line is text.
+_SPACE = " \t\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class GoComment:
+    """One comment with its delimiters; lines and columns count from 1."""
+
+    text: str
+    line: int
+    column: int
+    end_line: int
+
+    def marker(self, path: str) -> Comment | None:
+        """The marker that this comment is, if it is one."""
+        if not self.text.startswith("//"):
+            return None
+        rest = self.text[2:]
+        stripped = rest.lstrip()
+        if not stripped.startswith("+"):
+            return None
+        column = self.column + 2 + len(rest) - len(stripped)
+        text = stripped.rstrip()
+        return Comment(
+            text=text[1:],
+            at=Location(
+                path=path,
+                line=self.line,
+                column=column,
+                end_line=self.line,
+                end_column=column + len(text),
+            ),
+        )
+
+    @property
+    def is_block(self) -> bool:
+        return self.text.startswith("/*")
+
+    def lines(self) -> Iterator[str]:
+        """The text without delimiters, directives and white space at ends of lines."""
+        if self.is_block:
+            for line in self.text[2:-2].split("\n"):
+                yield line.rstrip(_SPACE)
+            return
+        line = self.text[2:]
+        if line.startswith(" "):
+            yield line[1:].rstrip(_SPACE)
+        elif not _DIRECTIVE.match(line):
+            yield line.rstrip(_SPACE)
+
+
+@dataclass(frozen=True, slots=True)
+class GoGroup:
+    """Comments that stand together; `is_trailing`: behind code on the same line."""
+
+    comments: tuple[GoComment, ...]
+    is_trailing: bool = False
+
+    @property
+    def end_line(self) -> int:
+        return self.comments[-1].end_line
+
+    def documents(self, line: int) -> bool:
+        """Whether it is the documentation of a declaration that begins on `line`."""
+        return self.end_line == line - 1 and not self.is_trailing
+
+    def markers(self, path: str) -> Iterator[Comment]:
+        for comment in self.comments:
+            marker = comment.marker(path)
+            if marker:
+                yield marker
+
+    def doc(self) -> str:
+        """The documentation text: no markers, no notes.
+
+        Beside a block comment, whose lines are indented as they please, no line is.
+        """
+        comments = [comment for comment in self.comments if comment.marker("") is None]
+        lines = [line for comment in comments for line in comment.lines()]
+        if any(comment.is_block for comment in comments):
+            lines = [line.strip() for line in lines]
+        return docs.from_lines(lines)
+
+
+def grouped(comments: Iterable[GoComment], code_line: int) -> Iterator[GoGroup]:
+    """Groups of consecutive comments, the first of which may stand behind code on `code_line`."""
+    run: list[GoComment] = []
+    is_trailing = False
+    for comment in comments:
+        if run and comment.line > run[-1].end_line + (0 if is_trailing else 1):
+            yield GoGroup(tuple(run), is_trailing)
+            run = []
+        if not run:
+            is_trailing = comment.line == code_line
+        run.append(comment)
+        if comment.end_line > comment.line:
+            code_line = 0
+    if run:
+        yield GoGroup(tuple(run), is_trailing)
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """What stands above a declaration: its documentation, the group above that, the others."""
+
+    doc: GoGroup | None
+    near: GoGroup | None
+    rest: tuple[GoGroup, ...]
+
+    def text(self) -> str:
+        return self.doc.doc() if self.doc else ""
+
+    def markers(self, path: str) -> tuple[Comment, ...]:
+        groups = [group for group in (self.near, self.doc) if group]
+        return tuple(marker for group in groups for marker in group.markers(path))
+
+
+def above(groups: list[GoGroup], line: int) -> Above:
+    """Divide the groups between two declarations, the lower of which begins on `line`."""
+    left = list(groups)
+    doc = left.pop() if left and left[-1].documents(line) else None
+    near = left.pop() if left else None
+    return Above(doc, near, tuple(left))

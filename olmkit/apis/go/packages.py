@@ -1,0 +1,204 @@
+"""Go packages by import path: the project's own, and those that its types come from.
+
+Where the files of a foreign package lie is the business of whoever implements
+`Modules`; what is not to be had there may be in the table that is shipped.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from olmkit.apis.findings import Findings
+from olmkit.apis.go import build, expressions, parser, table
+from olmkit.apis.go import file as go_file
+from olmkit.apis.go.file import GoFile
+from olmkit.apis.go.model import GoDeclaration, GoPackage
+from olmkit.apis.markers.language import Comment, Level
+from olmkit.apis.markers.table import REGISTRY
+from olmkit.base.diagnostics import Location, Related
+
+# A file of others that is without these has nothing to say about types.
+_RELEVANT = re.compile(rb"^\s*type\s|\) Marshal(?:JSON|Text)\(", re.MULTILINE)
+
+
+class Modules(Protocol):
+    """The port to the files of packages that are not the project's own."""
+
+    def files(self, package: str) -> Mapping[str, bytes] | None:
+        """The Go files of an import path by the paths they are shown under; None without any."""
+        ...
+
+    def version(self, module: str) -> str:
+        """The version of a module that the project stands on, or an empty text."""
+        ...
+
+
+class NoModules:
+    """A port behind which nothing lies."""
+
+    def files(self, package: str) -> Mapping[str, bytes] | None:  # noqa: ARG002 - the port's shape
+        return None
+
+    def version(self, module: str) -> str:  # noqa: ARG002
+        return ""
+
+
+class _Declarations(Mapping[str, GoDeclaration]):
+    """The types of some files; each is read when it is asked for, and once."""
+
+    def __init__(self, files: list[GoFile]) -> None:
+        self._files = {name: file for file in files for name in file.types}
+        self._read: dict[str, GoDeclaration] = {}
+
+    def __getitem__(self, name: str) -> GoDeclaration:
+        found = self._read.get(name)
+        if found is None:
+            found = self._read[name] = expressions.declaration(self._files[name], name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._files
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+
+@dataclass(slots=True)
+class Library:
+    """All packages of a project and those it imports; each is read once.
+
+    `approximated`: of a module, its version and the release of the table that was taken.
+    """
+
+    own: Mapping[str, GoPackage]
+    modules: Modules
+    approximated: dict[str, tuple[str, str]] = field(default_factory=dict)
+    _known: dict[str, GoPackage | None] = field(default_factory=dict)
+
+    def package(self, path: str) -> GoPackage | None:
+        """The package of an import path; None when nobody has it."""
+        if path in self.own:
+            return self.own[path]
+        if path not in self._known:
+            self._known[path] = self._foreign(path)
+        return self._known[path]
+
+    def is_own(self, path: str) -> bool:
+        return path in self.own
+
+    def _foreign(self, path: str) -> GoPackage | None:
+        files = self.modules.files(path)
+        if files:
+            return read_package(path, files, Findings(), is_own=False)
+        module = table.module_of(path)
+        version = self.modules.version(module) if module else ""
+        release = table.nearest(module, version) if module else ""
+        if release and not table.is_near(version, release):
+            self.approximated[module] = (version, release)
+        return table.package(path, self.modules.version)
+
+
+def read_package(
+    path: str,
+    files: Mapping[str, bytes],
+    findings: Findings,
+    *,
+    is_own: bool,
+    names: dict[str, str] | None = None,
+) -> GoPackage | None:
+    """One package from its files; None when none of them is part of the build.
+
+    `names`: of all packages that are read, by import path. The package's own is put there;
+    those of its imports are looked up there when its types are read, so after all packages.
+    """
+    names = {} if names is None else names
+    parsed: list[GoFile] = []
+    first = ""
+    for shown, data in sorted(files.items()):
+        if not build.is_built(posixpath.basename(shown), data):
+            continue
+        first = first or shown
+        if is_own or _RELEVANT.search(data):
+            parsed.append(parser.parse(data, shown, findings, _belongs_to_package))
+    if not first:
+        return None
+    if is_own:
+        _check_one_package(parsed, findings)
+        _check_type_names(parsed, findings)
+    at = next((file.package_at for file in parsed if file.package_at), None)
+    name = next((file.package for file in parsed if file.package), posixpath.basename(path))
+    names[path] = name
+    for file in parsed:
+        file.package_names = names
+    methods: dict[str, set[str]] = defaultdict(set)
+    constants: dict[str, list[str]] = defaultdict(list)
+    for file in parsed:
+        for receiver, method in file.methods:
+            methods[receiver].add(method)
+        for kind, value in file.constants:
+            constants[kind].append(value)
+    return GoPackage(
+        path=path,
+        name=name,
+        at=at or Location(path=first),
+        declarations=_Declarations(parsed),
+        methods={receiver: frozenset(names) for receiver, names in methods.items()},
+        constants={kind: tuple(values) for kind, values in constants.items()},
+        comments=tuple(comment for file in parsed for comment in file.package_comments),
+        imports=_imports(parsed) if is_own else {},
+    )
+
+
+def _imports(files: list[GoFile]) -> Mapping[str, Location]:
+    found: dict[str, Location] = {}
+    for file in files:
+        for node in file.import_paths:
+            found.setdefault(go_file.text_of(node)[1:-1], file.at(node))
+    return found
+
+
+def _check_one_package(files: list[GoFile], findings: Findings) -> None:
+    """All files of a folder are of one package, as Go wants it."""
+    named = [file for file in files if file.package not in ("", "documentation")]
+    for file in named:
+        if file.package != named[0].package:
+            place = file.package_at or Location(path="")
+            findings.add(
+                "API027",
+                f"the package is `{file.package}` here, and `{named[0].package}` in another file "
+                "of this folder",
+                place,
+                hint="give them one name, or a folder each",
+            )
+            return
+
+
+def _check_type_names(files: list[GoFile], findings: Findings) -> None:
+    """No type of a package is declared twice; Go refuses it, and one would be lost here."""
+    first: dict[str, Location] = {}
+    for file in files:
+        for node in file.type_names:
+            name, at = go_file.text_of(node), file.at(node)
+            before = first.setdefault(name, at)
+            if before is not at:
+                findings.add(
+                    "API008",
+                    f"`{name}` is declared twice in this package",
+                    at,
+                    hint="rename one of them",
+                    related=(Related(before, "first declared here"),),
+                )
+
+
+def _belongs_to_package(marker: Comment) -> bool:
+    """Whether a marker above a type has a meaning for its package only."""
+    is_on_type = REGISTRY.find(marker.text, Level.TYPE) is not None
+    return not is_on_type and REGISTRY.find(marker.text, Level.PACKAGE) is not None

@@ -1,0 +1,326 @@
+"""What Go type expressions mean: names looked up, in the model that schemas are made of.
+
+Which form a type has, and what markers of a field may see of it, follows the
+reference generator. A type without a form is a finding with what to write instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from olmkit.apis.findings import Findings
+from olmkit.apis.go.model import (
+    GoDeclaration,
+    GoField,
+    GoPackage,
+    GoType,
+    Map,
+    Name,
+    Other,
+    Pointer,
+    Slice,
+    StructBody,
+)
+from olmkit.apis.go.packages import Library
+from olmkit.apis.model import (
+    ListType,
+    MapType,
+    Named,
+    Reference,
+    Scalar,
+    TypeExpression,
+    Untyped,
+    WellKnown,
+)
+from olmkit.base.diagnostics import Location
+
+META = "k8s.io/apimachinery/pkg/apis/meta/v1"
+_BASICS: dict[str, Scalar] = {
+    "bool": Scalar("boolean"),
+    "string": Scalar("string"),
+    **dict.fromkeys(
+        ("int", "int8", "int16", "uint", "uint8", "uint16", "uintptr", "byte"), Scalar("integer")
+    ),
+    **dict.fromkeys(("int32", "uint32", "rune"), Scalar("integer", "int32")),
+    **dict.fromkeys(("int64", "uint64"), Scalar("integer", "int64")),
+    **dict.fromkeys(("float32", "float64"), Scalar("number")),
+}
+_REFUSED_BASICS = {
+    "complex64": "a complex number",
+    "complex128": "a complex number",
+    "error": "an interface",
+    "any": "an interface",
+    "comparable": "an interface",
+}
+# Types whose schema is fixed, whatever their package declares.
+FIXED: dict[Named, str] = {
+    Named(META, "ObjectMeta"): "ObjectMeta",
+    Named(META, "Time"): "Time",
+    Named(META, "MicroTime"): "MicroTime",
+    Named(META, "Duration"): "Duration",
+    Named(META, "Fields"): "Fields",
+    Named("k8s.io/apimachinery/pkg/api/resource", "Quantity"): "Quantity",
+    Named("k8s.io/apimachinery/pkg/util/intstr", "IntOrString"): "IntOrString",
+    Named("k8s.io/apimachinery/pkg/runtime", "RawExtension"): "RawExtension",
+    Named("k8s.io/apimachinery/pkg/apis/meta/v1/unstructured", "Unstructured"): "Unstructured",
+    Named("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1", "JSON"): "JSON",
+    Named("k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1", "JSON"): "JSON",
+}
+# What these types of the standard library marshal themselves with.
+_MARSHALERS: dict[Named, frozenset[str]] = {
+    Named("time", "Time"): frozenset({"MarshalJSON", "MarshalText"}),
+    Named("net/netip", "Addr"): frozenset({"MarshalText"}),
+    Named("net/netip", "Prefix"): frozenset({"MarshalText"}),
+    Named("net", "IP"): frozenset({"MarshalText"}),
+    **dict.fromkeys(FIXED, frozenset({"MarshalJSON"})),
+    Named(META, "ObjectMeta"): frozenset(),
+}
+_STANDARD_HINTS = {
+    "time.Time": "use `metav1.Time`",
+    "encoding/json.RawMessage": "use `apiextensionsv1.JSON` or `runtime.RawExtension`",
+}
+_TOO_DEEP = 100
+_FREE_HINT = (
+    "name a type of its own, use `apiextensionsv1.JSON` for free content, or mark the field "
+    "`+kubebuilder:validation:Schemaless` and `+kubebuilder:pruning:PreserveUnknownFields`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Where names are looked up: a package, and what the file imports with a dot."""
+
+    package: GoPackage
+    dots: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class TypeResolver:
+    """Resolves type expressions of all packages of one project."""
+
+    library: Library
+    findings: Findings
+    depth: int = 0
+    _missing: set[Named] = field(default_factory=set)
+
+    # Names
+
+    def find(self, name: Name, scope: Scope) -> Named | None:
+        """The declared type of a name; None for what is built in or unknown."""
+        if name.package:
+            return Named(name.package, name.name)
+        if name.name in scope.package.declarations:
+            return Named(scope.package.path, name.name)
+        for path in scope.dots:
+            package = self.library.package(path)
+            if package and name.name in package.declarations:
+                return Named(path, name.name)
+        return None
+
+    def declaration(self, named: Named) -> tuple[GoDeclaration, Scope] | None:
+        """A declaration and the scope of its own names; None when nobody has it."""
+        package = self.library.package(named.module)
+        if package is None or named.name not in package.declarations:
+            return None
+        declaration = package.declarations[named.name]
+        return declaration, Scope(package, declaration.dots)
+
+    def underlying(self, kind: GoType, scope: Scope) -> tuple[GoType, Scope]:
+        """What a type is built on at last: a basic name, or an expression that is no name."""
+        for _ in range(_TOO_DEEP):
+            if not isinstance(kind, Name):
+                break
+            named = self.find(kind, scope)
+            found = self.declaration(named) if named else None
+            if found is None:
+                break
+            declaration, scope = found
+            kind = declaration.type
+        return kind, scope
+
+    def is_basic(self, kind: GoType, scope: Scope) -> str:
+        """The name of the basic type that a type is built on, or an empty text."""
+        under, _ = self.underlying(kind, scope)
+        if isinstance(under, Name) and not under.package and under.name in _BASICS:
+            return under.name
+        return ""
+
+    def methods(self, named: Named, depth: int = 0) -> frozenset[str]:
+        """Names of the methods of a type, with those that embedded types lend it."""
+        if named in _MARSHALERS:
+            return _MARSHALERS[named]
+        package = self.library.package(named.module)
+        found = self.declaration(named)
+        if package is None or found is None or depth > 10:
+            return frozenset()
+        own = package.methods.get(named.name, frozenset())
+        declaration, scope = found
+        if declaration.is_alias and isinstance(declaration.type, Name):
+            target = self.find(declaration.type, scope)
+            return self.methods(target, depth + 1) if target else own
+        under, inner = self.underlying(declaration.type, scope)
+        if not isinstance(under, StructBody):
+            return own
+        lent: list[frozenset[str]] = []
+        for one in under.fields:
+            if one.embedded:
+                embedded = self.find(one.embedded, inner)
+                if embedded and embedded != named:
+                    lent.append(self.methods(embedded, depth + 1))
+        # A method that two embedded types lend at one depth is lent by none.
+        promoted = {name for methods in lent for name in methods}
+        return own | {name for name in promoted if sum(name in m for m in lent) == 1}
+
+    # Expressions
+
+    def resolve(self, kind: GoType, scope: Scope, at: Location) -> TypeExpression:
+        """The type in the model; what has no form becomes `Untyped` and a finding."""
+        self.depth += 1
+        try:
+            if self.depth > _TOO_DEEP:
+                return self.refuse("the type is nested too deep", at)
+            return self._resolve(kind, scope, at)
+        finally:
+            self.depth -= 1
+
+    def _resolve(self, kind: GoType, scope: Scope, at: Location) -> TypeExpression:
+        match kind:
+            case Name():
+                return self._name(kind, scope, at)
+            case Pointer(to=inner):
+                return self.resolve(inner, scope, at)
+            case Slice(item=item, length=length):
+                if item == Name("byte") and not length and self.find(item, scope) is None:
+                    return Scalar("string", "byte")
+                return ListType(self.resolve(item, scope, at))
+            case Map(key=key, value=value):
+                return self._map(key, value, scope, at)
+            case StructBody():
+                return self.refuse(
+                    "a struct inside a type has no form in a CRD", at, "declare it under a name"
+                )
+            case Other(what=what):
+                return self.refuse(f"{what} has no form in a CRD", at, _FREE_HINT)
+
+    def refuse(self, message: str, at: Location, hint: str = "") -> Untyped:
+        self.findings.add("API006", message, at, hint=hint)
+        return Untyped()
+
+    def _map(self, key: GoType, value: GoType, scope: Scope, at: Location) -> TypeExpression:
+        if not self._is_key(key, scope):
+            self.refuse("keys of a map must be strings, or types that write themselves as text", at)
+        is_value = isinstance(value, (Name, Slice, Map, Pointer))
+        if not is_value:
+            return MapType(self.refuse("the map's values have no form in a CRD", at, _FREE_HINT))
+        return MapType(self.resolve(value, scope, at))
+
+    def _is_key(self, key: GoType, scope: Scope) -> bool:
+        if not isinstance(key, Name):
+            return False
+        if self.is_basic(key, scope) == "string":
+            return True
+        named = self.find(key, scope)
+        return named is not None and "MarshalText" in self.methods(named)
+
+    def _name(self, name: Name, scope: Scope, at: Location) -> TypeExpression:
+        named = self.find(name, scope)
+        if named is None:
+            return self._builtin(name, at)
+        if named in FIXED:
+            is_local = named.module == scope.package.path
+            return self._reference(WellKnown(FIXED[named]), name, scope, is_local=is_local)
+        found = self.declaration(named)
+        if found is None:
+            return self._unknown(named, at)
+        declaration, inner = found
+        if declaration.is_generic:
+            return self.refuse(
+                f"`{name.name}` is a generic type, which has no form in a CRD",
+                at,
+                "declare the type that is meant without type parameters",
+            )
+        if declaration.is_alias:
+            return self._alias(declaration, named, inner, at)
+        is_local = named.module == scope.package.path
+        return self._reference(named, name, scope, is_local=is_local)
+
+    def _alias(
+        self, declaration: GoDeclaration, named: Named, scope: Scope, at: Location
+    ) -> TypeExpression:
+        """An alias is what it stands for; of a basic type only, it is a type of its own."""
+        kind = declaration.type
+        if not isinstance(kind, Name):
+            return self.refuse(
+                f"`{declaration.name}` is an alias of a type without a name, which is not followed",
+                at,
+                f"declare it without the equals sign: `type {declaration.name} …`",
+            )
+        if self.find(kind, scope) is not None:
+            return self.resolve(kind, scope, at)
+        if kind.name in _BASICS:
+            return Reference(named, is_scalar=True)
+        return self._builtin(kind, at)
+
+    def _reference(
+        self, to: Named | WellKnown, name: Name, scope: Scope, *, is_local: bool
+    ) -> Reference:
+        """A named type with what markers of a field see of it."""
+        under, inner = self.underlying(name, scope)
+        match under:
+            case Slice():
+                return Reference(to, "array")
+            case Map():
+                return Reference(to, "object")
+            case Name() if is_local and self.is_basic(under, inner):
+                return Reference(to, is_scalar=True)
+            case _:
+                return Reference(to)
+
+    def _builtin(self, name: Name, at: Location) -> TypeExpression:
+        if name.name in _BASICS:
+            return _BASICS[name.name]
+        if name.name in _REFUSED_BASICS:
+            return self.refuse(
+                f"`{name.name}` is {_REFUSED_BASICS[name.name]}, which has no form in a CRD",
+                at,
+                _FREE_HINT,
+            )
+        self.findings.add(
+            "API007",
+            f"the type `{name.name}` is not declared",
+            at,
+            hint="declare it in the package, or import the package that does",
+        )
+        return Untyped()
+
+    def _unknown(self, named: Named, at: Location) -> TypeExpression:
+        package = self.library.package(named.module)
+        is_standard = "." not in named.module.partition("/")[0]
+        if package is not None and not is_standard:
+            self.findings.add(
+                "API007", f"the package `{named.module}` declares no type `{named.name}`", at
+            )
+        elif is_standard and not self.library.is_own(named.module):
+            self.refuse(
+                f"`{named.module}.{named.name}` of the standard library has no form in a CRD",
+                at,
+                _STANDARD_HINTS.get(str(named), "use a string, or a type of your own"),
+            )
+        elif named not in self._missing:
+            self._missing.add(named)  # used in a hundred places, it is missed once
+            self.findings.add(
+                "API007",
+                f"the type `{named.module}.{named.name}` is not to be had: its package lies "
+                "neither in the project, nor in `vendor`, nor in the module cache",
+                at,
+                hint="run `go mod download` or `go mod vendor` once, or mark the field "
+                "`+kubebuilder:validation:Schemaless`",
+            )
+        return Untyped()
+
+
+def field_words(one: GoField) -> str:
+    """How a field is called in a finding."""
+    if one.names:
+        return f"`{', '.join(one.names)}`"
+    return f"`{one.embedded.name}`" if one.embedded else "of an embedded type"

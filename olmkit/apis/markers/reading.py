@@ -1,0 +1,85 @@
+"""From comments to markers on a level, with words for those that nobody will read.
+
+The reference ignores an unknown marker in silence. Here one under a known
+prefix, or one that looks like a slip, is a finding with what was probably meant.
+"""
+
+from __future__ import annotations
+
+from olmkit.apis.findings import Findings
+from olmkit.apis.markers import language
+from olmkit.apis.markers.language import Comment, Level, Marker
+from olmkit.apis.markers.table import CSV, IGNORED_PREFIXES, REGISTRY, VALIDATION
+from olmkit.apis.markers.values import MarkerError
+from olmkit.base import documents
+from olmkit.base.diagnostics import Location
+
+
+def read_marker(comment: Comment, level: Level, findings: Findings) -> Marker | None:
+    """The marker that a comment is on a level; what is odd about it goes into `findings`."""
+    definition = REGISTRY.find(comment.text, level)
+    if definition:
+        try:
+            marker = language.parse(comment, definition)
+            return marker if _is_writable(marker, findings) else None
+        except MarkerError as error:
+            if not definition.is_used:
+                return None  # whoever reads it knows more of its forms
+            column = (comment.at.column or 1) + 1 + error.offset
+            at = Location(
+                path=comment.at.path,
+                line=comment.at.line,
+                column=column,
+                end_line=comment.at.line,
+                end_column=max(column + 1, comment.at.end_column or 0),
+            )
+            is_about_marker = error.message.partition(" ")[0] in ("takes", "needs", "lacks", "has")
+            join = " " if is_about_marker else ": "
+            message = f"`+{definition.name}`{join}{error.message}"
+            findings.add("API003", message, at, hint=error.hint)
+            return None
+    _warn_unknown(comment, level, findings)
+    return None
+
+
+def _is_writable(marker: Marker, findings: Findings) -> bool:
+    if documents.unwritable([marker.value, dict(marker.arguments)]) is None:
+        return True
+    findings.add(
+        "API032",
+        f"`+{marker.name}` has a text that YAML has no form for",
+        marker.at,
+        hint="take control characters out of it",
+    )
+    return False
+
+
+def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
+    name = language.marker_name(comment.text)
+    levels = REGISTRY.levels(comment.text)
+    known = [REGISTRY.find(comment.text, other) for other in levels]
+    if levels and not any(definition and definition.is_used for definition in known):
+        return
+    if levels:
+        places = " or ".join(f"a {other}" for other in levels)
+        hint = f"it belongs on {places}"
+        if Level.PACKAGE in levels and level is Level.TYPE:
+            hint += ": put a blank line below it"
+        findings.add("API005", f"`+{name}` says nothing on a {level}", comment.at, hint=hint)
+        return
+    if comment.text.startswith(IGNORED_PREFIXES) or not comment.text[:1].isalpha():
+        return
+    meant = REGISTRY.suggestion(comment.text)
+    if not language.is_ours(comment.text) and not meant:
+        return
+    last = name.rpartition(":")[2]
+    hint = ""
+    if name.startswith("operator-sdk:gen-csv:"):
+        hint = f"since operator-sdk 1.0 it is written `+{CSV}:…`"
+    elif meant:
+        hint = f"did you mean `+{meant}`?"
+    elif REGISTRY.find(VALIDATION + last[:1].upper() + last[1:], Level.FIELD):
+        hint = f"did you mean `+{VALIDATION}{last[:1].upper()}{last[1:]}`?"
+    elif REGISTRY.find(name + "=", level):
+        hint = "it needs a value"
+    findings.add("API004", f"`+{name}` is no marker that is known", comment.at, hint=hint)

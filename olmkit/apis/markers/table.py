@@ -1,0 +1,297 @@
+"""Every marker that is known, with the levels it may stand on and what it takes.
+
+The one place that says so: reading, hints, warnings about slips, and the
+reference page in the documentation come from this table.
+"""
+
+from __future__ import annotations
+
+from olmkit.apis.markers.language import Argument, Definition, Level, Registry
+from olmkit.apis.markers.values import ListOf, Scalar, ValueType
+
+_P, _T, _F = Level.PACKAGE, Level.TYPE, Level.FIELD
+_STRINGS = ListOf(Scalar.STRING)
+VALIDATION = "kubebuilder:validation:"
+ITEMS = "kubebuilder:validation:items:"
+CSV = "operator-sdk:csv:customresourcedefinitions"
+
+
+def _flag(name: str, levels: tuple[Level, ...], doc: str, *, is_used: bool = True) -> Definition:
+    return Definition(name=name, levels=frozenset(levels), doc=doc, is_used=is_used)
+
+
+def _valued(
+    name: str,
+    levels: tuple[Level, ...],
+    kind: ValueType,
+    doc: str,
+    *,
+    required: bool = True,
+    is_used: bool = True,
+    drops_comment: bool = False,
+) -> Definition:
+    return Definition(
+        name=name,
+        levels=frozenset(levels),
+        arguments=(Argument("", kind, required),),
+        doc=doc,
+        is_used=is_used,
+        drops_comment=drops_comment,
+    )
+
+
+def _named(
+    name: str, levels: tuple[Level, ...], doc: str, /, **arguments: ValueType | tuple[ValueType]
+) -> Definition:
+    """Arguments whose type stands in a tuple are required."""
+    return Definition(
+        name=name,
+        levels=frozenset(levels),
+        doc=doc,
+        arguments=tuple(
+            Argument(key, kind[0], True) if isinstance(kind, tuple) else Argument(key, kind, False)
+            for key, kind in arguments.items()
+        ),
+    )
+
+
+# The validation family stands on fields and types, and under `items:` for the items of a list.
+_VALIDATION: tuple[tuple[str, ValueType | None, str], ...] = (
+    ("Maximum", Scalar.BOUND, "The largest number allowed."),
+    ("Minimum", Scalar.BOUND, "The smallest number allowed."),
+    ("ExclusiveMaximum", Scalar.BOOL, "The maximum itself is not allowed."),
+    ("ExclusiveMinimum", Scalar.BOOL, "The minimum itself is not allowed."),
+    ("MultipleOf", Scalar.NUMBER, "The number must be a multiple of this."),
+    ("MaxLength", Scalar.INT, "The largest length of a string."),
+    ("MinLength", Scalar.INT, "The smallest length of a string."),
+    ("Pattern", Scalar.STRING, "A regular expression that the string must match."),
+    ("MaxItems", Scalar.COUNT, "The largest number of items."),
+    ("MinItems", Scalar.INT, "The smallest number of items."),
+    ("UniqueItems", Scalar.BOOL, "Items must differ; API servers refuse it, use `listType=set`."),
+    ("MaxProperties", Scalar.INT, "The largest number of keys."),
+    ("MinProperties", Scalar.INT, "The smallest number of keys."),
+    ("Enum", ListOf(Scalar.ANY), "The values that are allowed."),
+    ("Format", Scalar.STRING, "The OpenAPI format of the value."),
+    ("Type", Scalar.STRING, "The OpenAPI type, in place of the computed one."),
+    ("XPreserveUnknownFields", None, "Keep fields that the schema does not name."),
+    ("XEmbeddedResource", None, "The value is a Kubernetes object of its own."),
+    ("XIntOrString", None, "The value is an integer or a string."),
+)
+
+_RULE: dict[str, ValueType | tuple[ValueType]] = {
+    "rule": (Scalar.STRING,),
+    "message": Scalar.STRING,
+    "messageExpression": Scalar.STRING,
+    "reason": Scalar.STRING,
+    "fieldPath": Scalar.STRING,
+    "optionalOldSelf": Scalar.BOOL,
+}
+
+
+def _validation_family() -> list[Definition]:
+    found: list[Definition] = []
+    for prefix in (VALIDATION, ITEMS):
+        found.append(_named(prefix + "XValidation", (_F, _T), "A rule in CEL.", **_RULE))
+        for name, kind, doc in _VALIDATION:
+            if kind is None:
+                found.append(_flag(prefix + name, (_F, _T), doc))
+            else:
+                found.append(_valued(prefix + name, (_F, _T), kind, doc))
+    return found
+
+
+_SCHEMA = [
+    _flag(VALIDATION + "Required", (_F, _P), "The field must be given."),
+    _flag(VALIDATION + "Optional", (_F, _P), "The field, or all of the package, may be left out."),
+    _flag("required", (_F,), "The field must be given."),
+    _flag("optional", (_F,), "The field may be left out."),
+    _flag("k8s:required", (_F,), "The field must be given, and not empty."),
+    _flag("k8s:optional", (_F,), "The field may be left out."),
+    _valued("k8s:minimum", (_F,), Scalar.BOUND, "The smallest number.", drops_comment=True),
+    _valued("k8s:maximum", (_F,), Scalar.BOUND, "The largest number.", drops_comment=True),
+    _valued("k8s:maxItems", (_F,), Scalar.COUNT, "The most items.", drops_comment=True),
+    _flag("nullable", (_F,), "The value may be null."),
+    _valued("kubebuilder:default", (_F,), Scalar.ANY, "The value when none is given."),
+    _valued("default", (_F,), Scalar.JSON, "The value when none is given, as JSON."),
+    _valued("kubebuilder:example", (_F,), Scalar.ANY, "An example."),
+    _valued("kubebuilder:title", (_F, _T), Scalar.ANY, "A title."),
+    _named(
+        "kubebuilder:externalDocs",
+        (_F, _T),
+        "Where more is written.",
+        url=(Scalar.STRING,),
+        description=Scalar.STRING,
+    ),
+    _flag(VALIDATION + "EmbeddedResource", (_F,), "The value is a Kubernetes object of its own."),
+    _flag(VALIDATION + "Schemaless", (_F,), "The type is not looked at; only markers count."),
+    _flag("kubebuilder:pruning:PreserveUnknownFields", (_F, _T), "Keep fields of no known name."),
+    _valued("listType", (_F, _T), Scalar.STRING, "How lists merge: map, set, atomic."),
+    _valued("k8s:listType", (_F, _T), Scalar.STRING, "How lists merge: map, set, atomic."),
+    _valued("listMapKey", (_F, _T), Scalar.STRING, "A key field of the items; may repeat."),
+    _valued("k8s:listMapKey", (_F, _T), Scalar.STRING, "A key field of the items; may repeat."),
+    _valued("mapType", (_F, _T), Scalar.STRING, "How maps merge: granular, atomic."),
+    _valued("structType", (_F, _T), Scalar.STRING, "How objects merge: granular, atomic."),
+    _flag("k8s:immutable", (_F,), "The field cannot change once it is set."),
+    _flag("k8s:enum", (_T, _F), "Members sorted, as Kubernetes' own enums."),
+    _valued(VALIDATION + "AtMostOneOf", (_T,), _STRINGS, "At most one of these fields."),
+    _valued(VALIDATION + "ExactlyOneOf", (_T,), _STRINGS, "Exactly one of these fields."),
+    _valued(VALIDATION + "AtLeastOneOf", (_T,), _STRINGS, "At least one of these fields."),
+    _flag("olmkit:nodefault", (_F,), "The default in Python is no default of the schema."),
+]
+
+_CRD = [
+    _named(
+        "kubebuilder:resource",
+        (_T,),
+        "Names and scope of the resource.",
+        path=Scalar.STRING,
+        shortName=_STRINGS,
+        categories=_STRINGS,
+        singular=Scalar.STRING,
+        scope=Scalar.STRING,
+    ),
+    _flag("kubebuilder:subresource:status", (_T,), "Status is written on its own."),
+    _named(
+        "kubebuilder:subresource:scale",
+        (_T,),
+        "`kubectl scale` works.",
+        specpath=(Scalar.STRING,),
+        statuspath=(Scalar.STRING,),
+        selectorpath=Scalar.STRING,
+    ),
+    _named(
+        "kubebuilder:printcolumn",
+        (_T,),
+        "A column of `kubectl get`.",
+        name=(Scalar.STRING,),
+        type=(Scalar.STRING,),
+        JSONPath=(Scalar.STRING,),
+        description=Scalar.STRING,
+        format=Scalar.STRING,
+        priority=Scalar.INT,
+    ),
+    _flag("kubebuilder:storageversion", (_T,), "Objects are stored in this version."),
+    _flag("kubebuilder:unservedversion", (_T,), "This version is not served."),
+    _named(
+        "kubebuilder:deprecatedversion",
+        (_T,),
+        "Users of this version are warned.",
+        warning=Scalar.STRING,
+    ),
+    _flag("kubebuilder:skipversion", (_T,), "This version is left out."),
+    _named(
+        "kubebuilder:selectablefield",
+        (_T,),
+        "A field that field selectors may name.",
+        JSONPath=(Scalar.STRING,),
+    ),
+    _named(
+        "kubebuilder:metadata",
+        (_T,),
+        "Labels and annotations of the CRD.",
+        annotations=_STRINGS,
+        labels=_STRINGS,
+    ),
+    _valued("groupName", (_P,), Scalar.STRING, "The API group of the package.", required=False),
+    _valued("versionName", (_P,), Scalar.STRING, "The API version of the package."),
+    _flag("kubebuilder:skip", (_P,), "The package has no types for us."),
+]
+
+_RBAC = [
+    _named(
+        "kubebuilder:rbac",
+        (_P,),
+        "A rule of the operator's role.",
+        groups=_STRINGS,
+        resources=_STRINGS,
+        resourceNames=_STRINGS,
+        verbs=(_STRINGS,),
+        urls=_STRINGS,
+        namespace=Scalar.STRING,
+        roleName=Scalar.STRING,
+    ),
+]
+
+_WEBHOOK = [
+    _named(
+        "kubebuilder:webhook",
+        (_P,),
+        "An admission webhook.",
+        mutating=(Scalar.BOOL,),
+        failurePolicy=(Scalar.STRING,),
+        groups=(_STRINGS,),
+        resources=(_STRINGS,),
+        verbs=(_STRINGS,),
+        versions=(_STRINGS,),
+        name=(Scalar.STRING,),
+        admissionReviewVersions=(_STRINGS,),
+        path=Scalar.STRING,
+        url=Scalar.STRING,
+        serviceName=Scalar.STRING,
+        serviceNamespace=Scalar.STRING,
+        servicePort=Scalar.INT,
+        matchPolicy=Scalar.STRING,
+        sideEffects=Scalar.STRING,
+        timeoutSeconds=Scalar.INT,
+        reinvocationPolicy=Scalar.STRING,
+        webhookVersions=_STRINGS,
+        patch=Scalar.STRING,
+    ),
+    _named(
+        "kubebuilder:webhookconfiguration",
+        (_P,),
+        "The name of a webhook configuration.",
+        mutating=(Scalar.BOOL,),
+        name=Scalar.STRING,
+    ),
+]
+
+_CSV = [
+    _named(
+        CSV,
+        (_T,),
+        "How the kind is shown to users.",
+        displayName=Scalar.STRING,
+        resources=ListOf(ListOf(Scalar.STRING)),
+        order=Scalar.INT,
+    ),
+    _named(
+        CSV,
+        (_F,),
+        "How the field is shown to users.",
+        type=Scalar.STRING,
+        displayName=Scalar.STRING,
+        xDescriptors=_STRINGS,
+        order=Scalar.INT,
+    ),
+]
+
+_OTHERS = "Read by other generators."
+_FOREIGN = [
+    _valued("kubebuilder:object:generate", (_P, _T), Scalar.BOOL, _OTHERS, is_used=False),
+    _valued("kubebuilder:object:root", (_T,), Scalar.BOOL, _OTHERS, is_used=False),
+    _valued("k8s:deepcopy-gen", (_P, _T), Scalar.RAW, _OTHERS, is_used=False, required=False),
+    _valued("k8s:deepcopy-gen:interfaces", (_T,), Scalar.STRING, _OTHERS, is_used=False),
+    _valued("kubebuilder:ac:generate", (_P, _T), Scalar.BOOL, _OTHERS, is_used=False),
+    _valued("kubebuilder:ac:output:package", (_P,), Scalar.STRING, _OTHERS, is_used=False),
+    _flag("genclient", (_T,), _OTHERS, is_used=False),
+    _flag("genclient:nonNamespaced", (_T,), _OTHERS, is_used=False),
+]
+
+REGISTRY = Registry([*_validation_family(), *_SCHEMA, *_CRD, *_RBAC, *_WEBHOOK, *_CSV, *_FOREIGN])
+
+# Families whose names nobody lists: insertion points, documentation, other generators.
+IGNORED_PREFIXES = (
+    "kubebuilder:scaffold:",
+    "kubebuilder:docs-gen:",
+    "kubebuilder:object:",
+    "k8s:openapi-",
+    "k8s:conversion-gen",
+    "k8s:defaulter-gen",
+    "k8s:protobuf-gen",
+    "k8s:prerelease-lifecycle-gen",
+    "genclient",
+    "groupGoName",
+    "patchStrategy",
+    "patchMergeKey",
+)

@@ -1,0 +1,448 @@
+"""Annotations of Python fields as type expressions.
+
+Types are known by their dotted names; one that has no form in a CRD is a finding
+with what to write in its place.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any, Final
+
+from olmkit.apis.findings import Findings
+from olmkit.apis.model import (
+    MISSING,
+    Choice,
+    Constrained,
+    Constraint,
+    ListType,
+    MapType,
+    Named,
+    Scalar,
+    TypeExpression,
+    Untyped,
+    WellKnown,
+)
+from olmkit.apis.python import bases
+from olmkit.apis.python.field_constraints import FactReader, Facts
+from olmkit.apis.python.literals import Literals, shown
+from olmkit.apis.python.names import Module, Names
+
+_KINDS = ("olmkit", "olmkit.runtime", "olmkit.runtime.kinds")
+_OURS: dict[str, TypeExpression] = {
+    "Int32": Scalar("integer", "int32"),
+    "Int64": Scalar("integer", "int64"),
+    **{
+        name: WellKnown(name)
+        for name in (
+            "Quantity",
+            "IntOrString",
+            "RawExtension",
+            "JSON",
+            "Duration",
+            "Time",
+            "MicroTime",
+            "ObjectMeta",
+            "Condition",
+        )
+    },
+}
+_PLAIN: dict[str, TypeExpression] = {
+    "builtins.bool": Scalar("boolean"),
+    "builtins.str": Scalar("string"),
+    "builtins.bytes": Scalar("string", "byte"),
+    "builtins.int": Scalar("integer"),
+    "builtins.float": Scalar("number"),
+    "datetime.datetime": Scalar("string", "date-time"),
+    "datetime.timedelta": Scalar("string"),
+    **{f"{module}.{name}": kind for module in _KINDS for name, kind in _OURS.items()},
+}
+_TYPING = ("typing", "typing_extensions")
+
+_PYDANTIC = ("pydantic", "pydantic.types", "pydantic.networks")
+# Pydantic's own names: the type, and the limit that is part of it.
+_LIMITED: dict[str, tuple[Scalar, tuple[tuple[str, int], ...]]] = {
+    **{
+        f"{prefix}{name}": (Scalar(kind), ((keyword, 0),))
+        for prefix, keyword in (
+            ("Positive", "exclusive minimum"),
+            ("NonNegative", "minimum"),
+            ("Negative", "exclusive maximum"),
+            ("NonPositive", "maximum"),
+        )
+        for name, kind in (("Int", "integer"), ("Float", "number"))
+    },
+    "StrictInt": (Scalar("integer"), ()),
+    "StrictStr": (Scalar("string"), ()),
+    "StrictBool": (Scalar("boolean"), ()),
+    "StrictFloat": (Scalar("number"), ()),
+    "StrictBytes": (Scalar("string", "byte"), ()),
+    "SecretStr": (Scalar("string", "password"), ()),
+    "EmailStr": (Scalar("string", "email"), ()),
+    **{name: (Scalar("string", "uri"), ()) for name in ("AnyUrl", "AnyHttpUrl", "HttpUrl")},
+    **{name: (Scalar("string", "uuid"), ()) for name in ("UUID1", "UUID3", "UUID4", "UUID5")},
+    **{
+        name: (Scalar("string", "date-time"), ())
+        for name in ("AwareDatetime", "NaiveDatetime", "PastDatetime", "FutureDatetime")
+    },
+}
+# Calls that make a limited type; the first argument of the last two is the type of the items.
+_MAKERS: dict[str, TypeExpression | None] = {
+    "conint": Scalar("integer"),
+    "confloat": Scalar("number"),
+    "constr": Scalar("string"),
+    "conlist": None,
+    "conset": None,
+}
+
+
+def _typing(*names: str) -> frozenset[str]:
+    return frozenset(f"{module}.{name}" for module in _TYPING for name in names)
+
+
+_COLLECTIONS = "collections.abc"
+_LISTS = _typing("List", "Sequence", "Tuple", "Collection", "Iterable") | {
+    "builtins.list",
+    "builtins.tuple",
+    *(f"{_COLLECTIONS}.{name}" for name in ("Sequence", "Collection", "Iterable")),
+}
+_SETS = _typing("Set", "FrozenSet", "AbstractSet") | {
+    "builtins.set",
+    "builtins.frozenset",
+    f"{_COLLECTIONS}.Set",
+}
+_MAPS = _typing("Dict", "Mapping", "MutableMapping") | {
+    "builtins.dict",
+    f"{_COLLECTIONS}.Mapping",
+    f"{_COLLECTIONS}.MutableMapping",
+}
+_WRAPPERS = _typing("Required", "NotRequired", "Final", "ReadOnly")
+_SKIPPED = _typing("ClassVar") | {"dataclasses.InitVar"}
+_UNTYPED = _typing("Any") | {"builtins.object"}
+_ABSENT = frozenset({"msgspec.UnsetType", "msgspec._core.UnsetType"})
+_TOO_DEEP = 60
+
+KNOWN: Final = (
+    frozenset(_PLAIN)
+    | (_LISTS | _SETS | _MAPS | _WRAPPERS | _SKIPPED | _UNTYPED | _ABSENT)
+    | _typing("Annotated", "Optional", "Union", "Literal", "NewType", "TypeAlias", "Generic")
+    | {f"{module}.{name}" for module in _PYDANTIC for name in (*_LIMITED, *_MAKERS)}
+)
+"""Dotted names of other libraries that stand for types."""
+
+
+@dataclass(slots=True)
+class TypeReader:
+    """Reads annotations of one module."""
+
+    module: Module
+    names: Names
+    findings: Findings
+    depth: int = 0
+
+    @property
+    def literals(self) -> Literals:
+        return Literals(self.module, self.names)
+
+    @property
+    def facts(self) -> FactReader:
+        return FactReader(self.literals, self.findings)
+
+    def dotted(self, expression: ast.expr) -> str:
+        return self.names.dotted(self.module, expression)
+
+    def is_skipped(self, annotation: ast.expr) -> bool:
+        """Whether an annotation says that the attribute is no field."""
+        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+            annotation = _parsed(annotation.value) or annotation
+        head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+        return self.dotted(head) in _SKIPPED
+
+    def is_alias(self, value: ast.expr) -> bool:
+        """Whether `X = value` is meant as a type, and not as a value: `str | None`, `list[int]`."""
+        match value:
+            case ast.Call(func=maker, args=args):
+                return self.dotted(maker) in _typing("NewType") and len(args) == 2
+            case ast.Subscript(value=head):
+                name = self.dotted(head)
+                is_typing = name.startswith(tuple(f"{module}." for module in _TYPING))
+                return is_typing or name in _LISTS | _SETS | _MAPS
+            case ast.BinOp(op=ast.BitOr()):
+                return all(
+                    self._is_absent(one) or self.is_alias(one) for one in _alternatives(value)
+                )
+            case ast.Name() | ast.Attribute():
+                dotted = self.dotted(value)
+                if dotted in _PLAIN or self._pydantic(value) in _LIMITED:
+                    return True
+                declared = self.names.declared(dotted)
+                return declared is not None and self._is_type(declared)
+            case _:
+                return False
+
+    def _is_type(self, name: Named) -> bool:
+        module = self.names.modules[name.module]
+        node = module.classes.get(name.name)
+        if node is not None:
+            return bases.sort_of(self.names, module, node) is not None
+        inner = TypeReader(module, self.names, Findings(), self.depth + 1)
+        is_alias = inner.depth < _TOO_DEEP and inner.is_alias(module.assigned[name.name])
+        return is_alias or name.name in module.aliases
+
+    def read(self, expression: ast.expr, facts: Facts | None = None) -> TypeExpression:
+        """The type that an annotation means. Without `facts`, metadata limits the type itself."""
+        self.depth += 1
+        try:
+            if self.depth > _TOO_DEEP:
+                return self._refuse(expression, "the type is nested too deep")
+            return self._read(expression, facts)
+        finally:
+            self.depth -= 1
+
+    def _read(self, expression: ast.expr, facts: Facts | None) -> TypeExpression:
+        match expression:
+            case ast.Constant(value=str() as text):
+                return self._read_text(expression, text, facts)
+            case ast.Constant(value=None):
+                return self._refuse(expression, "`None` alone is no type of a field")
+            case ast.BinOp(op=ast.BitOr()):
+                return self._union(expression, _alternatives(expression), facts)
+            case ast.Subscript(value=head, slice=inner):
+                return self._subscript(expression, self.dotted(head), _items(inner), facts)
+            case ast.Name() | ast.Attribute():
+                return self._name(expression, self.dotted(expression))
+            case ast.Call(func=maker) if self._pydantic(maker) in _MAKERS:
+                return self._made(expression, self._pydantic(maker))
+            case _:
+                return self._refuse(expression, f"`{shown(expression)}` is no type")
+
+    def _read_text(
+        self, expression: ast.Constant, text: str, facts: Facts | None
+    ) -> TypeExpression:
+        inner = _parsed(text)
+        if inner is None:
+            return self._refuse(expression, f"`{text}` is no type")
+        for node in ast.walk(inner):
+            ast.copy_location(node, expression)
+        return self.read(inner, facts)
+
+    def _name(self, expression: ast.expr, dotted: str) -> TypeExpression:
+        if dotted in _PLAIN:
+            return _PLAIN[dotted]
+        if (limited := self._pydantic(expression)) in _LIMITED:
+            return self._limited(expression, limited)
+        if dotted in _LISTS | _SETS | _MAPS:
+            return self._refuse(
+                expression,
+                f"`{shown(expression)}` does not say what it holds",
+                "name the type of its items, such as `list[str]` or `dict[str, str]`",
+            )
+        if dotted in _UNTYPED:
+            return Untyped(f"`{shown(expression)}` does not say what the value is")
+        declared = self.names.declared(dotted)
+        if declared:
+            return self._declared(expression, declared)
+        if dotted.startswith(
+            ("builtins.", "datetime.", "decimal.", "uuid.", "typing.", "pathlib.")
+        ):
+            return self._refuse(
+                expression,
+                f"`{shown(expression)}` has no form in a CRD",
+                "use a type that JSON has: str, int, bool, list, dict or a model",
+            )
+        if self.names.is_nested(self.module, dotted):
+            return self._refuse(
+                expression,
+                f"`{shown(expression)}` is declared inside of a class, where it is not looked for",
+                "declare it at the top of its module",
+            )
+        self.findings.add(
+            "API007",
+            f"the type `{shown(expression)}` is not declared in the sources",
+            self.module.at(expression),
+            hint=f"looked for `{dotted}`; declare it in the package, or mark the field "
+            "`+kubebuilder:validation:Schemaless`",
+        )
+        return Untyped()
+
+    def _declared(self, expression: ast.expr, name: Named) -> TypeExpression:
+        if self._is_type(name):
+            return name
+        if name.name in self.names.modules[name.module].classes:
+            return self._refuse(
+                expression,
+                f"`{shown(expression)}` is neither a model nor an enumeration",
+                "derive it from `Model`, `StrEnum` or `IntEnum`, or make it a dataclass",
+            )
+        return self._refuse(
+            expression,
+            f"`{shown(expression)}` is no type that can be read from the text",
+            "write its type out, or the alias as `X: TypeAlias = …`",
+        )
+
+    def _pydantic(self, expression: ast.expr) -> str:
+        """The name of something of pydantic's, else an empty text."""
+        module, _, name = self.dotted(expression).rpartition(".")
+        return name if module in _PYDANTIC else ""
+
+    def _made(self, call: ast.Call, maker: str) -> TypeExpression:
+        """`conint(ge=1)` and its like."""
+        base = _MAKERS[maker]
+        if base is None:
+            if not call.args:
+                return self._refuse(call, f"`{shown(call)}` does not say what it holds")
+            base = ListType(self.read(call.args[0]), is_set=maker == "conset")
+        said = Facts()
+        self.facts.keywords(call, said)
+        return Constrained(base, tuple(said.constraints)) if said.constraints else base
+
+    def _limited(self, expression: ast.expr, name: str) -> TypeExpression:
+        """`PositiveInt` and its like."""
+        base, limits = _LIMITED[name]
+        at = self.module.at(expression)
+        found = tuple(Constraint(keyword, value, at) for keyword, value in limits)
+        return Constrained(base, found) if found else base
+
+    def _subscript(
+        self, expression: ast.Subscript, head: str, items: list[ast.expr], facts: Facts | None
+    ) -> TypeExpression:
+        if head in _typing("Annotated"):
+            return self._annotated(items, facts)
+        if head in _typing("Optional"):
+            return self._union(expression, items, facts)
+        if head in _typing("Union"):
+            return self._union(expression, items, facts)
+        if head in _typing("Literal"):
+            return self._literal(expression, items)
+        if head in _WRAPPERS and len(items) == 1:
+            return self.read(items[0], facts)
+        if head in _LISTS:
+            return self._list(expression, head, items)
+        if head in _SETS and len(items) == 1:
+            return ListType(self.read(items[0]), is_set=True)
+        if head in _MAPS and len(items) == 2:
+            return self._map(items)
+        if self.names.declared(head):
+            return self._refuse(
+                expression,
+                f"`{shown(expression)}` is generic, which no type of a CRD can be",
+                "write one type for each use",
+            )
+        return self._refuse(
+            expression,
+            f"`{shown(expression)}` has no form in a CRD",
+            "read are list, set, dict, Optional, Literal and Annotated",
+        )
+
+    def _list(self, expression: ast.expr, head: str, items: list[ast.expr]) -> TypeExpression:
+        is_tuple = head.endswith((".tuple", ".Tuple"))
+        if is_tuple:
+            if len(items) == 2 and isinstance(items[1], ast.Constant) and items[1].value is ...:
+                return ListType(self.read(items[0]))
+            return self._refuse(
+                expression,
+                f"`{shown(expression)}` has items of their own types each",
+                "use `tuple[T, ...]`, a list, or a model with named fields",
+            )
+        if len(items) != 1:
+            return self._refuse(expression, f"`{shown(expression)}` is no list type")
+        return ListType(self.read(items[0]))
+
+    def _map(self, items: list[ast.expr]) -> TypeExpression:
+        if not self._is_text(self.read(items[0])):
+            return self._refuse(items[0], "keys of a map must be strings")
+        return MapType(self.read(items[1]))
+
+    def _is_text(self, key: TypeExpression) -> bool:
+        """Whether a type is a text, also one that is declared elsewhere."""
+        base = key.base if isinstance(key, (Constrained, Choice)) else key
+        if isinstance(base, Choice):
+            base = base.base
+        if not isinstance(base, Named):
+            return base == Scalar("string")
+        module = self.names.modules[base.module]
+        node = module.classes.get(base.name)
+        if node is not None:
+            return bases.kind_of_members(self.names, module, node) == "string"
+        inner = TypeReader(module, self.names, Findings(), self.depth + 1)
+        is_known = inner.depth < _TOO_DEEP
+        return is_known and inner._is_text(inner.read(aliased(module.assigned[base.name])))
+
+    def _union(
+        self, expression: ast.expr, alternatives: list[ast.expr], facts: Facts | None
+    ) -> TypeExpression:
+        rest = [item for item in alternatives if not self._is_absent(item)]
+        if len(rest) == 1:
+            return self.read(rest[0], facts)
+        kinds = {self.dotted(item) for item in rest}
+        if kinds == {"builtins.int", "builtins.str"}:
+            return WellKnown("IntOrString")
+        return self._refuse(
+            expression,
+            f"`{shown(expression)}` may be several things, which a CRD cannot say",
+            "use one model with optional fields and "
+            "`+kubebuilder:validation:ExactlyOneOf=a;b`, or `int | str`",
+        )
+
+    def _is_absent(self, item: ast.expr) -> bool:
+        is_none = isinstance(item, ast.Constant) and item.value is None
+        return is_none or self.dotted(item) in _ABSENT
+
+    def _literal(self, expression: ast.expr, items: list[ast.expr]) -> TypeExpression:
+        values: list[Any] = []
+        for item in items:
+            is_literal = isinstance(item, ast.Constant | ast.UnaryOp)
+            value = self.literals.value(item) if is_literal else MISSING
+            if type(value) not in (str, int, bool):
+                return self._refuse(item, "a `Literal` may hold texts, integers or booleans")
+            values.append(value)
+        kinds = {type(value) for value in values}
+        if len(kinds) != 1:
+            return self._refuse(expression, "values of a `Literal` must be of one type")
+        names = {str: "string", int: "integer", bool: "boolean"}
+        return Choice(Scalar(names[kinds.pop()]), tuple(values))
+
+    def _annotated(self, items: list[ast.expr], facts: Facts | None) -> TypeExpression:
+        if not items:
+            return Untyped()
+        base = self.read(items[0], facts)
+        said = Facts() if facts is None else facts
+        before = len(said.constraints)
+        for item in items[1:]:
+            self.facts.metadata(item, said)
+        found = tuple(said.constraints[before:])
+        if not found:
+            return base
+        del said.constraints[before:]
+        return Constrained(base, found)
+
+    def _refuse(self, expression: ast.expr, message: str, hint: str = "") -> Untyped:
+        self.findings.add("API006", message, self.module.at(expression), hint=hint)
+        return Untyped()
+
+
+def aliased(value: ast.expr) -> ast.expr:
+    """What an alias stands for: the second argument of `NewType`, else the value itself."""
+    return value.args[1] if isinstance(value, ast.Call) and len(value.args) > 1 else value
+
+
+def _parsed(text: str) -> ast.expr | None:
+    """An annotation that is written as text."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _alternatives(expression: ast.expr) -> list[ast.expr]:
+    """`A | B | C` without recursion: the tree leans to the left."""
+    found: list[ast.expr] = []
+    while isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.BitOr):
+        found.append(expression.right)
+        expression = expression.left
+    return [expression, *reversed(found)]
+
+
+def _items(inner: ast.expr) -> list[ast.expr]:
+    return list(inner.elts) if isinstance(inner, ast.Tuple) else [inner]

@@ -1,0 +1,151 @@
+"""What sort of class a class is: a model, a kind, an enumeration, a mixin, or none of these.
+
+Told by base classes and decorators, near or far; those of other libraries are known
+by their dotted names.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from enum import Enum
+from typing import Final
+
+from olmkit.apis.model import Named
+from olmkit.apis.python.names import Module, Names
+
+_OURS = ("olmkit", "olmkit.runtime", "olmkit.runtime.kinds")
+_RESOURCE_BASES = frozenset(f"{module}.CustomResource" for module in _OURS)
+MODEL_BASES = _RESOURCE_BASES | {
+    *(f"{module}.Model" for module in _OURS),
+    "pydantic.BaseModel",
+    "pydantic.main.BaseModel",
+    "msgspec.Struct",
+}
+_MODEL_DECORATORS = frozenset(
+    {
+        "dataclasses.dataclass",
+        "pydantic.dataclasses.dataclass",
+        *(f"attrs.{name}" for name in ("define", "frozen", "mutable")),
+        *(f"attr.{name}" for name in ("s", "define", "frozen", "mutable", "attrs", "dataclass")),
+    }
+)
+_ENUM_BASES = frozenset(f"enum.{name}" for name in ("Enum", "StrEnum", "IntEnum", "ReprEnum"))
+_KINDS_OF_MEMBERS = {
+    "builtins.str": "string",
+    "enum.StrEnum": "string",
+    "builtins.int": "integer",
+    "enum.IntEnum": "integer",
+}
+HARMLESS_BASES = frozenset(
+    {"builtins.object", "abc.ABC", "typing.Protocol", "typing_extensions.Protocol"}
+)
+
+KNOWN: Final = MODEL_BASES | _MODEL_DECORATORS | _ENUM_BASES | HARMLESS_BASES | {"enum.auto"}
+"""Dotted names of other libraries that say what a class is."""
+
+
+class Sort(Enum):
+    """What a class of the sources is to an API."""
+
+    MODEL = "model"
+    ENUMERATION = "enumeration"
+
+
+def sort_of(names: Names, module: Module, node: ast.ClassDef) -> Sort | None:
+    """None for a class that no API can have."""
+    if bases(names, module, node) & _ENUM_BASES:
+        return Sort.ENUMERATION
+    return Sort.MODEL if _is_model(names, module, node) else None
+
+
+def kind_of_members(names: Names, module: Module, node: ast.ClassDef) -> str:
+    """`string` or `integer`, or an empty text, of an enumeration."""
+    found = {_KINDS_OF_MEMBERS.get(base, "") for base in bases(names, module, node)}
+    return next((kind for kind in ("string", "integer") if kind in found), "")
+
+
+def member(
+    names: Names, module: Module, node: ast.ClassDef, name: str, value: ast.expr
+) -> ast.expr:
+    """What an attribute of a class was given; `auto()` in a `StrEnum` is its name in lower case."""
+    is_auto = isinstance(value, ast.Call) and names.dotted(module, value.func) == "enum.auto"
+    if is_auto and "enum.StrEnum" in bases(names, module, node):
+        return ast.copy_location(ast.Constant(name.lower()), value)
+    return value
+
+
+def bases(names: Names, module: Module, node: ast.ClassDef) -> frozenset[str]:
+    """The dotted names of all classes that a class derives from, near or far."""
+    return frozenset(
+        names.dotted(owner, base)
+        for owner, current in ancestry(names, module, node)
+        for base in current.bases
+    )
+
+
+def _is_model(names: Names, module: Module, node: ast.ClassDef) -> bool:
+    return any(
+        _has_decorator(names, owner, current) or _has_base(names, owner, current, MODEL_BASES)
+        for owner, current in ancestry(names, module, node)
+    )
+
+
+def is_mixin(names: Names, declared: Named) -> bool:
+    """Whether a class and those that it derives from have methods alone, and no fields."""
+    module = names.modules[declared.module]
+    node = module.classes.get(declared.name)
+    if node is None:
+        return False
+    return all(
+        not _has_decorator(names, owner, current)
+        and not any(isinstance(statement, ast.AnnAssign) for statement in current.body)
+        and all(
+            (dotted := names.dotted(owner, base)) in HARMLESS_BASES or names.declared(dotted)
+            for base in current.bases
+        )
+        for owner, current in ancestry(names, module, node)
+    )
+
+
+def is_resource(names: Names, module: Module, node: ast.ClassDef) -> bool:
+    return any(
+        _has_base(names, owner, current, _RESOURCE_BASES)
+        for owner, current in ancestry(names, module, node)
+    )
+
+
+def _has_decorator(names: Names, module: Module, node: ast.ClassDef) -> bool:
+    calls = (d.func if isinstance(d, ast.Call) else d for d in node.decorator_list)
+    return any(names.dotted(module, call) in _MODEL_DECORATORS for call in calls)
+
+
+def _has_base(names: Names, module: Module, node: ast.ClassDef, wanted: frozenset[str]) -> bool:
+    bases = (base.value if isinstance(base, ast.Subscript) else base for base in node.bases)
+    return any(names.dotted(module, base) in wanted for base in bases)
+
+
+def ancestry(
+    names: Names, module: Module, node: ast.ClassDef
+) -> Iterator[tuple[Module, ast.ClassDef]]:
+    """The class and all classes of the sources that it derives from, near or far."""
+    seen: set[tuple[str, str]] = set()
+    waiting = [(module, node)]
+    while waiting:
+        owner, current = waiting.pop()
+        if (owner.name, current.name) not in seen:
+            seen.add((owner.name, current.name))
+            yield owner, current
+            waiting.extend(_parents(names, owner, current))
+
+
+def _parents(
+    names: Names, module: Module, node: ast.ClassDef
+) -> Iterator[tuple[Module, ast.ClassDef]]:
+    for base in node.bases:
+        expression = base.value if isinstance(base, ast.Subscript) else base
+        declared = names.declared(names.dotted(module, expression))
+        if declared and declared != Named(module.name, node.name):
+            parent = names.modules[declared.module]
+            if declared.name in parent.classes:
+                yield parent, parent.classes[declared.name]

@@ -1,0 +1,520 @@
+"""Classes of a Python module → models, enumerations, named types.
+
+Models of pydantic, dataclasses, attrs and msgspec are recognised by base class
+or decorator. Comments that no type claims belong to the package, except inside
+functions; a marker that belongs to nothing is told of.
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from olmkit.apis import docs
+from olmkit.apis.findings import Findings
+from olmkit.apis.markers import language
+from olmkit.apis.markers.language import Comment, Level, Marker
+from olmkit.apis.markers.reading import read_marker
+from olmkit.apis.markers.table import REGISTRY, VALIDATION
+from olmkit.apis.model import (
+    Choice,
+    Constrained,
+    Declaration,
+    Field,
+    Named,
+    NamedType,
+    Scalar,
+    Struct,
+    TypeExpression,
+    Untyped,
+)
+from olmkit.apis.python import aliases, bases, literals
+from olmkit.apis.python import annotations as python_annotations
+from olmkit.apis.python import names as python_names
+from olmkit.apis.python.annotations import TypeReader
+from olmkit.apis.python.bases import Sort
+from olmkit.apis.python.comments import Claim, Comments, Group
+from olmkit.apis.python.field_constraints import Facts
+from olmkit.apis.python.names import Module, Names
+from olmkit.base.diagnostics import Diagnostic, Location, Related
+
+_OTHER_FORMS = ("tag", "tag_field", "array_like")
+# Type has no form in a CRD, type is unknown, type is declared twice.
+_ABOUT_TYPES = frozenset({"API006", "API007", "API008"})
+_KIND_FIELDS = {"api_version", "kind", "metadata"}
+
+
+@dataclass(slots=True)
+class ModuleReader:
+    """Reads one module: its declarations, and the markers that belong to its package."""
+
+    module: Module
+    comments: Comments
+    names: Names
+    findings: Findings
+    declarations: list[Declaration] = field(default_factory=list)
+    package_comments: list[Comment] = field(default_factory=list)
+    package_markers: list[Marker] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    doubts: dict[Named, list[Diagnostic]] = field(default_factory=dict)
+    """What is wrong with the types of a declaration; it matters where a kind uses it."""
+
+    def read(self) -> None:
+        self.starts = sorted(
+            node.lineno for node in ast.walk(self.module.tree) if isinstance(node, ast.stmt)
+        )
+        self._read_body(self.module.tree.body, 0)
+        self._read_rest()
+        self.package_markers = self._markers(
+            sorted(self.package_comments, key=lambda comment: comment.at.line or 0), Level.PACKAGE
+        )
+
+    def _read_body(self, body: list[ast.stmt], after: int) -> None:
+        for statement in body:
+            match statement:
+                case ast.ClassDef(name=name):
+                    if name in self.module.classes:
+                        self._read_class(statement, after)
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
+                    self._read_alias(statement, name, value, after)
+                case _:
+                    if type(statement).__name__ == "TypeAlias":
+                        self._read_type_statement(statement, after)
+            inside = statement.lineno
+            for block, _ in python_names.blocks(statement):
+                self._read_body(block, inside)
+                inside = max([inside, *(inner.end_lineno or 0 for inner in block[-1:])])
+            after = statement.end_lineno or after
+
+    def _dotted(self, expression: ast.expr) -> str:
+        return self.names.dotted(self.module, expression)
+
+    def _types(self) -> TypeReader:
+        return TypeReader(self.module, self.names, self.findings)
+
+    # Types that are no models
+
+    def _read_type_statement(self, statement: ast.stmt, after: int) -> None:
+        name, value = getattr(statement, "name", None), getattr(statement, "value", None)
+        if isinstance(name, ast.Name) and isinstance(value, ast.expr):
+            self._read_alias(statement, name.id, value, after)
+
+    def _read_alias(self, statement: ast.stmt, name: str, value: ast.expr, after: int) -> None:
+        if self.module.assigned.get(name) is not value:
+            return  # another one counts
+        if name not in self.module.aliases and not self._types().is_alias(value):
+            return
+        claim = self.comments.claim(statement.lineno, statement.col_offset + 1, after)
+        told = len(self.findings.items)
+        named = Named(self.module.name, name)
+        self.declarations.append(
+            NamedType(
+                name=named,
+                at=self.module.at(statement),
+                type=self._types().read(python_annotations.aliased(value)),
+                doc=docs.clean(claim.doc()),
+                markers=tuple(self._type_markers(claim)),
+            )
+        )
+        self._set_aside(named, told)
+
+    # Classes
+
+    def _read_class(self, node: ast.ClassDef, after: int) -> None:
+        start = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+        sort = bases.sort_of(self.names, self.module, node)
+        if sort is None:
+            return  # its comments stay unclaimed, and so belong to the package
+        claim = self.comments.claim(
+            start, node.col_offset + 1, after, inner=range(start, node.lineno)
+        )
+        found = [*self._type_markers(claim), *self._markers(self._opening(node), Level.TYPE)]
+        doc = self._docstring(node)
+        if doc is None:
+            doc = docs.clean(claim.doc())
+        name = Named(self.module.name, node.name)
+        told = len(self.findings.items)
+        self._check_once(node)
+        self._check_form(node)
+        self._declare(node, name, sort, doc, tuple(found))
+        self._set_aside(name, told)
+        self._warn_dangling(node)
+
+    def _set_aside(self, name: Named, told: int) -> None:
+        """Keep what was found about types since `told` findings for later."""
+        since = self.findings.items[told:]
+        self.doubts.setdefault(name, []).extend(one for one in since if one.rule in _ABOUT_TYPES)
+        self.findings.items[told:] = [one for one in since if one.rule not in _ABOUT_TYPES]
+
+    def _check_once(self, node: ast.ClassDef) -> None:
+        """Of two classes of one name nobody can say from the text which one is meant where."""
+        last = self.module.classes[node.name]
+        if last is not node and not bases.is_resource(self.names, self.module, node):
+            self.findings.add(
+                "API008",
+                f"`{node.name}` is declared twice in this module",
+                self.module.at(last),
+                hint="rename one of them",
+                related=(Related(self.module.at(node), "first declared here"),),
+            )
+
+    def _check_form(self, node: ast.ClassDef) -> None:
+        """What makes another form of a msgspec model than that of its fields."""
+        for keyword in node.keywords:
+            if keyword.arg in _OTHER_FORMS and self._types().literals.value(keyword.value):
+                self.findings.add(
+                    "API006",
+                    f"`{keyword.arg}` gives `{node.name}` a form that no schema says",
+                    self.module.at(keyword.value),
+                    hint="leave it out, and write a tag as a field of type `Literal`",
+                )
+
+    def _declare(
+        self, node: ast.ClassDef, name: Named, sort: Sort, doc: str, found: tuple[Marker, ...]
+    ) -> None:
+        at = self.module.at(node)
+        if sort is Sort.ENUMERATION:
+            self.declarations.append(
+                NamedType(name=name, at=at, type=self._enumeration(node), doc=doc, markers=found)
+            )
+            return
+        fields = tuple(self._fields(node))
+        self.declarations.append(
+            Struct(
+                name=name,
+                at=at,
+                doc=doc,
+                markers=found,
+                fields=fields,
+                bases=tuple(self._bases(node)),
+                is_kind=self._is_kind(node, fields),
+            )
+        )
+
+    def _is_kind(self, node: ast.ClassDef, fields: tuple[Field, ...]) -> bool:
+        if bases.is_resource(self.names, self.module, node):
+            return True
+        by_name = {one.name: one for one in fields}
+        if not by_name.keys() >= _KIND_FIELDS:
+            return False
+        return str(getattr(by_name["metadata"].type, "name", "")) == "ObjectMeta"
+
+    def _bases(self, node: ast.ClassDef) -> Iterator[Named]:
+        for base in node.bases:
+            dotted = self._dotted(base.value if isinstance(base, ast.Subscript) else base)
+            if dotted in bases.MODEL_BASES | bases.HARMLESS_BASES:
+                continue
+            if dotted.endswith(".Generic") or isinstance(base, ast.Subscript):
+                self.findings.add(
+                    "API006",
+                    "generic models have no form in a CRD",
+                    self.module.at(base),
+                    hint="write one model for each use",
+                )
+                continue
+            declared = self.names.declared(dotted)
+            if declared and bases.is_mixin(self.names, declared):
+                continue
+            if declared and self._is_model(declared):
+                yield declared
+                continue
+            if declared:
+                self.findings.add(
+                    "API006",
+                    f"the base class `{ast.unparse(base)}` has fields and is no model",
+                    self.module.at(base),
+                    hint="derive it from `Model`, or make it a dataclass",
+                )
+                continue
+            self.findings.add(
+                "API007",
+                f"the base class `{ast.unparse(base)}` is not declared in the sources, "
+                "so its fields are unknown",
+                self.module.at(base),
+                hint="declare it in the package, or write its fields out",
+            )
+
+    def _is_model(self, name: Named) -> bool:
+        module = self.names.modules[name.module]
+        node = module.classes.get(name.name)
+        return node is not None and bases.sort_of(self.names, module, node) is Sort.MODEL
+
+    def _enumeration(self, node: ast.ClassDef) -> TypeExpression:
+        kind = bases.kind_of_members(self.names, self.module, node)
+        if not kind:
+            self.findings.add(
+                "API006",
+                f"members of `{node.name}` are neither texts nor numbers",
+                self.module.at(node),
+                hint="derive it from `StrEnum` or `IntEnum`",
+            )
+            return Untyped()
+        values = []
+        reader = self._types()
+        wanted = str if kind == "string" else int
+        for statement in node.body:
+            if not isinstance(statement, ast.Assign) or not isinstance(
+                statement.targets[0], ast.Name
+            ):
+                continue
+            name = statement.targets[0].id
+            if name.startswith("_"):
+                continue
+            given = bases.member(self.names, self.module, node, name, statement.value)
+            value = reader.literals.value(given)
+            if type(value) is not wanted:
+                self.findings.add(
+                    "API006",
+                    f"the value of `{node.name}.{name}` cannot be read from the text",
+                    self.module.at(statement.value),
+                    hint=f"write {'a text' if kind == 'string' else 'an integer'}",
+                )
+                continue
+            values.append(value)
+        return Choice(Scalar(kind), tuple(dict.fromkeys(values)))
+
+    # Fields
+
+    def _fields(self, node: ast.ClassDef) -> Iterator[Field]:
+        rename = aliases.of_class(
+            self.names, bases.ancestry(self.names, self.module, node), self.findings
+        )
+        after = node.body[0].lineno - 1 if node.body else node.lineno
+        if _is_text(node.body[0]):
+            after = node.body[0].end_lineno or after
+        else:
+            # The header may have several lines; comments in it are no field's.
+            after = max((base.end_lineno or 0 for base in node.bases), default=0)
+            after = max(after, node.lineno)
+        for index, statement in enumerate(node.body):
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                following = node.body[index + 1] if index + 1 < len(node.body) else None
+                name = statement.target.id
+                found = self._field(statement, name, following, after, rename(name))
+                if found:
+                    yield found
+            elif isinstance(statement, ast.Assign):
+                self._warn_plain(statement)
+            elif isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
+                self._warn_inner(statement)
+            after = statement.end_lineno or after
+
+    def _field(
+        self,
+        statement: ast.AnnAssign,
+        name: str,
+        following: ast.stmt | None,
+        after: int,
+        json_name: str,
+    ) -> Field | None:
+        claim = self.comments.claim(statement.lineno, statement.col_offset + 1, after)
+        reader = self._types()
+        if (
+            name.startswith("_")
+            or name == "model_config"
+            or reader.is_skipped(statement.annotation)
+        ):
+            return None
+        found = self._markers(
+            [c for group in claim.groups() for c in group.markers(self.module.path)], Level.FIELD
+        )
+        facts = Facts()
+        is_opaque = any(m.name == VALIDATION + "Schemaless" for m in found)
+        own_findings = Findings() if is_opaque else self.findings
+        reader.findings = own_findings
+        kind = reader.read(statement.annotation, facts)
+        reader.findings = self.findings
+        if statement.value is not None:
+            self._read_value(statement.value, reader, facts)
+        if facts.is_excluded:
+            return None
+        if facts.constraints:
+            kind = Constrained(kind, tuple(facts.constraints))
+        written, read = facts.alias or json_name, facts.read_as or (json_name,)
+        if written not in read:
+            self.findings.add(
+                "API017",
+                f"`{name}` is written as `{written}` and read as `{read[0]}`",
+                self.module.at(statement.target),
+                hint="name it once, with `alias`",
+            )
+        return Field(
+            name=name,
+            json_name=written,
+            type=kind,
+            at=self.module.at(statement.target),
+            is_optional=facts.is_optional,
+            default=facts.default,
+            doc=self._field_doc(following, facts, claim),
+            title=facts.title,
+            example=facts.example,
+            markers=tuple(found),
+        )
+
+    def _read_value(self, value: ast.expr, reader: TypeReader, facts: Facts) -> None:
+        if isinstance(value, ast.Call):
+            before = len(facts.constraints)
+            name = self._dotted(value.func)
+            reader.facts.call(value, facts)
+            said_default = facts.is_optional or len(facts.constraints) > before
+            is_field = name.rpartition(".")[2] in ("Field", "field", "ib")
+            if not is_field and not said_default:
+                facts.is_optional = True  # a computed default
+            return
+        reader.facts.default(value, facts)
+
+    def _field_doc(self, following: ast.stmt | None, facts: Facts, claim: Claim) -> str:
+        if following is not None and _is_text(following):
+            return self._words(following)
+        if facts.description:
+            return docs.from_docstring(facts.description)
+        return docs.clean(claim.doc())
+
+    def _docstring(self, node: ast.ClassDef) -> str | None:
+        return self._words(node.body[0]) if node.body and _is_text(node.body[0]) else None
+
+    def _words(self, statement: ast.stmt) -> str:
+        """The text of a docstring; markers in it are told of, since nobody reads them there."""
+        text = statement.value.value  # type: ignore[attr-defined]
+        if not literals.is_text(text):
+            self.findings.add(
+                "API002",
+                "the docstring has half of a surrogate pair, which is no character",
+                self.module.at(statement),
+                hint="write the character itself",
+            )
+            return ""
+        for offset, line in enumerate(text.splitlines()):
+            stripped = line.strip()
+            if docs.is_marker_line(line) and REGISTRY.levels(stripped[1:]):
+                at = Location(path=self.module.path, line=statement.lineno + offset)
+                self.findings.add(
+                    "API022",
+                    f"`{stripped}` stands in a docstring, where markers are not read",
+                    at,
+                    hint="write it as a comment: `# " + stripped + "`",
+                )
+        return docs.from_docstring(text)
+
+    def _warn_plain(self, statement: ast.Assign) -> None:
+        for target in statement.targets:
+            if isinstance(target, ast.Name) and not target.id.startswith("_"):
+                if target.id == "model_config":
+                    continue
+                self.findings.add(
+                    "API021",
+                    f"`{target.id}` has no annotation and is no field of the API",
+                    self.module.at(target),
+                    hint=f"write `{target.id}: <type> = …`, or `ClassVar` to say so",
+                )
+
+    def _warn_inner(self, statement: ast.stmt) -> None:
+        for inner in ast.walk(statement):
+            if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
+                self.findings.add(
+                    "API021",
+                    f"`{inner.target.id}` stands in an inner block and is no field of the API",
+                    self.module.at(inner.target),
+                    hint="declare it in the class itself, with or without a default",
+                )
+
+    # Comments and markers
+
+    def _opening(self, node: ast.ClassDef) -> list[Comment]:
+        """Markers between the class line and its first statement, which belong to the type.
+
+        Without a docstring, the groups that belong to the first statement are its own.
+        """
+        first = node.body[0]
+        lines = range(node.lineno + 1, first.lineno)
+        groups = [group for group in self.comments.groups if group.first in lines]
+        if not _is_text(first):
+            # The near group and the documentation of the first field: leave them to it.
+            keep = 2 if groups and groups[-1].last == first.lineno - 1 else 1
+            groups = groups[:-keep]
+        return [c for group in groups for c in group.markers(self.module.path)]
+
+    def _type_markers(self, claim: Claim) -> Iterator[Marker]:
+        """Markers above a type; those of the near group that only a package knows go there."""
+        path = self.module.path
+        for comment in claim.near.markers(path) if claim.near else ():
+            at_type = REGISTRY.find(comment.text, Level.TYPE)
+            if at_type is None and REGISTRY.find(comment.text, Level.PACKAGE):
+                self.package_comments.append(comment)
+            else:
+                yield from self._markers([comment], Level.TYPE)
+        for group in claim.docs:
+            yield from self._markers(group.markers(path), Level.TYPE)
+
+    def _markers(self, found: Iterable[Comment], level: Level) -> list[Marker]:
+        read_markers = (read_marker(comment, level, self.findings) for comment in found)
+        return [marker for marker in read_markers if marker]
+
+    def _warn_dangling(self, node: ast.ClassDef) -> None:
+        """Groups inside a model that belong to no field: their markers are lost."""
+        first = node.body[0]
+        methods = [m for m in node.body if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef))]
+        for group in self.comments.unclaimed():
+            if not self._is_inside(group, node):
+                continue
+            self.comments.drop(group)
+            is_opening = group.first < first.lineno and _is_text(first)  # read as the type's own
+            if not is_opening and not any(self._is_inside(group, method) for method in methods):
+                self._warn_lost(group, "below no field")
+
+    def _is_inside(
+        self, group: Group, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    ) -> bool:
+        """Whether a group stands in the body of a class or function, also after its last line."""
+        end = node.end_lineno or node.lineno
+        if group.first <= node.lineno:
+            return False
+        if group.first <= end:
+            return True
+        between = bisect.bisect_left(self.starts, group.first) - bisect.bisect_right(
+            self.starts, end
+        )
+        return group.column > node.col_offset + 1 and between <= 0
+
+    def _warn_lost(self, group: Group, where: str) -> None:
+        for comment in group.markers(self.module.path):
+            if REGISTRY.levels(comment.text):
+                self.findings.add(
+                    "API005",
+                    f"`+{language.marker_name(comment.text)}` stands {where} and is not read",
+                    comment.at,
+                    hint="put it directly above what it belongs to",
+                )
+
+    def _read_rest(self) -> None:
+        """What no type claimed belongs to the package, except inside functions."""
+        functions = [
+            node
+            for node in ast.walk(self.module.tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        ]
+        for group in self.comments.unclaimed():
+            if not any(self._is_inside(group, function) for function in functions):
+                self.package_comments.extend(group.markers(self.module.path))
+        for line in self.comments.trailing:
+            comment = line.marker(self.module.path)
+            if comment and REGISTRY.levels(comment.text):
+                self.findings.add(
+                    "API005",
+                    f"`+{language.marker_name(comment.text)}` stands after code and is not read",
+                    comment.at,
+                    hint="put it on a line of its own, above",
+                )
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )

@@ -1,0 +1,223 @@
+"""What is said about a field beside its type: `Field(…)`, `Meta(…)`, `Ge(1)`.
+
+Constraints of annotated-types, pydantic and msgspec are understood by their
+dotted names; what has no form in a CRD is a finding, never dropped in silence.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from olmkit.apis.findings import Findings
+from olmkit.apis.model import MISSING, Constraint
+from olmkit.apis.python.literals import Literals, shown
+
+# What a keyword of `Field`, `Meta` or `StringConstraints` limits.
+_KEYWORDS = {
+    "ge": "minimum",
+    "le": "maximum",
+    "gt": "exclusive minimum",
+    "lt": "exclusive maximum",
+    "multiple_of": "multipleOf",
+    "min_length": "minimum size",
+    "max_length": "maximum size",
+    "pattern": "pattern",
+    "min_items": "minimum size",
+    "max_items": "maximum size",
+}
+_ANNOTATED_TYPES = {
+    "Ge": "minimum",
+    "Le": "maximum",
+    "Gt": "exclusive minimum",
+    "Lt": "exclusive maximum",
+    "MultipleOf": "multipleOf",
+    "MinLen": "minimum size",
+    "MaxLen": "maximum size",
+}
+_FIELD_CALLS = frozenset(
+    {
+        "pydantic.Field",
+        "pydantic.fields.Field",
+        "msgspec.Meta",
+        "pydantic.StringConstraints",
+        "pydantic.types.StringConstraints",
+        "dataclasses.field",
+        "msgspec.field",
+        "attrs.field",
+        "attr.ib",
+        "attr.field",
+    }
+)
+# These change how Python treats a value, not what the API allows.
+_SILENT_KEYWORDS = frozenset(
+    {
+        *("kw_only", "init", "repr", "compare", "hash", "eq", "order", "on_setattr", "init_var"),
+        *("alias_priority", "validate_default", "frozen", "strict"),
+        *("converter", "validator", "metadata", "json_schema_extra", "extra_json_schema", "extra"),
+        *("strip_whitespace", "to_upper", "to_lower", "coerce_numbers_to_str", "union_mode"),
+        *("discriminator", "deprecated", "allow_inf_nan", "fail_fast"),
+    }
+)
+
+KNOWN: Final = (
+    _FIELD_CALLS
+    | {f"annotated_types.{name}" for name in (*_ANNOTATED_TYPES, "Len", "Interval")}
+    | {"pydantic.AliasChoices"}
+)
+"""Dotted names of other libraries that say something about a field."""
+
+
+@dataclass(slots=True)
+class Facts:
+    """What is said about one field beside its type."""
+
+    constraints: list[Constraint] = field(default_factory=list)
+    default: Any = MISSING
+    is_optional: bool = False
+    alias: str = ""
+    """The name in JSON, if one is said."""
+    read_as: tuple[str, ...] = ()
+    """The names under which a value is read, where they are said apart."""
+    title: str = ""
+    description: str = ""
+    example: Any = MISSING
+    is_excluded: bool = False
+
+
+@dataclass(slots=True)
+class FactReader:
+    """Reads the calls beside the types of one module."""
+
+    literals: Literals
+    findings: Findings
+
+    def metadata(self, expression: ast.expr, facts: Facts) -> None:
+        """One item of `Annotated`: a call, or the name of one."""
+        module, meant = self.literals.resolved(expression)
+        if isinstance(meant, ast.Call):
+            FactReader(Literals(module, self.literals.names), self.findings).call(meant, facts)
+
+    def call(self, call: ast.Call, facts: Facts) -> None:
+        """What a call says about a field, if it is one of those that do."""
+        name = self._dotted(call.func)
+        if name in _FIELD_CALLS:
+            self._field_call(call, name, facts)
+        elif name.startswith("annotated_types."):
+            self._annotated_types(call, name.rpartition(".")[2], facts)
+
+    def _annotated_types(self, call: ast.Call, name: str, facts: Facts) -> None:
+        at = self.literals.module.at(call)
+        values: dict[str, ast.expr] = {}
+        if name in _ANNOTATED_TYPES:
+            argument = (
+                call.args[0] if call.args else (call.keywords[0].value if call.keywords else None)
+            )
+            if argument is not None:
+                self._limit(_ANNOTATED_TYPES[name], argument, facts)
+            return
+        if name == "Len":
+            values = dict(zip(("min_length", "max_length"), call.args, strict=False))
+        elif name != "Interval":
+            self.findings.add(
+                "API006", f"`{shown(call)}` has no form in a CRD", at, hint="leave it out"
+            )
+            return
+        values |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        for key, value in values.items():
+            if key in _KEYWORDS:
+                self._limit(_KEYWORDS[key], value, facts)
+
+    def _field_call(self, call: ast.Call, name: str, facts: Facts) -> None:
+        if name.endswith(".Field") and call.args:
+            self.default(call.args[0], facts)
+        self.keywords(call, facts, name)
+
+    def keywords(self, call: ast.Call, facts: Facts, name: str = "") -> None:
+        """What the keywords of a call say; `name` is what is called, when that matters."""
+        for keyword in call.keywords:
+            if keyword.arg is None:
+                self.findings.add(
+                    "API006",
+                    "`**` hides what is said about the field",
+                    self.literals.module.at(keyword.value),
+                    hint="write the arguments out",
+                )
+                continue
+            self._field_keyword(call, name, keyword.arg, keyword.value, facts)
+
+    def _field_keyword(
+        self, call: ast.Call, name: str, key: str, value: ast.expr, facts: Facts
+    ) -> None:
+        if key in _KEYWORDS:
+            self._limit(_KEYWORDS[key], value, facts)
+        elif key == "default":
+            self.default(value, facts)
+        elif key in ("default_factory", "factory"):
+            facts.is_optional = True
+        elif key == "alias" or (key == "name" and name.startswith("msgspec")):
+            name_said = self._text(value)
+            facts.alias = facts.alias or name_said
+            facts.read_as = facts.read_as or (name_said,)
+        elif key == "serialization_alias":
+            facts.alias = self._text(value)
+        elif key == "validation_alias":
+            facts.read_as = self._choices(value)
+        elif key in ("title", "description"):
+            setattr(facts, key, self._text(value))
+        elif key == "examples":
+            examples = self.literals.value(value)
+            facts.example = examples[0] if isinstance(examples, list) and examples else MISSING
+        elif key == "exclude":
+            facts.is_excluded = bool(self.literals.value(value) is True)
+        elif key not in _SILENT_KEYWORDS:
+            self.findings.add(
+                "API006",
+                f"`{key}` of `{shown(call.func)}` is not understood",
+                self.literals.module.at(value),
+                hint="say it with a marker comment",
+            )
+
+    def default(self, value: ast.expr, facts: Facts) -> None:
+        """A value that a field has when it is not given; `...` says that it must be given."""
+        if isinstance(value, ast.Constant) and value.value is ...:
+            return
+        facts.is_optional = True
+        facts.default = self.literals.default(value)
+
+    def _text(self, value: ast.expr) -> str:
+        found = self.literals.value(value)
+        if isinstance(found, str):
+            return found
+        self.findings.add(
+            "API006", f"`{shown(value)}` is no plain text", self.literals.module.at(value)
+        )
+        return ""
+
+    def _choices(self, value: ast.expr) -> tuple[str, ...]:
+        """One name, or those of `AliasChoices`."""
+        is_choice = isinstance(value, ast.Call) and self._dotted(value.func).endswith(
+            ".AliasChoices"
+        )
+        names = value.args if isinstance(value, ast.Call) and is_choice else [value]
+        return tuple(self._text(name) for name in names)
+
+    def _limit(self, keyword: str, expression: ast.expr, facts: Facts) -> None:
+        value = self.literals.value(expression)
+        at = self.literals.module.at(expression)
+        if value is None:
+            return
+        wanted: tuple[type, ...] = (str,) if keyword == "pattern" else (int, float)
+        if not isinstance(value, wanted) or isinstance(value, bool):
+            self.findings.add(
+                "API006",
+                f"`{shown(expression)}` is no value that can be read from the text",
+                at,
+                hint="write a literal, or a constant of this module that is one",
+            )
+            return
+        facts.constraints.append(Constraint(keyword, value, at))
+
+    def _dotted(self, expression: ast.expr) -> str:
+        return self.literals.names.dotted(self.literals.module, expression)

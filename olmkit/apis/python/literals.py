@@ -1,0 +1,123 @@
+"""Literals in Python source text, and constants of the sources that stand for one."""
+
+from __future__ import annotations
+
+import ast
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.apis.model import MISSING, Missing
+from olmkit.apis.python import bases
+from olmkit.apis.python.names import Module, Names
+
+_TOO_DEEP = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Literals:
+    """Reads values out of one module."""
+
+    module: Module
+    names: Names
+
+    def value(self, expression: ast.expr) -> Any:
+        """The value of a literal, or of a constant of the sources; `MISSING` for others."""
+        return _plain(self, expression)
+
+    def default(self, expression: ast.expr) -> Any:
+        """A default as the schema knows it: literals, not empty; `MISSING` for all others."""
+        value = self.value(expression)
+        if value is None or (isinstance(value, (list, dict)) and not value):
+            return MISSING
+        return value
+
+    def resolved(self, expression: ast.expr) -> tuple[Module, ast.expr]:
+        """What a name stands for in the end, and the module in whose words that is written."""
+        module = self.module
+        for _ in range(_TOO_DEEP):
+            found = Literals(module, self.names).constant(expression)
+            if found is None:
+                break
+            module, expression = found
+        return module, expression
+
+    def constant(self, expression: ast.expr) -> tuple[Module, ast.expr] | None:
+        """What a name that stands for a literal or an enumeration's member was given, and where."""
+        dotted = self.names.dotted(self.module, expression).removesuffix(".value")
+        declared = self.names.declared(dotted)
+        if declared:
+            module = self.names.modules[declared.module]
+            value = module.assigned.get(declared.name)
+            return (module, value) if value is not None else None
+        head, _, name = dotted.rpartition(".")
+        owner = self.names.declared(head)
+        if owner is None:
+            return None
+        module = self.names.modules[owner.module]
+        node = module.classes.get(owner.name)
+        if node is None:
+            return None
+        for statement in node.body:
+            match statement:
+                case (
+                    ast.Assign(targets=[ast.Name(id=target), *_], value=value)
+                    | ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value)
+                ) if target == name:
+                    return module, bases.member(self.names, module, node, name, value)
+        return None
+
+
+def _plain(literals: Literals, expression: ast.expr, depth: int = 0) -> Any:
+    if depth > _TOO_DEEP:
+        return MISSING
+    match expression:
+        case ast.Constant(value=value):
+            return value if _is_json(value) else MISSING
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
+            return -number if _is_json(number) else MISSING
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            return _all([_plain(literals, item, depth + 1) for item in items])
+        case ast.Dict(keys=keys, values=values):
+            names = [_plain(literals, key, depth + 1) if key else MISSING for key in keys]
+            found = _all([_plain(literals, value, depth + 1) for value in values])
+            if isinstance(found, Missing) or not all(isinstance(name, str) for name in names):
+                return MISSING
+            return dict(zip(names, found, strict=True))
+        case ast.Name() | ast.Attribute():
+            target = literals.constant(expression)
+            if target is None:
+                return MISSING
+            module, meant = target
+            return _plain(Literals(module, literals.names), meant, depth + 1)
+        case _:
+            return MISSING
+
+
+def _is_json(value: object) -> bool:
+    """Whether JSON, in UTF-8, can hold a value without parts."""
+    match value:
+        case str():
+            return is_text(value)
+        case float():
+            return math.isfinite(value)
+        case _:
+            return value is None or type(value) in (int, bool)
+
+
+def is_text(value: str) -> bool:
+    """Whether UTF-8 has a form of a text: there is none of half a surrogate pair."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _all(items: list[Any]) -> Any:
+    return MISSING if any(isinstance(item, Missing) for item in items) else items
+
+
+def shown(expression: ast.expr) -> str:
+    """The text of an expression for messages, cut when it is long."""
+    try:
+        text = ast.unparse(expression)
+    except RecursionError:
+        return "…"
+    return text if len(text) <= 80 else text[:79] + "…"

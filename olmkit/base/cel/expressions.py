@@ -1,0 +1,581 @@
+"""The Common Expression Language: reading an expression, and the type it has.
+
+Constraints of bundles and validations of CRDs are written in CEL. `parse` gives
+the expression as a tree, `check` finds names that are not declared and the type
+of the result. `cel_evaluation` evaluates it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from olmkit.base.cel import literals
+
+
+class CelError(ValueError):
+    """Why a text is no expression, or an expression no sensible one; `offset` counts characters."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.offset = offset
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A type, such as `bool`, or `list` of something."""
+
+    name: str
+    parts: tuple[Type, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.parts))})" if self.parts else self.name
+
+
+DYN: Final = Type("dyn")
+BOOL: Final = Type("bool")
+INT: Final = Type("int")
+UINT: Final = Type("uint")
+DOUBLE: Final = Type("double")
+STRING: Final = Type("string")
+BYTES: Final = Type("bytes")
+NULL: Final = Type("null_type")
+TYPE: Final = Type("type")
+TIMESTAMP: Final = Type("google.protobuf.Timestamp")
+DURATION: Final = Type("google.protobuf.Duration")
+
+
+def list_of(element: Type) -> Type:
+    return Type("list", (element,))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    return Type("map", (key, value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expr:
+    """A node: `op` says what it is.
+
+    `literal` has `type` and `value`; `name` has `text`; `select` and `has` have one operand and
+    the field in `text`; `call` has the function in `text`, its target first when
+    `method` is set; operators are calls of `_+_` and the like; `list` and `map`
+    have their elements; a macro has its range, its variables in `names`, and its
+    bodies.
+    """
+
+    op: str
+    offset: int
+    text: str = ""
+    type: Type = DYN
+    value: Any = None
+    operands: tuple[Expr, ...] = ()
+    names: tuple[str, ...] = ()
+    method: bool = False
+
+
+MAX_LENGTH: Final = 100_000
+MAX_DEPTH: Final = 250  # the limit of the reference parser
+_MACROS: Final = {"all": (2,), "exists": (2,), "exists_one": (2,), "map": (2, 3), "filter": (2,)}
+_RESERVED: Final = frozenset(
+    {"as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"}
+    | {"loop", "package", "namespace", "return", "var", "void", "while"}
+)
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|//[^\n]*)
+    |(?P<float>\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)
+    |(?P<uint>(?:0x[0-9a-fA-F]+|\d+)[uU])
+    |(?P<int>0x[0-9a-fA-F]+|\d+)
+    |(?P<string>(?P<prefix>[rRbB]{0,2})(?:'{3}(?:[^\\]|\\.)*?'{3}|\"{3}(?:[^\\]|\\.)*?\"{3}
+        |'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"))
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*|`[A-Za-z0-9_./ -]+`)
+    |(?P<op>\|\||&&|==|!=|<=|>=|[-+*/%!<>?:.,()\[\]{}])""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    offset: int
+
+
+def parse(text: str) -> Expr:
+    """The expression in `text`; `CelError` when it is none."""
+    if len(text) > MAX_LENGTH:
+        raise CelError("the expression is too long", 0)
+    parser = _Parser(_tokens(text))
+    try:
+        expr = parser.expression()
+    except RecursionError:
+        raise CelError("the expression is nested too deeply", 0) from None
+    parser.expect("end")
+    return expr
+
+
+def check(
+    expr: Expr,
+    variables: Mapping[str, Type],
+    functions: Mapping[str, tuple[int, Type]] | None = None,
+) -> Type:
+    """The type of the expression's result.
+
+    `functions` are additional ones: how many arguments, and the type of the result.
+    Raises `CelError` for a name that is not declared, and for operands that do not
+    go together.
+    """
+    try:
+        return _Checker({**_FUNCTIONS, **(functions or {})}).type_of(expr, dict(variables))
+    except RecursionError:
+        raise CelError("the expression is nested too deeply", 0) from None
+
+
+def _tokens(text: str) -> list[_Token]:
+    tokens: list[_Token] = []
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise CelError(
+                f"Syntax error: token recognition error at: '{text[position]}'", position
+            )
+        kind = match.lastgroup or ""
+        if kind == "prefix":
+            kind = "string"
+        if kind != "space":
+            tokens.append(_Token(kind, match.group(), position))
+        position = match.end()
+    tokens.append(_Token("end", "<EOF>", len(text)))
+    return tokens
+
+
+_LEVELS: Final = (
+    ("||",),
+    ("&&",),
+    ("==", "!=", "<", "<=", ">", ">=", "in"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+_FLAT_LEVELS: Final = 2  # those of `||` and `&&`
+
+
+class _Parser:
+    def __init__(self, tokens: list[_Token]) -> None:
+        self._tokens = tokens
+        self._next = 0
+        self._depth = 0
+
+    @property
+    def _token(self) -> _Token:
+        return self._tokens[self._next]
+
+    def _accept(self, *texts: str) -> _Token | None:
+        token = self._token
+        if token.kind in ("op", "name") and token.text in texts:
+            self._next += 1
+            return token
+        return None
+
+    def expect(self, text: str) -> _Token:
+        token = self._token
+        if (text == "end" and token.kind == "end") or (token.kind == "op" and token.text == text):
+            self._next += 1
+            return token
+        raise self._unexpected()
+
+    def _unexpected(self) -> CelError:
+        return CelError(f"Syntax error: unexpected '{self._token.text}'", self._token.offset)
+
+    def expression(self) -> Expr:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise CelError("the expression is nested too deeply", self._token.offset)
+        condition = self._binary(0)
+        question = self._accept("?")
+        if question is not None:
+            then = self._binary(0)
+            self.expect(":")
+            otherwise = self.expression()
+            condition = _call("_?_:_", question.offset, condition, then, otherwise)
+        self._depth -= 1
+        return condition
+
+    def _binary(self, level: int) -> Expr:
+        if level == len(_LEVELS):
+            return self._unary()
+        left = self._binary(level + 1)
+        if level < _FLAT_LEVELS:
+            return self._chain(level, left)
+        while token := self._accept(*_LEVELS[level]):
+            left = _call(f"_{token.text}_", token.offset, left, self._binary(level + 1))
+        return left
+
+    def _chain(self, level: int, first: Expr) -> Expr:
+        """`a || b || c` as one call, since such chains may be longer than expressions are deep."""
+        operands = [first]
+        offset = self._token.offset
+        while self._accept(*_LEVELS[level]):
+            operands.append(self._binary(level + 1))
+        return _call(f"_{_LEVELS[level][0]}_", offset, *operands) if len(operands) > 1 else first
+
+    def _unary(self) -> Expr:
+        signs: list[_Token] = []
+        while token := self._accept("!", "-"):
+            if signs and signs[0].text != token.text:
+                raise CelError(f"Syntax error: unexpected '{token.text}'", token.offset)
+            signs.append(token)
+            if len(signs) > MAX_DEPTH:
+                raise CelError("the expression is nested too deeply", token.offset)
+        if signs and signs[-1].text == "-" and self._token.kind in ("int", "float"):
+            # The minus belongs to the number: the lowest one is written with it.
+            token = signs.pop()
+            self._next += 1
+            value = self._member(_literal(self._tokens[self._next - 1], minus=token))
+        else:
+            value = self._member(self._primary())
+        for sign in reversed(signs):
+            value = _call(f"{sign.text}_", sign.offset, value)
+        return value
+
+    def _member(self, value: Expr) -> Expr:
+        while token := self._accept(".", "["):
+            if token.text == "[":
+                self._accept("?")
+                index = self.expression()
+                self.expect("]")
+                value = _call("_[_]", token.offset, value, index)
+                continue
+            self._accept("?")
+            name = self._token
+            if name.kind != "name":
+                raise self._unexpected()
+            self._next += 1
+            if self._accept("("):
+                value = self._method(value, name)
+            else:
+                value = Expr(
+                    op="select",
+                    offset=token.offset,
+                    text=name.text.strip("`"),
+                    operands=(value,),
+                )
+        return value
+
+    def _method(self, target: Expr, name: _Token) -> Expr:
+        arguments = self._arguments(")")
+        if len(arguments) in _MACROS.get(name.text, ()):
+            variable = arguments[0]
+            if variable.op != "name":
+                raise CelError("argument must be a simple name", variable.offset)
+            return Expr(
+                op="macro",
+                offset=name.offset,
+                text=name.text,
+                operands=(target, *arguments[1:]),
+                names=(variable.text,),
+            )
+        return Expr(
+            op="call",
+            offset=name.offset,
+            text=name.text,
+            operands=(target, *arguments),
+            method=True,
+        )
+
+    def _primary(self) -> Expr:
+        token = self._token
+        self._next += 1
+        if token.kind in _LITERALS:
+            return _literal(token)
+        if token.kind == "name":
+            return self._named(token)
+        if token.kind == "op":
+            match token.text:
+                case "(":
+                    inner = self.expression()
+                    self.expect(")")
+                    return inner
+                case "[":
+                    return Expr(op="list", offset=token.offset, operands=self._arguments("]"))
+                case "{":
+                    return Expr(op="map", offset=token.offset, operands=self._entries())
+                case "." if self._token.kind == "name":
+                    return self._primary()
+                case _:
+                    pass
+        self._next -= 1
+        raise self._unexpected()
+
+    def _named(self, token: _Token) -> Expr:
+        match token.text:
+            case "true" | "false":
+                return Expr(
+                    op="literal",
+                    offset=token.offset,
+                    text=token.text,
+                    type=BOOL,
+                    value=token.text == "true",
+                )
+            case "null":
+                return Expr(op="literal", offset=token.offset, text=token.text, type=NULL)
+            case _:
+                pass
+        if token.text in _RESERVED:
+            raise CelError(f"reserved identifier: {token.text}", token.offset)
+        if token.text == "in":
+            self._next -= 1
+            raise self._unexpected()
+        if not self._accept("("):
+            return Expr(op="name", offset=token.offset, text=token.text)
+        arguments = self._arguments(")")
+        if token.text == "has":
+            if len(arguments) != 1 or arguments[0].op != "select":
+                raise CelError("invalid argument to has() macro", token.offset)
+            return Expr(
+                op="has",
+                offset=token.offset,
+                text=arguments[0].text,
+                operands=arguments[0].operands,
+            )
+        return Expr(op="call", offset=token.offset, text=token.text, operands=arguments)
+
+    def _arguments(self, closing: str) -> tuple[Expr, ...]:
+        found: list[Expr] = []
+        while not self._accept(closing):
+            if found:
+                self.expect(",")
+                if closing != ")" and self._accept(closing):
+                    break
+            self._accept("?")
+            found.append(self.expression())
+        return tuple(found)
+
+    def _entries(self) -> tuple[Expr, ...]:
+        found: list[Expr] = []
+        while not self._accept("}"):
+            if found:
+                self.expect(",")
+                if self._accept("}"):
+                    break
+            self._accept("?")
+            found.append(self.expression())
+            self.expect(":")
+            found.append(self.expression())
+        return tuple(found)
+
+
+def _call(function: str, offset: int, *operands: Expr) -> Expr:
+    return Expr(op="call", offset=offset, text=function, operands=operands)
+
+
+def _literal(token: _Token, minus: _Token | None = None) -> Expr:
+    text = "-" + token.text if minus else token.text
+    try:
+        if token.kind == "string":
+            value: Any = literals.string(text)
+        else:
+            value = literals.number(token.kind, text)
+    except ValueError as error:
+        raise CelError(str(error), token.offset) from None
+    return Expr(
+        op="literal",
+        offset=(minus or token).offset,
+        text=text,
+        type=BYTES if isinstance(value, bytes) else _LITERALS[token.kind],
+        value=value,
+    )
+
+
+_LITERALS: Final[Mapping[str, Type]] = {
+    "float": DOUBLE,
+    "uint": UINT,
+    "int": INT,
+    "string": STRING,
+}
+_NUMBERS: Final = frozenset({INT, UINT, DOUBLE})
+_TIMES: Final = frozenset({TIMESTAMP, DURATION})
+# Functions and methods of the standard: how many arguments (a method's target is one), result.
+_FUNCTIONS: Final[Mapping[str, tuple[int, Type]]] = {
+    "size": (1, INT),
+    "contains": (2, BOOL),
+    "startsWith": (2, BOOL),
+    "endsWith": (2, BOOL),
+    "matches": (2, BOOL),
+    "int": (1, INT),
+    "uint": (1, UINT),
+    "double": (1, DOUBLE),
+    "string": (1, STRING),
+    "bytes": (1, BYTES),
+    "bool": (1, BOOL),
+    "dyn": (1, DYN),
+    "type": (1, TYPE),
+    "duration": (1, DURATION),
+    "timestamp": (1, TIMESTAMP),
+    **dict.fromkeys(
+        (
+            "getDate",
+            "getDayOfMonth",
+            "getDayOfWeek",
+            "getDayOfYear",
+            "getFullYear",
+            "getHours",
+            "getMilliseconds",
+            "getMinutes",
+            "getMonth",
+            "getSeconds",
+        ),
+        (1, INT),
+    ),
+}
+
+
+@dataclass(slots=True)
+class _Checker:
+    functions: Mapping[str, tuple[int, Type]]
+    depth: int = field(default=0)
+
+    def type_of(self, expr: Expr, scope: dict[str, Type]) -> Type:
+        match expr.op:
+            case "literal":
+                return expr.type
+            case "name":
+                return self._name(expr, scope)
+            case "select":
+                return self._select(expr, scope)
+            case "has":
+                self.type_of(expr.operands[0], scope)
+                return BOOL
+            case "list":
+                return list_of(_joined([self.type_of(item, scope) for item in expr.operands]))
+            case "map":
+                types = [self.type_of(item, scope) for item in expr.operands]
+                return map_of(_joined(types[::2]), _joined(types[1::2]))
+            case "macro":
+                return self._macro(expr, scope)
+            case _:
+                return self._call(expr, scope)
+
+    def _name(self, expr: Expr, scope: Mapping[str, Type]) -> Type:
+        if expr.text in scope:
+            return scope[expr.text]
+        if expr.text in TYPE_NAMES:
+            return TYPE
+        raise CelError(f"undeclared reference to '{expr.text}' (in container '')", expr.offset)
+
+    def _select(self, expr: Expr, scope: dict[str, Type]) -> Type:
+        target = self.type_of(expr.operands[0], scope)
+        if target == DYN:
+            return DYN
+        if target.name == "map":
+            return target.parts[1]
+        raise CelError(f"type '{target}' does not support field selection", expr.offset)
+
+    def _macro(self, expr: Expr, scope: dict[str, Type]) -> Type:
+        target = self.type_of(expr.operands[0], scope)
+        if target == DYN:
+            element = DYN
+        elif target.name in ("list", "map"):
+            element = target.parts[0]
+        else:
+            raise CelError(
+                f"expression of type '{target}' cannot be range of a comprehension "
+                "(must be list, map, or dynamic)",
+                expr.operands[0].offset,
+            )
+        inner = {**scope, expr.names[0]: element}
+        bodies = [self.type_of(body, inner) for body in expr.operands[1:]]
+        conditions = bodies if expr.text != "map" else bodies[:-1]
+        for body, found in zip(expr.operands[1:], conditions, strict=False):
+            if found not in (BOOL, DYN):
+                raise CelError(f"expected type 'bool' but found '{found}'", body.offset)
+        match expr.text:
+            case "map":
+                return list_of(bodies[-1])
+            case "filter":
+                return list_of(element)
+            case _:
+                return BOOL
+
+    def _call(self, expr: Expr, scope: dict[str, Type]) -> Type:
+        types = [self.type_of(operand, scope) for operand in expr.operands]
+        if expr.text.startswith("_") or expr.text in ("!_", "-_"):
+            result = _operator(expr.text, types)
+            if result is None:
+                raise CelError(
+                    f"found no matching overload for '{expr.text}' applied to "
+                    f"'({', '.join(map(str, types))})'",
+                    expr.offset,
+                )
+            return result
+        known = self.functions.get(expr.text)
+        if known is None:
+            raise CelError(f"undeclared reference to '{expr.text}' (in container '')", expr.offset)
+        count, result = known
+        if len(types) != count:
+            raise CelError(
+                f"found no matching overload for '{expr.text}' applied to "
+                f"'({', '.join(map(str, types))})'",
+                expr.offset,
+            )
+        return result
+
+
+TYPE_NAMES: Final = frozenset(
+    {"bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"}
+)
+
+
+def _operator(name: str, types: list[Type]) -> Type | None:
+    """The result of an operator, or `None` where it does not take such operands."""
+    first, last = types[0], types[-1]
+    match name:
+        case "_||_" | "_&&_":
+            return BOOL if all(found in (BOOL, DYN) for found in types) else None
+        case "!_":
+            return BOOL if first in (BOOL, DYN) else None
+        case "-_":
+            return first if first in (INT, DOUBLE, DYN) else None
+        case "_==_" | "_!=_":
+            return BOOL if _fit(first, last) else None
+        case "_<_" | "_<=_" | "_>_" | "_>=_":
+            both_numbers = first in _NUMBERS and last in _NUMBERS
+            ordered = first.name not in ("list", "map") and _fit(first, last)
+            return BOOL if both_numbers or ordered else None
+        case "_in_":
+            return BOOL if last == DYN or last.name in ("list", "map") else None
+        case "_?_:_":
+            if first not in (BOOL, DYN) or not _fit(types[1], last):
+                return None
+            return DYN if last == DYN else types[1]
+        case "_[_]":
+            if first == DYN:
+                return DYN
+            return first.parts[-1] if first.name in ("list", "map") else None
+        case "_+_" | "_-_" if first in _TIMES or last in _TIMES:
+            return DYN
+        case "_+_":
+            if DYN in (first, last):
+                return DYN
+            addable = {*_NUMBERS, STRING, BYTES}
+            return (
+                first if _fit(first, last) and (first in addable or first.name == "list") else None
+            )
+        case _:
+            if DYN in (first, last):
+                return DYN
+            return first if first == last and first in _NUMBERS else None
+
+
+def _fit(left: Type, right: Type) -> bool:
+    if DYN in (left, right) or NULL in (left, right) or left == right:
+        return True
+    return left.name == right.name and bool(left.parts) and all(map(_fit, left.parts, right.parts))
+
+
+def _joined(types: list[Type]) -> Type:
+    """The one type of all, or `dyn`."""
+    return types[0] if types and all(found == types[0] for found in types) else DYN

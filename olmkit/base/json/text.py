@@ -1,0 +1,62 @@
+"""JSON text as Go's `encoding/json` writes it, to the byte.
+
+Catalogs carry JSON inside JSON (base64 of manifests, values of properties),
+so the text itself is compared and hashed, not only what it means. Keys are
+sorted by code point; `<`, `>` and `&` are escaped where Go does so by default.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import msgspec
+
+from olmkit.base.go import floats
+
+_HTML: Final = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
+# Go escapes these two whatever it is told: JavaScript takes them for line ends.
+_SEPARATORS: Final = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
+# Ends of numbers that Go writes in another way, or what looks like one inside a string.
+_WHOLE: Final = re.compile(rb"\.0(?:[,\]}]|\Z)")
+_EXPONENT: Final = re.compile(rb"e[-0-9][0-9]*(?:[,\]}]|\Z)")
+
+_sorted: Final = msgspec.json.Encoder(order="sorted")
+_as_is: Final = msgspec.json.Encoder()
+
+
+def compact(value: Any, *, escape_html: bool = True, sort: bool = True) -> bytes:
+    """One line without spaces; keys sorted, or in the order of the mappings."""
+    encoder = _sorted if sort else _as_is
+    data = encoder.encode(value)
+    if _WHOLE.search(data) or _EXPONENT.search(data):
+        data = encoder.encode(_written_out(value))
+    if escape_html:
+        for plain, escaped in _HTML:
+            if plain in data:
+                data = data.replace(plain, escaped)
+    if b"\xe2\x80" in data:
+        for plain, escaped in _SEPARATORS:
+            data = data.replace(plain, escaped)
+    return data
+
+
+def squeeze(text: bytes) -> bytes:
+    """JSON text without the spaces between its tokens, each token as it was written."""
+    return msgspec.json.format(text, indent=-1)
+
+
+def indent(text: bytes, width: int = 4) -> bytes:
+    """JSON text with a line for each value, each token as it was written."""
+    return msgspec.json.format(text, indent=width)
+
+
+def _written_out(value: Any) -> Any:
+    """`value` with each float as the text that Go writes for it."""
+    if type(value) is float:
+        return msgspec.Raw(floats.json_text(value).encode())
+    if type(value) is dict:
+        return {key: _written_out(item) for key, item in value.items()}
+    if type(value) is list:
+        return [_written_out(item) for item in value]
+    return value

@@ -1,0 +1,136 @@
+"""Where values stand: a tree of places beside the tree of values.
+
+Made only when somebody asks for a place, by reading the text a second time.
+JSON needs nothing of its own, since it is read as YAML here; what only one of
+them accepts has been decided before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from yaml import events
+
+from olmkit.base.yaml import events as yaml_events
+from olmkit.base.yaml import scalars
+from olmkit.base.yaml.events import YamlError
+from olmkit.base.yaml.scalars import ScalarError
+
+
+@dataclass(slots=True, kw_only=True)
+class Node:
+    """One value: its range (lines and columns from 0), and the nodes below it.
+
+    `entries` maps a key, or an index, to the node of the key and of the value; in a list
+    both are the same. `twice` holds the key nodes of entries that a later one replaced.
+    """
+
+    line: int
+    column: int
+    end_line: int = 0
+    end_column: int = 0
+    entries: dict[str | int, tuple[Node, Node]] = field(default_factory=dict)
+    twice: list[tuple[str, Node, Node]] = field(default_factory=list)
+
+
+def compose(data: bytes, *, index: int = 0) -> Node | None:
+    """The tree of the document number `index` of a text; None when it cannot be read so far."""
+    try:
+        return yaml_events.read(data, lambda text: _document(text, index))
+    except YamlError:
+        return None
+
+
+def _document(data: bytes, index: int) -> Node | None:
+    stream = yaml_events.events(data)
+    for event in stream:
+        if type(event) is events.DocumentStartEvent:
+            if index == 0:
+                return _compose(stream)
+            index -= 1
+    return None
+
+
+@dataclass(slots=True)
+class _Open:
+    node: Node
+    sequence: bool
+    anchor: str | None
+    key: tuple[str, Node] | None = None
+    merge: bool = False
+    own: set[str] = field(default_factory=set)
+
+
+def _compose(stream: Iterator[Any]) -> Node | None:
+    anchors: dict[str, Node] = {}
+    stack: list[_Open] = []
+    root: Node | None = None
+    for event in stream:
+        kind = type(event)
+        if kind is events.DocumentEndEvent:
+            break
+        if kind is events.SequenceStartEvent or kind is events.MappingStartEvent:
+            sequence = kind is events.SequenceStartEvent
+            stack.append(_Open(_node(event), sequence, event.anchor))
+            continue
+        if kind is events.ScalarEvent:
+            node, anchor = _node(event), event.anchor
+        elif kind is events.AliasEvent:
+            target = anchors.get(event.anchor)
+            node, anchor = _node(event), None
+            if target is not None:
+                node.entries = target.entries
+        else:
+            opened = stack.pop()
+            node, anchor = opened.node, opened.anchor
+            node.end_line, node.end_column = event.end_mark.line, event.end_mark.column
+            if event.end_mark.index == event.start_mark.index and node.entries:
+                # A block ends where the next token starts; its last entry says more.
+                last = next(reversed(node.entries.values()))[1]
+                node.end_line, node.end_column = last.end_line, last.end_column
+        if anchor is not None:
+            anchors[anchor] = node
+        if not stack:
+            root = node
+        else:
+            _add(stack[-1], node, event if kind is events.ScalarEvent else None)
+    return root
+
+
+def _add(parent: _Open, node: Node, event: Any | None) -> None:
+    entries = parent.node.entries
+    if parent.sequence:
+        entries[len(entries)] = (node, node)
+    elif parent.merge:
+        parent.merge = False
+        entries.update(node.entries)
+    elif parent.key is None:
+        if event is not None and event.value == "<<" and event.implicit[0]:
+            parent.merge = True
+        else:
+            parent.key = (_key_text(event), node)
+    else:
+        name, key_node = parent.key
+        if name in parent.own:
+            parent.node.twice.append((name, entries[name][0], key_node))
+        parent.own.add(name)
+        entries[name] = (key_node, node)
+        parent.key = None
+
+
+def _key_text(event: Any | None) -> str:
+    if event is None:
+        return ""
+    try:
+        if event.tag is not None or event.implicit[0]:
+            return scalars.key(scalars.tagged(event.tag, event.value))
+    except ScalarError:
+        pass
+    return str(event.value)
+
+
+def _node(event: Any) -> Node:
+    start, end = event.start_mark, event.end_mark
+    return Node(line=start.line, column=start.column, end_line=end.line, end_column=end.column)

@@ -1,0 +1,299 @@
+"""One document of a catalog: what identifies it, its text, its fields, its place.
+
+A `Blob` keeps JSON text rather than a value, so that a catalog in memory is about as
+large as on the disk; `value` and `fields` are made when asked for. Whatever the
+reference refuses when it reads a blob is refused here, in its words.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Final
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base.documents import Document, Key
+from olmkit.base.json import reader as json_reader
+from olmkit.base.json import text as json_text
+from olmkit.catalog.blobs import shapes, stream, wire
+from olmkit.catalog.blobs.shapes import ShapeError
+from olmkit.catalog.blobs.stream import Part
+
+_OBJECT: Final = "olm.bundle.object"
+# How much of a blob is repeated in a message.
+_SHOWN: Final = 2000
+
+
+class Blob:
+    """One document of a catalog. Equal to another when the reference would keep the same bytes.
+
+    `schema`, `package` and `name` are empty when absent; their keys match without regard to
+    case, as all keys of the field's readers do. The text of one that is `rendered` is to be
+    written as it is, to the spelling of numbers in the values of its properties.
+    """
+
+    __slots__ = ("_data", "_end", "_start", "name", "package", "place", "rendered", "schema")
+
+    def __init__(
+        self,
+        *,
+        schema: str,
+        package: str,
+        name: str,
+        data: bytes,
+        start: int = 0,
+        end: int | None = None,
+        place: Part | None = None,
+        rendered: bool = False,
+    ) -> None:
+        self.schema = schema
+        self.package = package
+        self.name = name
+        self._data = data
+        self._start = start
+        self._end = len(data) if end is None else end
+        self.place = place
+        self.rendered = rendered
+
+    @property
+    def text(self) -> bytes:
+        """The JSON text that it keeps."""
+        return self._data[self._start : self._end]
+
+    @classmethod
+    def of(cls, value: dict[str, Any], *, path: str = "") -> Blob:
+        """A blob made of a value. Raises `InputError` when it cannot be one."""
+        data = json_text.compact(value, escape_html=False)
+        part = Part(value=value, path=path, index=0, data=b"", start=0, end=0, json=True)
+        schema, package, name = identify(part)
+        return cls(schema=schema, package=package, name=name, data=data)
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The document as read, numbers having passed through doubles; made anew at each call."""
+        value: dict[str, Any] = json_reader.read_doubles(self.text)
+        return value
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The known fields of an `olm.*` blob under their right names, empty ones too.
+
+        Raises `InputError` for a field of a wrong type. Of a custom blob, the whole value.
+        """
+        return known_fields(self, self.value)
+
+    @property
+    def raw(self) -> bytes:
+        """The text that the reference keeps, compares and serves: sorted, compact, one line."""
+        return json_text.compact(self.value, escape_html=False) + b"\n"
+
+    @property
+    def path(self) -> str:
+        """The file it was read from; empty when it was made."""
+        return self.place.path if self.place else ""
+
+    @property
+    def index(self) -> int:
+        """Its number in that file, from 0."""
+        return self.place.index if self.place else 0
+
+    @property
+    def document(self) -> Document:
+        """The value with its places in the file."""
+        place = self.place
+        if place is None:
+            return Document(self.value, path="")
+        return Document(
+            self.value,
+            path=place.path,
+            data=place.data,
+            index=place.index,
+            start=place.start,
+            end=place.end,
+            json=place.json,
+        )
+
+    def at(self, *keys: Key) -> Location:
+        """Where the value under `keys` stands; where it is missing, its nearest ancestor."""
+        return self.document.at(*keys)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Blob) and self.raw == other.raw
+
+    def __hash__(self) -> int:
+        return hash((self.schema, self.package, self.name))
+
+    def __repr__(self) -> str:
+        return f"Blob(schema={self.schema!r}, package={self.package!r}, name={self.name!r})"
+
+
+def of_part(part: Part) -> Blob:
+    """The blob that a document is. Raises `InputError` when it is none that OLM can read."""
+    schema, package, name = identify(part)
+    if not schema:
+        raise _missing_schema(part)
+    blob = _blob(part, schema, package, name)
+    _check(blob, part.value)
+    return blob
+
+
+def _blob(part: Part, schema: str, package: str, name: str) -> Blob:
+    place = Part(
+        value=None,
+        path=part.path,
+        index=part.index,
+        data=part.data,
+        start=part.start,
+        end=part.end,
+        json=part.json,
+    )
+    if part.json:
+        return Blob(
+            schema=schema,
+            package=package,
+            name=name,
+            data=part.data,
+            start=part.start,
+            end=part.end,
+            place=place,
+        )
+    data = json_text.compact(part.value, escape_html=False)
+    return Blob(schema=schema, package=package, name=name, data=data, place=place)
+
+
+def identify(part: Part) -> tuple[str, str, str]:
+    """Schema, package and name of a document. Raises `InputError` when it cannot be a blob."""
+    value = part.value
+    if value is None:
+        return "", "", ""
+    if not isinstance(value, dict):
+        raise _error(
+            part,
+            (),
+            "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal "
+            f"{shapes.kind(value)} into Go value of type map[string]interface {{}}",
+            hint="each document of a catalog is an object with a `schema`",
+        )
+    names: dict[str, str] = {}
+    twice: dict[str, list[str]] = {}
+    for key in value:
+        folded = key.casefold()
+        if folded in names:
+            twice.setdefault(folded, [names[folded]]).append(key)
+        names[folded] = key
+    if twice:
+        messages = [
+            f'duplicate keys for key "{folded}": [{" ".join(sorted(keys))}]'
+            for folded, keys in sorted(twice.items())
+        ]
+        message = messages[0] if len(messages) == 1 else f"[{', '.join(messages)}]"
+        keys = next(iter(twice.values()))
+        raise _error(part, (keys[-1],), message, hint="keep one spelling of the key")
+    found = []
+    for folded in ("schema", "package", "name"):
+        key = names.get(folded, "")
+        text = value[key] if key else ""
+        if not isinstance(text, str):
+            raise _error(
+                part,
+                (key,),
+                f'expected value for key "{key}" to be a string, got {shapes.kind(text)}',
+                hint=f"quote the value of `{key}`, or leave the key out",
+            )
+        found.append(text)
+    return found[0], found[1], found[2]
+
+
+def _check(blob: Blob, value: dict[str, Any]) -> None:
+    """Refuse what the reference cannot put into its types."""
+    fields = known_fields(blob, value)
+    if blob.schema != wire.BUNDLE:
+        return
+    for index, item in enumerate(fields["properties"] or ()):
+        if item["type"] == _OBJECT:
+            bundle_object(blob, fields, index)
+
+
+def known_fields(blob: Blob, value: dict[str, Any]) -> dict[str, Any]:
+    """`Blob.fields` of a value that is there already."""
+    shape = wire.SHAPES.get(blob.schema)
+    if shape is None:
+        return value
+    try:
+        return shapes.read(shape, value)
+    except ShapeError as error:
+        raise _error(
+            blob.place, error.keys, f"parse {wire.PARSED_AS[blob.schema]}: {error.message}"
+        ) from None
+
+
+def bundle_object(blob: Blob, fields: dict[str, Any], index: int) -> bytes:
+    """The JSON text of the manifest inlined in the property number `index` of a bundle.
+
+    Raises `InputError` when it is neither JSON nor YAML.
+    """
+    where = f'read bundle objects: package "{fields["package"]}", bundle "{fields["name"]}"'
+    value = fields["properties"][index]["value"]
+    keys: tuple[Key, ...] = ("properties", index, "value")
+    parse = f"parse property at index {index} as bundle object"
+    if value is shapes.ABSENT:
+        raise _error(blob.place, keys[:2], f"{where}: {parse}: unexpected end of JSON input")
+    text = value.get("data") if isinstance(value, dict) and len(value) == 1 else None
+    data = shapes.decode_base64(text) if isinstance(text, str) else None
+    if not isinstance(data, bytes):
+        # The rare forms: other fields, another spelling of the name, no text at all, a fault in it.
+        try:
+            state = shapes.read(wire.BUNDLE_OBJECT, value)
+        except ShapeError as error:
+            raise _error(
+                blob.place, (*keys, *error.keys), f"{where}: {parse}: {error.message}"
+            ) from None
+        data = base64.b64decode(state["data"] or "")
+    if stream.looks_like_json(data):
+        return data
+    try:
+        document = documents.load_yaml(data, blob.path)
+    except InputError as error:
+        convert = f"convert bundle object property at index {index} to JSON"
+        problem = error.diagnostics[0].message if error.diagnostics else error.message
+        raise _error(blob.place, keys, f"{where}: {convert}: yaml: {problem}") from None
+    return json_text.compact(document.value)
+
+
+def _missing_schema(part: Part) -> InputError:
+    text = ""
+    if part.value is not None:
+        text = json_text.compact(part.value, escape_html=False).decode() + "\n"
+    elif part.json:
+        text = "null\n"
+    shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
+    return _error(
+        part,
+        (),
+        f"object '{shown}' is missing root schema field",
+        hint="each document of a catalog needs a `schema`; one with comments only counts too",
+    )
+
+
+def _error(part: Part | None, keys: tuple[Key, ...], message: str, *, hint: str = "") -> InputError:
+    at = None
+    if part is not None and part.data:
+        document = Document(
+            None,
+            path=part.path,
+            data=part.data,
+            index=part.index,
+            start=part.start,
+            end=part.end,
+            json=part.json,
+        )
+        at = document.at(*keys)
+    found = Diagnostic(
+        rule="FBC002",
+        name="malformed-blob",
+        severity=Severity.ERROR,
+        message=message,
+        at=at,
+        hint=hint,
+    )
+    return InputError.of(found)

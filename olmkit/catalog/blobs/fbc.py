@@ -1,0 +1,197 @@
+"""File-based catalogs as they are written: blobs, read from files and written to them.
+
+Reading accepts what the reference accepts and loses what it loses, saying so.
+Writing gives the reference's bytes: packages sorted by name, in each the package,
+its channels and bundles by name, custom blobs by schema, and deprecations; fields
+that an `olm.*` schema does not know are left out. What blobs mean together is
+`olmkit.catalog.model`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import msgspec
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import Diagnostic, InputError, Severity
+from olmkit.base.json import reader as json_reader
+from olmkit.base.json import text as json_text
+from olmkit.base.tree import Tree
+from olmkit.catalog.blobs import blob as blobs_
+from olmkit.catalog.blobs import ignore, shapes, stream, wire
+from olmkit.catalog.blobs.blob import Blob
+
+__all__ = [
+    "Blob",
+    "Form",
+    "dump",
+    "dump_blob",
+    "dump_tree",
+    "load",
+    "load_stream",
+    "ordered",
+    "unknown_fields",
+]
+
+Form = Literal["yaml", "json"]
+Report = Callable[[Diagnostic], None]
+
+_INDENT: Final = 4
+
+
+def load(tree: Tree, prefix: str = "", *, report: Report | None = None) -> Iterator[Blob]:
+    """The blobs of all files below `prefix`, file by file in the order of the reference's walk.
+
+    `.indexignore` files say what is no catalog file. Raises `InputError` at the first document
+    that is no blob; `report` takes what is odd and no error.
+    """
+    root = prefix.strip("/") + "/" if prefix.strip("/") else ""
+    for path in ignore.catalog_files(tree, root):
+        yield from load_stream(tree.data(path), path, report=report)
+
+
+def load_stream(data: bytes, path: str, *, report: Report | None = None) -> Iterator[Blob]:
+    """The blobs of one file."""
+    for part in stream.read(data, path, check=blobs_.identify, report=report or _ignore):
+        yield blobs_.of_part(part)
+
+
+@dataclass(slots=True)
+class _Group:
+    """The blobs of one package, each kind in the order of reading."""
+
+    packages: list[Blob] = field(default_factory=list)
+    channels: list[Blob] = field(default_factory=list)
+    bundles: list[Blob] = field(default_factory=list)
+    others: list[Blob] = field(default_factory=list)
+    deprecations: list[Blob] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Blob]:
+        yield from self.packages
+        yield from sorted(self.channels, key=lambda blob: blob.name)
+        yield from sorted(self.bundles, key=lambda blob: blob.name)
+        yield from sorted(self.others, key=lambda blob: blob.schema)
+        yield from self.deprecations
+
+
+def ordered(blobs: Iterable[Blob]) -> Iterator[Blob]:
+    """The blobs in the order in which they are written; those of no package are left out."""
+    groups, rest = _grouped(blobs)
+    for name in sorted(groups):
+        yield from groups[name]
+    yield from rest
+
+
+def dump(blobs: Iterable[Blob], form: Form, *, keep_unknown: bool = False) -> bytes:
+    """The text of a catalog; with `keep_unknown` more than the reference writes."""
+    return b"".join(dump_blob(blob, form, keep_unknown=keep_unknown) for blob in ordered(blobs))
+
+
+def dump_tree(blobs: Iterable[Blob], form: Form) -> Tree:
+    """A file for each package, in a folder of its name; custom blobs of no package at the top.
+
+    Raises `InputError` for a package whose name cannot be a folder.
+    """
+
+    def text(part: Iterable[Blob]) -> bytes:
+        return b"".join(dump_blob(blob, form) for blob in part)
+
+    groups, rest = _grouped(blobs)
+    files: dict[str, bytes] = {}
+    for name in sorted(groups):
+        folder = _folder(name)
+        files[f"{folder}/catalog.{form}"] = text(groups[name])
+    if rest:
+        files[f"catalog.{form}"] = text(rest)
+    return Tree(files)
+
+
+def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
+    """One document, with `---` before it in YAML and a line end after it."""
+    if blob.rendered:
+        if form == "yaml":
+            return b"---\n" + documents.dump(json_reader.read(blob.text))
+        return json_text.indent(blob.text, _INDENT) + b"\n"
+    value = blob.value
+    shape = wire.SHAPES.get(blob.schema)
+    if shape is not None:
+        written = shapes.written(
+            shape, blobs_.known_fields(blob, value), anything=_sorted if form == "json" else None
+        )
+        value = shapes.restored(shape, value, written) if keep_unknown else written
+    if form == "yaml":
+        return b"---\n" + documents.dump(value)
+    text = json_text.compact(value, escape_html=False, sort=shape is None)
+    return json_text.indent(text, _INDENT) + b"\n"
+
+
+def unknown_fields(blob: Blob) -> Iterator[Diagnostic]:
+    """The fields of an `olm.*` blob that nobody reads, and that are lost when it is written."""
+    shape = wire.SHAPES.get(blob.schema)
+    if shape is None:
+        return
+    document = blob.document
+    for way in shapes.unknown(shape, blob.value):
+        yield Diagnostic(
+            rule="FBC004",
+            name="unknown-field",
+            severity=Severity.WARNING,
+            message=f"`{documents.field_path(way)}` is no field of `{blob.schema}`",
+            at=document.at_key(*way),
+            subject=blob.name or blob.package,
+            hint="nobody reads it, and writing the catalog drops it; move it to a property, or "
+            "to a blob with a schema of its own",
+        )
+
+
+def _sorted(value: Any) -> msgspec.Raw:
+    return msgspec.Raw(json_text.compact(value, escape_html=False))
+
+
+def _grouped(blobs: Iterable[Blob]) -> tuple[dict[str, _Group], list[Blob]]:
+    groups: dict[str, _Group] = {}
+    rest: list[Blob] = []
+    for blob in blobs:
+        name = blob.name if blob.schema == wire.PACKAGE else blob.package
+        if not name:
+            if blob.schema not in wire.SHAPES:
+                rest.append(blob)
+            continue
+        group = groups.setdefault(name, _Group())
+        match blob.schema:
+            case wire.PACKAGE:
+                group.packages.append(blob)
+            case wire.CHANNEL:
+                group.channels.append(blob)
+            case wire.BUNDLE:
+                group.bundles.append(blob)
+            case wire.DEPRECATIONS:
+                group.deprecations.append(blob)
+            case _:
+                group.others.append(blob)
+    return groups, rest
+
+
+def _folder(package: str) -> str:
+    parts: list[str] = []
+    for part in package.split("/"):
+        if part == "..":
+            if not parts:
+                break
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    else:
+        if parts and not package.startswith("/"):
+            return "/".join(parts)
+    raise InputError(
+        f'invalid package name "{package}": must be a single local path element',
+        hint="a package is written to a folder of its name; rename it",
+    )
+
+
+def _ignore(found: Diagnostic) -> None:
+    """Nobody wants to know."""

@@ -1,0 +1,275 @@
+"""Blobs of the four OLM schemas as values, without their bulk.
+
+An outline has what the model, the rules and the graph need of a blob, and knows
+where the blob stands. Inlined manifests, icons and descriptions are left out: a
+catalog of 100 MB has an outline of a few. `olmkit.catalog.blobs.outline_reader` makes
+outlines from files without holding those in memory.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from olmkit.base.diagnostics import Location
+from olmkit.base.documents import Document, Key
+from olmkit.base.json import text as json_text
+from olmkit.base.tree import Tree
+from olmkit.catalog.blobs import blob as blobs_
+from olmkit.catalog.blobs import icons, properties, stream, wire
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.blobs.icons import Icon
+from olmkit.catalog.blobs.properties import Properties
+from olmkit.catalog.blobs.shapes import ABSENT
+
+
+class Place(Protocol):
+    """Where a blob stands, in more detail when asked."""
+
+    @property
+    def path(self) -> str:
+        """The file; empty when the blob was made."""
+
+    @property
+    def index(self) -> int:
+        """The number of the blob in its file."""
+
+    def at(self, *keys: Key) -> Location:
+        """Where the value under `keys` stands."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackageOutline:
+    """An `olm.package`."""
+
+    name: str
+    default_channel: str
+    icon: Icon | None
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryOutline:
+    """One entry of an `olm.channel`."""
+
+    name: str
+    replaces: str = ""
+    skips: tuple[str, ...] = ()
+    skip_range: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelOutline:
+    """An `olm.channel`."""
+
+    name: str
+    package: str
+    entries: tuple[EntryOutline, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedImage:
+    name: str
+    image: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleOutline:
+    """An `olm.bundle`."""
+
+    name: str
+    package: str
+    image: str
+    properties: Properties
+    related_images: tuple[RelatedImage, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeprecationOutline:
+    """One entry of an `olm.deprecations`: schema and name of what is meant, and the message."""
+
+    schema: str
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeprecationsOutline:
+    """An `olm.deprecations`."""
+
+    package: str
+    entries: tuple[DeprecationOutline, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CustomOutline:
+    """A blob of any other schema."""
+
+    schema: str
+    package: str
+    name: str
+    place: Place
+
+
+Outline = PackageOutline | ChannelOutline | BundleOutline | DeprecationsOutline | CustomOutline
+
+
+class Files:
+    """Files that are read again, in parts, when somebody wants to know a place in them."""
+
+    __slots__ = ("_document", "_tree", "_where")
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._where: FilePlace | None = None
+        self._document: Document | None = None
+
+    def document(self, place: FilePlace) -> Document:
+        """The document there; the last one is kept, since findings come in clusters."""
+        if self._where != place or self._document is None:
+            self._where = place
+            self._document = Document(None, path=place.path, data=self.text(place))
+        return self._document
+
+    def text(self, place: FilePlace) -> bytes:
+        return self._tree.part(place.path, place.start, place.end)
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlace:
+    """A range of bytes of a file that is not in memory; it begins in `line`, from 0."""
+
+    path: str
+    index: int
+    start: int
+    end: int
+    line: int
+    column: int
+    files: Files
+
+    def at(self, *keys: Key) -> Location:
+        found = self.files.document(self).at(*keys)
+        if found.line is None or found.end_line is None:
+            return found
+        return found._replace(
+            line=found.line + self.line,
+            column=_moved(found.line, found.column, self.column),
+            end_line=found.end_line + self.line,
+            end_column=_moved(found.end_line, found.end_column, self.column),
+        )
+
+    def blob(self) -> Blob:
+        """The blob itself, read again."""
+        text = self.files.text(self)
+        part = next(stream.read(text, self.path, check=blobs_.identify, report=lambda _: None))
+        return blobs_.of_part(part)
+
+
+def _moved(line: int, column: int | None, by: int) -> int | None:
+    """Only in the first line does it matter in which column the text begins."""
+    return column + by if column is not None and line == 1 else column
+
+
+def blob_at(place: Place) -> Blob:
+    """The blob that stands there."""
+    match place:
+        case Blob():
+            return place
+        case FilePlace():
+            return place.blob()
+        case _:
+            raise TypeError(f"nothing stands at {place!r}")
+
+
+def of_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:
+    return map(of_blob, blobs)
+
+
+def of_blob(blob: Blob, place: Place | None = None) -> Outline:
+    """The outline of one blob, which stands at `place` unless it knows that itself.
+
+    Raises `InputError` when a field has a wrong type.
+    """
+    place = blob if place is None else place
+    if blob.schema not in wire.SHAPES:
+        return CustomOutline(schema=blob.schema, package=blob.package, name=blob.name, place=place)
+    fields = blob.fields
+    match blob.schema:
+        case wire.PACKAGE:
+            return PackageOutline(
+                name=fields["name"],
+                default_channel=fields["defaultChannel"],
+                icon=_icon(fields["icon"]),
+                place=place,
+            )
+        case wire.CHANNEL:
+            return ChannelOutline(
+                name=fields["name"],
+                package=fields["package"],
+                entries=tuple(_entry(entry) for entry in fields["entries"] or ()),
+                place=place,
+            )
+        case wire.BUNDLE:
+            return BundleOutline(
+                name=fields["name"],
+                package=fields["package"],
+                image=fields["image"],
+                properties=_properties(blob, fields),
+                related_images=tuple(
+                    RelatedImage(item["name"], item["image"])
+                    for item in fields["relatedImages"] or ()
+                ),
+                place=place,
+            )
+        case _:
+            return DeprecationsOutline(
+                package=fields["package"],
+                entries=tuple(
+                    DeprecationOutline(
+                        schema=entry["reference"]["schema"],
+                        name=entry["reference"]["name"],
+                        message=entry["message"],
+                    )
+                    for entry in fields["entries"] or ()
+                ),
+                place=place,
+            )
+
+
+def _entry(entry: dict[str, Any]) -> EntryOutline:
+    return EntryOutline(
+        name=entry["name"],
+        replaces=entry["replaces"],
+        skips=tuple(entry["skips"] or ()),
+        skip_range=entry["skipRange"],
+    )
+
+
+def _icon(state: dict[str, Any] | None) -> Icon | None:
+    if state is None:
+        return None
+    return icons.of_data(base64.b64decode(state["base64data"] or ""), state["mediatype"])
+
+
+def _properties(blob: Blob, fields: dict[str, Any]) -> Properties:
+    found = fields["properties"] or ()
+    for index, item in enumerate(found):
+        if item["type"] == properties.OBJECT:
+            blobs_.bundle_object(blob, fields, index)
+    return properties.parse(
+        (
+            (
+                item["type"],
+                None
+                if item["value"] is ABSENT
+                else json_text.compact(item["value"], escape_html=False),
+            )
+            for item in found
+        ),
+        check_object=lambda _: None,
+    )

@@ -1,0 +1,446 @@
+"""Properties of bundles: what a bundle provides, requires and is.
+
+A property is a type and any JSON value. The types that OLM knows are read into
+values here, with the verdicts and texts of Go's reader. What is large (inlined
+manifests, the metadata of a CSV) is checked and not kept, so that a whole catalog
+fits into little memory; everything else is kept as JSON text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from olmkit.base.documents import Key
+from olmkit.base.json import reader as json_reader
+from olmkit.base.json import text as json_text
+from olmkit.catalog.blobs import shapes, wire
+from olmkit.catalog.blobs.shapes import (
+    Anything,
+    Field,
+    ListOf,
+    Object,
+    ShapeError,
+    Text,
+    TextMap,
+    Truth,
+    Whole,
+)
+
+PACKAGE: Final = "olm.package"
+PACKAGE_REQUIRED: Final = "olm.package.required"
+GVK: Final = "olm.gvk"
+GVK_REQUIRED: Final = "olm.gvk.required"
+OBJECT: Final = "olm.bundle.object"
+CSV_METADATA: Final = "olm.csv.metadata"
+CHANNEL: Final = "olm.channel"
+LABEL: Final = "olm.label"
+LABEL_REQUIRED: Final = "olm.label.required"
+CONSTRAINT: Final = "olm.constraint"
+DEPRECATED: Final = "olm.deprecated"
+MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """One property that is kept: its type, and its value as JSON text."""
+
+    type: str
+    text: bytes
+
+    @property
+    def value(self) -> Any:
+        return json_reader.read_doubles(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageIdentity:
+    """Which package a bundle says it is of, and which version; texts as written.
+
+    `index` is the number of the property.
+    """
+
+    package: str
+    version: str
+    release: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class PackageRequirement:
+    """Another package that a bundle wants, in a range of versions."""
+
+    package: str
+    version_range: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """Group, version and kind of an API."""
+
+    group: str
+    version: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A property that does not read: its number, the way to the place, Go's words."""
+
+    index: int
+    keys: tuple[Key, ...]
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Properties:
+    """What the properties of one bundle say. `others` has all that is kept as text.
+
+    `order` has the types of all of them, one after the other, but for what is large.
+    """
+
+    identities: tuple[PackageIdentity, ...] = ()
+    required_packages: tuple[PackageRequirement, ...] = ()
+    provided: tuple[Kind, ...] = ()
+    required: tuple[Kind, ...] = ()
+    others: tuple[Property, ...] = ()
+    objects: int = 0
+    metadata: int = 0
+    faults: tuple[Fault, ...] = ()
+    order: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[tuple[str, Any]]:
+        """Type and value of each property, in order, but for what is large or does not read."""
+        parts: dict[str, Iterator[Any]] = {
+            PACKAGE: map(_identity_value, self.identities),
+            PACKAGE_REQUIRED: map(_requirement_value, self.required_packages),
+            GVK: map(dataclasses.asdict, self.provided),
+            GVK_REQUIRED: map(dataclasses.asdict, self.required),
+        }
+        others = iter(self.others)
+        for type_ in self.order:
+            yield type_, next(parts[type_]) if type_ in parts else next(others).value
+
+
+class BrokenTextError(ValueError):
+    """A value is no JSON text, which its reader has not noticed."""
+
+
+ValueText = bytes | msgspec.Raw | None
+"""JSON text of a value; None where there is none."""
+
+
+def check_json(text: ValueText) -> None:
+    """Refuse what is no JSON. Raises `ShapeError` or `BrokenTextError`."""
+    _compact(text)
+
+
+def check_object(text: ValueText) -> None:
+    """Refuse an inlined manifest that is no base64. Raises `ShapeError`."""
+    _read_exactly(OBJECT, text)
+
+
+def parse(
+    items: Iterable[tuple[str, ValueText]],
+    *,
+    check_object: Callable[[ValueText], None] = check_object,
+) -> Properties:
+    """Read properties: pairs of a type and the JSON text of a value.
+
+    `check_object` looks at inlined manifests, whose content is nobody's business here.
+    """
+    identities: list[PackageIdentity] = []
+    wanted: list[PackageRequirement] = []
+    provided: list[Kind] = []
+    required: list[Kind] = []
+    others: list[Property] = []
+    faults: list[Fault] = []
+    order: list[str] = []
+    objects = metadata = 0
+    for index, (kind, text) in enumerate(items):
+        try:
+            match kind:
+                case "olm.gvk":
+                    provided.append(_kind(GVK, text))
+                    order.append(GVK)
+                case "olm.gvk.required":
+                    required.append(_kind(GVK_REQUIRED, text))
+                    order.append(GVK_REQUIRED)
+                case "olm.package":
+                    identities.append(_identity(text, index))
+                    order.append(PACKAGE)
+                case "olm.package.required":
+                    wanted.append(_requirement(text, index))
+                    order.append(PACKAGE_REQUIRED)
+                case "olm.bundle.object":
+                    check_object(text)
+                    objects += 1
+                case "olm.csv.metadata":
+                    _read(CSV_METADATA, text)
+                    metadata += 1
+                case _:
+                    if kind == CHANNEL:
+                        _read(CHANNEL, text)
+                    others.append(Property(kind, _compact(text)))
+                    order.append(kind)
+        except ShapeError as error:
+            faults.append(
+                Fault(
+                    index,
+                    ("properties", index, "value", *error.keys),
+                    f'parse property[{index}] of type "{kind}": {error.message}',
+                )
+            )
+    return Properties(
+        identities=tuple(identities),
+        required_packages=tuple(wanted),
+        provided=tuple(provided),
+        required=tuple(required),
+        others=tuple(others),
+        objects=objects,
+        metadata=metadata,
+        faults=tuple(faults),
+        order=tuple(order),
+    )
+
+
+def _identity_value(one: PackageIdentity) -> dict[str, str]:
+    release = {"release": one.release} if one.release else {}
+    return {"packageName": one.package, "version": one.version, **release}
+
+
+def _requirement_value(one: PackageRequirement) -> dict[str, str]:
+    return {"packageName": one.package, "versionRange": one.version_range}
+
+
+def _compact(text: ValueText) -> bytes:
+    """A value of an unknown type, as the reference keeps it."""
+    if text is None:
+        raise ShapeError("unexpected end of JSON input", ())
+    try:
+        value = json_reader.read_doubles(bytes(text))
+    except json_reader.JsonError as error:
+        raise BrokenTextError(error.message) from error
+    return json_text.compact(value, escape_html=False)
+
+
+def _kind(kind: str, text: ValueText) -> Kind:
+    group, version, name = _texts(kind, text)
+    return Kind(group, version, name)
+
+
+def _identity(text: ValueText, index: int) -> PackageIdentity:
+    package, version, release = _texts(PACKAGE, text)
+    return PackageIdentity(package, version, release, index)
+
+
+def _requirement(text: ValueText, index: int) -> PackageRequirement:
+    package, version_range = _texts(PACKAGE_REQUIRED, text)
+    return PackageRequirement(package, version_range, index)
+
+
+def _texts(kind: str, text: ValueText) -> tuple[str, ...]:
+    """The fields of a type that has texts only, in their order."""
+    if text is not None:
+        try:
+            value = _fast[kind].decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            pass
+        else:
+            if value is not None:
+                return tuple(item or "" for item in msgspec.structs.astuple(value))
+    state = _read_exactly(kind, text)
+    return tuple(state[each.name] for each in SHAPES[kind].fields)
+
+
+def _read(kind: str, text: ValueText) -> None:
+    if text is not None:
+        try:
+            _fast[kind].decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            pass
+        else:
+            return
+    _read_exactly(kind, text)
+
+
+def _read_exactly(kind: str, text: ValueText) -> dict[str, Any]:
+    """The slow way, which knows Go's rules for capitals, nulls and duplicates."""
+    if text is None:
+        raise ShapeError("unexpected end of JSON input", ())
+    try:
+        value = json_reader.read_doubles(bytes(text))
+    except json_reader.JsonError as error:
+        raise BrokenTextError(error.message) from error
+    return shapes.read(SHAPES[kind], value)
+
+
+_TEXT: Final = Text()
+_TEXTS: Final = ListOf(_TEXT, "[]string")
+_LINK: Final = Object(go="v1alpha1.AppLink", fields=(Field("name", _TEXT), Field("url", _TEXT)))
+
+
+def _kind_shape(go: str) -> Object:
+    return Object(go=go, fields=tuple(Field(name, _TEXT) for name in ("group", "version", "kind")))
+
+
+def _list_of(item: Object) -> ListOf:
+    return ListOf(item, f"[]{item.go}")
+
+
+def _descriptors(go: str) -> ListOf:
+    return _list_of(
+        Object(
+            go=f"v1alpha1.{go}",
+            fields=(
+                Field("path", _TEXT),
+                Field("displayName", _TEXT),
+                Field("description", _TEXT),
+                Field("x-descriptors", _TEXTS),
+                Field("value", Anything()),
+            ),
+        )
+    )
+
+
+_DESCRIBED: Final = (
+    Field("displayName", _TEXT),
+    Field("description", _TEXT),
+    Field(
+        "resources",
+        _list_of(
+            Object(
+                go="v1alpha1.APIResourceReference",
+                fields=(Field("name", _TEXT), Field("kind", _TEXT), Field("version", _TEXT)),
+            )
+        ),
+    ),
+    Field("statusDescriptors", _descriptors("StatusDescriptor")),
+    Field("specDescriptors", _descriptors("SpecDescriptor")),
+    Field("actionDescriptors", _descriptors("ActionDescriptor")),
+)
+
+
+def _described(go: str, *fields: Field) -> ListOf:
+    named = tuple(Field(name, _TEXT) for name in ("name", "version", "kind"))
+    return _list_of(Object(go=f"v1alpha1.{go}", fields=(*named, *fields, *_DESCRIBED)))
+
+
+def _definitions(go: str, item: ListOf) -> Object:
+    return Object(go=f"v1alpha1.{go}", fields=(Field("owned", item), Field("required", item)))
+
+
+SHAPES: Final = {
+    PACKAGE: Object(
+        go="property.Package",
+        fields=(Field("packageName", _TEXT), Field("version", _TEXT), Field("release", _TEXT)),
+    ),
+    PACKAGE_REQUIRED: Object(
+        go="property.PackageRequired",
+        fields=(Field("packageName", _TEXT), Field("versionRange", _TEXT)),
+    ),
+    GVK: _kind_shape("property.GVK"),
+    GVK_REQUIRED: _kind_shape("property.GVKRequired"),
+    OBJECT: wire.BUNDLE_OBJECT,
+    CHANNEL: Object(
+        go="property.Channel",
+        fields=(Field("channelName", _TEXT), Field("priority", Whole("int", 64))),
+    ),
+    CSV_METADATA: Object(
+        go="property.CSVMetadata",
+        fields=(
+            Field("annotations", TextMap()),
+            Field(
+                "apiServiceDefinitions",
+                _definitions(
+                    "APIServiceDefinitions",
+                    _described(
+                        "APIServiceDescription",
+                        Field("group", _TEXT),
+                        Field("deploymentName", _TEXT),
+                        Field("containerPort", Whole("int32", 32)),
+                    ),
+                ),
+            ),
+            Field(
+                "crdDescriptions",
+                _definitions("CustomResourceDefinitions", _described("CRDDescription")),
+            ),
+            Field("description", _TEXT),
+            Field("displayName", _TEXT),
+            Field(
+                "installModes",
+                _list_of(
+                    Object(
+                        go="v1alpha1.InstallMode",
+                        fields=(
+                            Field("type", Text("v1alpha1.InstallModeType")),
+                            Field("supported", Truth()),
+                        ),
+                    )
+                ),
+            ),
+            Field("keywords", _TEXTS),
+            Field("labels", TextMap()),
+            Field("links", _list_of(_LINK)),
+            Field(
+                "maintainers",
+                _list_of(
+                    Object(
+                        go="v1alpha1.Maintainer",
+                        fields=(Field("name", _TEXT), Field("email", _TEXT)),
+                    )
+                ),
+            ),
+            Field("maturity", _TEXT),
+            Field("minKubeVersion", _TEXT),
+            Field("nativeAPIs", _list_of(_kind_shape("v1.GroupVersionKind"))),
+            Field("provider", _LINK),
+        ),
+    ),
+}
+
+
+def _fast_type(shape: shapes.Shape) -> Any:
+    """A type for the fast decoder that takes what the shape takes, or less."""
+    match shape:
+        case Text():
+            return str | None
+        case Truth():
+            return bool | None
+        case Whole():
+            limit = 2 ** (shape.bits - 1)
+            return Annotated[int, msgspec.Meta(ge=-limit, le=limit - 1)] | None
+        case TextMap():
+            return dict[str, str | None] | None
+        case ListOf():
+            return list[_fast_type(shape.item)] | None  # type: ignore[misc]
+        case Object():
+            return _fast_struct(shape) | None
+        case _:
+            return Any
+
+
+def _fast_struct(shape: Object) -> Any:
+    return msgspec.defstruct(
+        shape.go.rpartition(".")[2],
+        [
+            (each.name.replace("-", "_"), _fast_type(each.shape), msgspec.field(default=None))
+            for each in shape.fields
+        ],
+        rename={each.name.replace("-", "_"): each.name for each in shape.fields},
+        forbid_unknown_fields=True,
+        gc=False,
+    )
+
+
+_fast: Final = {
+    kind: msgspec.json.Decoder(_fast_type(shape))
+    for kind, shape in SHAPES.items()
+    if kind != OBJECT
+}

@@ -1,0 +1,130 @@
+"""JSON text read into Go's types, raw parts kept as they were written.
+
+A property's value travels through catalogs as the text it had in its file: the
+order of its keys, its spelling of numbers and its escapes. So the readers here
+go from text to text. Keys match without regard to case, and of one field that
+is spelled in several ways every value must fit, while the last counts.
+`lenient` is how YAML is read, where numbers and truth values pass for text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from olmkit.base.go import floats
+from olmkit.base.json import reader as json_reader
+from olmkit.catalog.blobs.shapes import fold
+
+
+class MisfitError(ValueError):
+    """A JSON value of another type than is due there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A `{type, value}` with the text of its value, which is empty when there is none."""
+
+    type: str
+    value: bytes
+
+
+Parts = Sequence[bytes]
+"""The texts of all values that one field has, in their order."""
+
+
+def fields(text: bytes) -> Mapping[str, Parts]:
+    """The parts of an object by folded name. Null is an empty one."""
+    found: dict[str, msgspec.Raw] | None = _decode(text, dict[str, msgspec.Raw] | None)
+    parts: dict[str, list[bytes]] = {}
+    for key, value in (found or {}).items():
+        parts.setdefault(fold(key), []).append(bytes(value))
+    return parts
+
+
+def texts(parts: Parts, names: Sequence[str], *, lenient: bool = False) -> dict[str, str]:
+    """The fields `names` of an object of texts, each empty when it is not there."""
+    found = dict.fromkeys(names, "")
+    for part in parts:
+        given = fields(part)
+        for name in names:
+            found[name] = text_of(given.get(fold(name), ()), found[name], lenient=lenient)
+    return found
+
+
+def text_of(parts: Parts, old: str = "", *, lenient: bool = False) -> str:
+    """A text; null leaves the old one."""
+    for part in parts:
+        if lenient and part[:1] not in (b'"', b"{", b"[", b"n"):
+            old = _scalar_text(json_reader.read(part))
+        else:
+            found: str | None = _decode(part, str | None)
+            old = old if found is None else found
+    return old
+
+
+def entries(parts: Parts, *, lenient: bool = False) -> tuple[Entry, ...]:
+    """A list of `{type, value}`; null is an empty one."""
+    found: tuple[Entry, ...] = ()
+    for part in parts:
+        found = tuple(_entry(item, lenient=lenient) for item in _members(part))
+    return found
+
+
+def entries_that_fit(text: bytes) -> tuple[tuple[Entry, ...], str]:
+    """What can be had of a list of `{type, value}`, and what is wrong with the rest.
+
+    A misfit leaves its field, or its entry, empty; a text that is no JSON gives nothing.
+    """
+    try:
+        items = _members(text)
+    except MisfitError as error:
+        return (), str(error)
+    found: list[Entry] = []
+    wrong = ""
+    for item in items:
+        try:
+            found.append(_entry(item))
+        except MisfitError as error:
+            wrong = wrong or str(error)
+            found.append(_remains(item))
+    return tuple(found), wrong
+
+
+def _entry(text: bytes, *, lenient: bool = False) -> Entry:
+    parts = fields(text)
+    return Entry(text_of(parts.get("type", ()), lenient=lenient), _last(parts.get("value", ())))
+
+
+def _remains(text: bytes) -> Entry:
+    try:
+        return Entry("", _last(fields(text).get("value", ())))
+    except MisfitError:
+        return Entry("", b"")
+
+
+def _last(parts: Parts) -> bytes:
+    return parts[-1] if parts else b""
+
+
+def _members(text: bytes) -> list[bytes]:
+    found: list[msgspec.Raw] | None = _decode(text, list[msgspec.Raw] | None)
+    return [bytes(item) for item in found or ()]
+
+
+def _scalar_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) or not -(2**63) <= value < 2**64:
+        return floats.key_text(float(value))
+    return str(value)
+
+
+def _decode(text: bytes, kind: Any) -> Any:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise MisfitError(str(error).partition(" - at ")[0].lower()) from None

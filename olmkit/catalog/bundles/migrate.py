@@ -1,0 +1,128 @@
+"""Rewriting the bundles of a catalog from older forms to newer ones.
+
+There is one such step so far: from manifests that are inlined whole
+(`olm.bundle.object`) to a digest of the ClusterServiceVersion for display
+(`olm.csv.metadata`), which is a tenth of the size. Catalogs for OpenShift 4.17
+and later are expected to have the newer form.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.base.documents import Document
+from olmkit.base.json import text as json_text
+from olmkit.base.versions import InvalidVersionError, Version
+from olmkit.bundle import model
+from olmkit.catalog.blobs.typed_json import Entry, MisfitError, fields, text_of
+from olmkit.catalog.bundles import findings, source_bundle, synthetic_csv
+from olmkit.catalog.bundles.render import BUNDLE_OBJECT, CSV_METADATA, RenderedBundle
+
+
+class Level(StrEnum):
+    """Up to which step bundles are migrated."""
+
+    NONE = "none"
+    CSV_METADATA = "bundle-object-to-csv-metadata"
+    ALL = "all"
+
+
+_DESCRIPTORS: Final = ("specDescriptors", "statusDescriptors", "actionDescriptors")
+
+
+def migrate(bundle: RenderedBundle, level: Level, root: str = "") -> RenderedBundle:
+    """The bundle in the form of `level`; `root` is how messages name where it comes from.
+
+    Raises `InputError` when its ClusterServiceVersion does not fit its type.
+    """
+    if level is Level.NONE or not bundle.image:
+        return bundle
+    csv = _csv(bundle, root)
+    if csv is None:
+        return bundle
+    metadata = csv_metadata(csv)
+    if any(item.type == CSV_METADATA for item in bundle.properties):
+        return bundle
+    kept = tuple(item for item in bundle.properties if item.type != BUNDLE_OBJECT)
+    value = json_text.compact(metadata, escape_html=False, sort=False)
+    return replace(bundle, properties=(*kept, Entry(CSV_METADATA, value)))
+
+
+def csv_metadata(csv: Document) -> dict[str, Any]:
+    """The value of `olm.csv.metadata` for a ClusterServiceVersion, in the order of writing."""
+    read = source_bundle.conforming(csv, "ClusterServiceVersion", csv.value)
+    meta: Mapping[str, Any] = read.get("metadata") or {}
+    spec: Mapping[str, Any] = read.get("spec") or {}
+    _check_version(csv, spec)
+    return synthetic_csv.written_metadata(
+        {
+            **spec,
+            "annotations": meta.get("annotations"),
+            "labels": meta.get("labels"),
+            "apiServiceDefinitions": _descriptions(spec.get("apiservicedefinitions")),
+            "crdDescriptions": _descriptions(spec.get("customresourcedefinitions")),
+        }
+    )
+
+
+def _check_version(csv: Document, spec: Mapping[str, Any]) -> None:
+    if "version" not in spec:
+        return
+    version = spec["version"] or ""
+    try:
+        if not isinstance(version, str):
+            raise InvalidVersionError("it is no text")
+        Version.parse_tolerantly(version)
+    except InvalidVersionError as error:
+        message = f"`{version}` is no version: {error.message}"
+        fault = findings.found("FBC904", message, at=csv.at("spec", "version"))
+        raise findings.refusal([fault]) from None
+
+
+def _descriptions(section: Any) -> Any:
+    """Owned and required APIs, with the values of descriptors as the text that they have."""
+    if not isinstance(section, Mapping):
+        return None
+    return {
+        which: [_description(item) for item in section.get(which) or ()]
+        for which in ("owned", "required")
+    }
+
+
+def _description(api: Any) -> Any:
+    if not isinstance(api, Mapping):
+        return api
+    described = dict(api)
+    for name in _DESCRIPTORS:
+        described[name] = [
+            {**item, "value": msgspec.Raw(json_text.compact(item["value"]))}
+            if isinstance(item, Mapping) and "value" in item
+            else item
+            for item in api.get(name) or ()
+        ]
+    return described
+
+
+def _csv(bundle: RenderedBundle, root: str) -> Document | None:
+    """The first ClusterServiceVersion among the inlined manifests."""
+    for index, item in enumerate(bundle.properties):
+        if item.type != BUNDLE_OBJECT:
+            continue
+        try:
+            data = base64.b64decode(text_of(fields(item.value).get("data", ())))
+            if model.CSV_KIND.encode() not in data:
+                continue
+            document = documents.load(data, f"{root}:{bundle.name}:properties[{index}]")
+        except (MisfitError, ValueError, InputError):
+            continue
+        if document.get("kind") == model.CSV_KIND:
+            return Document(document.value, path=root)
+    return None

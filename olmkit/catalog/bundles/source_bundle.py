@@ -1,0 +1,547 @@
+"""A bundle as the makers of catalogs read it.
+
+That reader is another one than the validator's (`olmkit.bundle.layout`): its
+folders have fixed names, it takes the first CSV and passes over manifests that
+it cannot decode, and it gives only some values their Go types. What it would
+leave out in silence is left out here too, and said in `notes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NoReturn, TypeVar
+
+from olmkit.base.diagnostics import Diagnostic, InputError, Location
+from olmkit.base.documents import Document, Key, field_path
+from olmkit.base.go import floats
+from olmkit.base.json import text as json_text
+from olmkit.base.tree import Tree
+from olmkit.bundle import model
+from olmkit.catalog.blobs import shapes, typed_json
+from olmkit.catalog.blobs.shapes import Field, ListOf, Object, ShapeError, Text
+from olmkit.catalog.blobs.typed_json import Entry, MisfitError
+from olmkit.catalog.bundles import findings, first_document
+from olmkit.kube.builtin import fits, typed
+from olmkit.kube.builtin.typed import Difference, Misfit
+
+MANIFESTS: Final = "manifests"
+METADATA: Final = "metadata"
+
+T = TypeVar("T")
+Keys = tuple[Key, ...]
+
+_CRD_GROUP: Final = "apiextensions.k8s.io"
+_CRD_TYPES: Final = {"v1": "CustomResourceDefinition", "v1beta1": "CustomResourceDefinitionBeta"}
+_TIME: Final = re.compile(
+    r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T([01]?\d|2[0-3]):[0-5]\d:[0-5]\d"
+    r"(?:[.,]\d+)?(?:Z|[+-]([01]\d|2[0-4]):[0-5]\d)",
+    re.ASCII,
+)
+_TEXT: Final = Text()
+_TYPE_META: Final = Object(
+    go="v1.TypeMeta", fields=(Field("kind", _TEXT), Field("apiVersion", _TEXT))
+)
+_DEFINITION: Final = Object(
+    go="registry.DefinitionKey",
+    fields=tuple(Field(name, _TEXT) for name in ("group", "kind", "name", "version")),
+    optional=True,
+)
+_DEFINITIONS: Final = Object(
+    go="struct",
+    fields=tuple(
+        Field(name, ListOf(_DEFINITION, "[]*registry.DefinitionKey"))
+        for name in ("owned", "required")
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Api:
+    """An API by the four names with which owners and providers are matched."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+
+    def __str__(self) -> str:
+        return f"{self.group}/{self.version}/{self.kind} ({self.plural})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceBundle:
+    """What a catalog takes from a bundle; `version` and `release` are empty when not given."""
+
+    root: str
+    name: str
+    package: str
+    channels: tuple[str, ...]
+    default_channel: str
+    version: str
+    release: str
+    csv: Document
+    csv_annotations: Mapping[str, str]
+    objects: tuple[Document, ...]
+    provided: frozenset[Api]
+    required: frozenset[Api]
+    dependencies: tuple[Entry, ...]
+    properties: tuple[Entry, ...]
+    notes: tuple[Diagnostic, ...]
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """The CSV's `spec`."""
+        return self.csv.value["spec"] or {}
+
+
+def is_bundle(tree: Tree) -> bool:
+    """Whether a folder counts as a bundle: it has `manifests/` and `metadata/`."""
+    folders = {path.partition("/")[0] for path in tree if "/" in path}
+    return MANIFESTS in folders and METADATA in folders
+
+
+def read(tree: Tree, root: str = "") -> SourceBundle:
+    """The bundle in `tree`, whose places begin with `root`.
+
+    Raises `InputError` when no catalog can have it, with all that is known about why.
+    """
+    reader = _Reader(tree, root)
+    try:
+        return reader.read()
+    except InputError as error:
+        error.diagnostics = (*reader.notes, *error.diagnostics)
+        raise
+
+
+class _Reader:
+    def __init__(self, tree: Tree, root: str) -> None:
+        self._tree = tree
+        self._root = root
+        self.notes: list[Diagnostic] = []
+
+    def read(self) -> SourceBundle:
+        objects = self._objects()
+        csv = next((found for found in objects if _is(found, model.CSV_KIND)), None)
+        if csv is None:
+            self._refuse(
+                "no csv in bundle",
+                at=self._place(MANIFESTS),
+                hint="put the bundle's ClusterServiceVersion into `manifests/`",
+            )
+        meta = _csv_metadata(csv)
+        spec = _csv_spec(csv)
+        services = _apis(csv, spec, "apiservicedefinitions")
+        crds = _apis(csv, spec, "customresourcedefinitions")
+        provided = {
+            api for found in objects if _is(found, model.CRD_KIND) for api in _crd_apis(found)
+        }
+        provided.update(api for api, _ in services["owned"])
+        name = meta.get("name") or ""
+        _check_owned(csv, name, crds["owned"], provided)
+        package, channels, default_channel = self._annotations()
+        dependencies = self._entries("dependencies")
+        properties = self._entries("properties")
+        return SourceBundle(
+            root=self._root,
+            name=name,
+            package=package,
+            channels=tuple(filter(None, map(str.strip, channels.split(",")))),
+            default_channel=default_channel,
+            version=_version(csv, spec),
+            release=_release(csv, spec),
+            csv=csv,
+            csv_annotations={
+                key: value or "" for key, value in (meta.get("annotations") or {}).items()
+            },
+            objects=objects,
+            provided=frozenset(provided),
+            required=frozenset(api for api, _ in (*crds["required"], *services["required"])),
+            dependencies=dependencies,
+            properties=properties,
+            notes=tuple(self.notes),
+        )
+
+    # Manifests
+
+    def _objects(self) -> tuple[Document, ...]:
+        objects: list[Document] = []
+        for path in _files_in(self._tree, MANIFESTS, hidden=False):
+            document = self._manifest(path)
+            if document is None:
+                continue
+            if _is(document, model.CSV_KIND) and any(_is(old, model.CSV_KIND) for old in objects):
+                self._note(
+                    "FBC902",
+                    "the bundle has a second ClusterServiceVersion, which is left out",
+                    at=document.at("kind"),
+                    hint="keep one ClusterServiceVersion in a bundle",
+                )
+                continue
+            objects.append(document)
+        if not objects:
+            self._refuse(
+                "no bundle objects found",
+                at=self._place(MANIFESTS),
+                hint="put the manifests directly into `manifests/`, one object a file",
+            )
+        return tuple(objects)
+
+    def _manifest(self, path: str) -> Document | None:
+        try:
+            document = first_document.read(self._tree.data(path), model.join(self._root, path))
+        except InputError as error:
+            self._leave_out(path, error)
+            return None
+        why = _no_object(document)
+        if why:
+            self._note(
+                "FBC901",
+                f"the file is left out: {why}",
+                at=document.at(),
+                hint="only the first document of a file counts; it must be a Kubernetes object",
+            )
+            return None
+        return document
+
+    # Metadata
+
+    def _annotations(self) -> tuple[str, str, str]:
+        """Package, channels and default channel."""
+
+        def names(text: bytes, *, lenient: bool) -> tuple[str, ...]:
+            annotations = typed_json.fields(text).get("annotations", ())
+            keys = (model.PACKAGE, model.CHANNELS, model.DEFAULT_CHANNEL)
+            texts = tuple(typed_json.texts(annotations, keys, lenient=lenient).values())
+            return texts if any(texts) else ()
+
+        found = self._first("annotations", names)
+        if not found:
+            self._refuse(
+                "Could not find annotations file",
+                at=self._place(METADATA),
+                hint=f"`metadata/annotations.yaml` needs `{model.PACKAGE}` under `annotations`",
+            )
+        if not found[0]:
+            self._refuse(
+                f"the annotations name no package: `{model.PACKAGE}` is missing",
+                at=self._place(METADATA),
+                hint="a catalog has no place for what belongs to no package",
+            )
+        return found[0], found[1], found[2]
+
+    def _entries(self, section: str) -> tuple[Entry, ...]:
+        def entries(text: bytes, *, lenient: bool) -> tuple[Entry, ...]:
+            return typed_json.entries(typed_json.fields(text).get(section, ()), lenient=lenient)
+
+        return self._first(section, entries)
+
+    def _first(self, section: str, decode: Callable[..., tuple[T, ...]]) -> tuple[T, ...]:
+        """What the first file of `metadata/` has that decodes to something."""
+        for path in _files_in(self._tree, METADATA, hidden=True):
+            problem: Exception | None = None
+            for text, lenient in self._texts(path, section):
+                try:
+                    found = decode(text, lenient=lenient)
+                except MisfitError as error:
+                    problem = error
+                    continue
+                if found:
+                    return found
+                problem = None
+                break
+            if problem is not None and section in path:
+                self._note(
+                    "FBC901",
+                    f"the {section} of the file are left out: {problem}",
+                    at=self._place(path),
+                    hint="correct the file, or nothing of it reaches the catalog",
+                )
+        return ()
+
+    def _texts(self, path: str, section: str) -> Iterator[tuple[bytes, bool]]:
+        """The file as JSON text, as both readers have it; the second, of YAML, is lenient."""
+        data = self._tree.data(path)
+        raw = first_document.json_text_of(data)
+        if raw:
+            yield raw, False
+        try:
+            document = first_document.read(data, model.join(self._root, path))
+        except InputError as error:
+            if section == "annotations":
+                self._leave_out(path, error)
+            return
+        yield json_text.compact(document.value), True
+
+    # Saying what is wrong
+
+    def _refuse(self, message: str, *, at: Location, hint: str = "") -> NoReturn:
+        raise findings.refusal([findings.found("FBC900", message, at=at, hint=hint)])
+
+    def _leave_out(self, path: str, error: InputError) -> None:
+        why = error.diagnostics[0] if error.diagnostics else None
+        self._note(
+            "FBC901",
+            f"the file is left out: {why.message if why else error.message}",
+            at=why.at if why and why.at else self._place(path),
+            hint=error.hint,
+        )
+
+    def _note(self, code: str, message: str, *, at: Location, hint: str = "") -> None:
+        self.notes.append(findings.found(code, message, at=at, hint=hint))
+
+    def _place(self, path: str) -> Location:
+        return Location(path=model.join(self._root, path))
+
+
+def shaped(document: Document, shape: Object, value: Any, *keys: Key) -> dict[str, Any]:
+    """`value`, which stands below `keys` of `document`, read as `shape`.
+
+    Raises `InputError` with the place of the misfit.
+    """
+    try:
+        return shapes.read(shape, {} if value is None else value)
+    except ShapeError as error:
+        place = (*keys, *error.keys)
+        hint = f"correct the type of `{field_path(place)}`"
+        raise _misfit(document, place, error.message, hint=hint) from None
+
+
+def conforming(
+    document: Document, type_name: str, value: Any, *keys: Key, any_case: bool = True
+) -> Mapping[str, Any]:
+    """`value`, which stands below `keys` of `document`, read as a type of Kubernetes.
+
+    Raises `InputError` with the places of all misfits.
+    """
+    read, differences = typed.read(value, type_name)
+    faults = [
+        findings.found(
+            "FBC904",
+            f"`{field_path((*keys, *misfit.keys))}` must be {misfit.wanted}, not {misfit.found}",
+            at=document.at(*keys, *misfit.keys),
+        )
+        for misfit in _misfits(type_name, differences, any_case=any_case)
+    ]
+    if faults:
+        raise findings.refusal(faults)
+    return read or {}
+
+
+def _misfits(
+    type_name: str, differences: tuple[Difference, ...], *, any_case: bool
+) -> list[Difference]:
+    """What ends the work: a key in wrong capitals hides all below it unless it counts."""
+    hidden = [found.keys for found in differences if not any_case and found.misfit is Misfit.CASE]
+    return [
+        found
+        for found in differences
+        if found.misfit in (Misfit.TYPE, Misfit.TEXT)
+        and not any(found.keys[: len(keys)] == keys for keys in hidden)
+        and not _is_passed_over(type_name, found)
+    ]
+
+
+def _is_passed_over(type_name: str, found: Difference) -> bool:
+    """Whether a schema or a list may stand there, of which the reader takes none of the two."""
+    forms = typed.choice(typed.kind_at(type_name, found.keys))
+    return "[]" in forms or "[]s" in forms
+
+
+def _misfit(document: Document, keys: Keys, message: str, *, hint: str = "") -> InputError:
+    return findings.refusal([findings.found("FBC904", message, at=document.at(*keys), hint=hint)])
+
+
+# The CSV
+
+
+def _csv_metadata(csv: Document) -> Mapping[str, Any]:
+    shaped(csv, _TYPE_META, csv.value)
+    meta: Mapping[str, Any] = {}
+    for key in _spellings(csv.value, "metadata"):
+        meta = _object_metadata(csv, csv.value[key], key)
+    return meta
+
+
+def _object_metadata(document: Document, value: Any, *keys: Key) -> Mapping[str, Any]:
+    meta = conforming(document, "ObjectMeta", value, *keys)
+    check_times(document, meta, *keys)
+    return meta
+
+
+def check_times(document: Document, metadata: Any, *keys: Key) -> None:
+    """Raise `InputError` for a time in the metadata of an object that is none."""
+    for name in ("creationTimestamp", "deletionTimestamp"):
+        time = metadata.get(name) if isinstance(metadata, Mapping) else None
+        if time is not None and not (isinstance(time, str) and _TIME.fullmatch(time)):
+            raise _misfit(
+                document,
+                (*keys, name),
+                f"`{name}` must be a time such as `2026-01-31T12:00:00Z`",
+                hint="remove it: the cluster sets it",
+            )
+
+
+def _csv_spec(csv: Document) -> Mapping[str, Any]:
+    if "spec" not in csv.value:
+        raise _misfit(csv, (), "the ClusterServiceVersion has no `spec`")
+    return _mapping(csv, csv.value["spec"], "spec")
+
+
+def _version(csv: Document, spec: Mapping[str, Any]) -> str:
+    version = spec.get("version")
+    if version is not None and not isinstance(version, str):
+        raise _misfit(
+            csv, ("spec", "version"), "`spec.version` must be a text", hint="quote the version"
+        )
+    return version or ""
+
+
+def _release(csv: Document, spec: Mapping[str, Any]) -> str:
+    match spec.get("release"):
+        case None:
+            return ""
+        case str(release):
+            return release
+        case bool() | list() | dict():
+            raise _misfit(csv, ("spec", "release"), "release field must be a string or number")
+        case number:
+            value = float(number)
+            return str(int(value)) if value.is_integer() else floats.yaml_text(value)
+
+
+Described = list[tuple[Api, Keys]]
+
+
+def _apis(csv: Document, spec: Mapping[str, Any], section: str) -> dict[str, Described]:
+    """The owned and required APIs of a section of the CSV, each with its place."""
+    value = _mapping(csv, spec.get(section), "spec", section)
+    read = shaped(csv, _DEFINITIONS, value, "spec", section)
+    return {
+        which: [
+            (_api(csv, item, section, keys), keys)
+            for index, item in enumerate(read[which] or ())
+            for keys in [("spec", section, (_spellings(value, which) or [which])[-1], index)]
+        ]
+        for which in ("owned", "required")
+    }
+
+
+def _api(csv: Document, value: Mapping[str, str] | None, section: str, keys: Keys) -> Api:
+    if value is None:
+        raise _misfit(csv, keys, "the description of an API is empty", hint="remove the entry")
+    name, group = value["name"], value["group"]
+    if section == "customresourcedefinitions":
+        name, dot, group = name.partition(".")
+        if not dot:
+            raise _misfit(
+                csv,
+                (*keys, "name"),
+                f"couldn't parse plural.group from crd name: {name}",
+                hint="name the CRD as `<plural>.<group>`",
+            )
+    return Api(group=group, version=value["version"], kind=value["kind"], plural=name)
+
+
+def _check_owned(csv: Document, name: str, owned: Described, provided: set[Api]) -> None:
+    missing = [
+        findings.found(
+            "FBC903",
+            f"error checking provided apis in bundle {name}: couldn't find {api} in bundle",
+            at=csv.at(*keys),
+            hint=_near(api, provided),
+        )
+        for api, keys in owned
+        if api not in provided
+    ]
+    if missing:
+        raise findings.refusal(missing)
+
+
+def _near(api: Api, provided: set[Api]) -> str:
+    """What to do about an owned CRD that the bundle lacks."""
+    versions = sorted(
+        found.version
+        for found in provided
+        if (found.group, found.plural, found.kind) == (api.group, api.plural, api.kind)
+    )
+    if versions:
+        return f"its CRD has the versions {', '.join(f'`{version}`' for version in versions)}"
+    return "add its CRD to `manifests/`, or correct `name`, `version` and `kind`"
+
+
+# CRDs
+
+
+def _crd_apis(crd: Document) -> Iterator[Api]:
+    api_version = crd.value.get("apiVersion") or ""
+    group, _, version = api_version.rpartition("/") if isinstance(api_version, str) else ("",) * 3
+    if version not in _CRD_TYPES:
+        return
+    if group != _CRD_GROUP:
+        raise _misfit(
+            crd,
+            ("apiVersion",),
+            f'no kind "{model.CRD_KIND}" is registered for version "{api_version}"',
+            hint=f"write `apiVersion: {_CRD_GROUP}/{version}`",
+        )
+    # Unlike all other typed values, a CRD is read with regard to case.
+    if not fits.fits(crd.value, _CRD_TYPES[version]):
+        conforming(crd, _CRD_TYPES[version], crd.value, any_case=False)
+    check_times(crd, crd.value.get("metadata"), "metadata")
+    status = crd.value.get("status")
+    conforming(crd, "CustomResourceDefinitionStatus", status, "status", any_case=False)
+    spec = crd.value.get("spec") or {}
+    names = spec.get("names") or {}
+    versions = [(item or {}).get("name") or "" for item in spec.get("versions") or ()]
+    if version == "v1beta1" and spec.get("version"):
+        versions.append(spec["version"])
+    for name in versions:
+        yield Api(
+            group=spec.get("group") or "",
+            version=name,
+            kind=names.get("kind") or "",
+            plural=names.get("plural") or "",
+        )
+
+
+# Small things
+
+
+def _is(document: Document, kind: str) -> bool:
+    return bool(document.value["kind"] == kind)
+
+
+def _no_object(document: Document) -> str:
+    """Why a document is no Kubernetes object; empty when it is one."""
+    value = document.value
+    if value is None:
+        return "its first document is empty"
+    if not isinstance(value, Mapping):
+        return "it holds no mapping"
+    kind, api_version = value.get("kind"), value.get("apiVersion")
+    if not isinstance(kind, str) or not kind:
+        return "Object 'Kind' is missing"
+    if isinstance(api_version, str) and api_version.count("/") > 1:
+        return f"`{api_version}` is no API version"
+    return ""
+
+
+def _files_in(tree: Tree, folder: str, *, hidden: bool) -> Iterator[str]:
+    prefix = f"{folder}/"
+    for path in tree:
+        name = path.removeprefix(prefix)
+        if path.startswith(prefix) and "/" not in name and (hidden or not name.startswith(".")):
+            yield path
+
+
+def _spellings(value: Mapping[str, Any], name: str) -> list[str]:
+    """The keys that stand for the field `name`, in the order in which they are read."""
+    return sorted(key for key in value if shapes.fold(key) == shapes.fold(name))
+
+
+def _mapping(document: Document, value: Any, *keys: Key) -> Mapping[str, Any]:
+    if value is not None and not isinstance(value, Mapping):
+        raise _misfit(document, keys, f"`{field_path(keys)}` must be a mapping")
+    return value or {}

@@ -1,0 +1,210 @@
+"""A ClusterServiceVersion from what a catalog knows about a bundle.
+
+A bundle whose manifests are not inlined carries one `olm.csv.metadata`
+property. Readers of `PackageManifest`s parse a whole ClusterServiceVersion, so
+one is made of that property: text in the order and with the empty fields that
+Go's types give it, since clients see and compare it today.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from olmkit.base.json import text as json_text
+
+
+class _Field(NamedTuple):
+    """A field of one of Go's types. `keep`: it is written even when it is empty."""
+
+    name: str
+    kind: str
+    keep: bool = False
+
+
+# Kinds: `s` text, `b` bool, `i` whole number, `v` any value, `[]X` a list, `{}s` a map of text,
+# else the name of a type below. The order of fields is the order in which they are written.
+_DESCRIPTOR: Final = (
+    _Field("path", "s", keep=True),
+    _Field("displayName", "s"),
+    _Field("description", "s"),
+    _Field("x-descriptors", "[]s"),
+    _Field("value", "v"),
+)
+_DESCRIBED: Final = (
+    _Field("displayName", "s"),
+    _Field("description", "s"),
+    _Field("resources", "[]resource"),
+    _Field("statusDescriptors", "[]descriptor"),
+    _Field("specDescriptors", "[]descriptor"),
+    _Field("actionDescriptors", "[]descriptor"),
+)
+_TYPES: Final[Mapping[str, tuple[_Field, ...]]] = {
+    "descriptor": _DESCRIPTOR,
+    "resource": (
+        _Field("name", "s", keep=True),
+        _Field("kind", "s", keep=True),
+        _Field("version", "s", keep=True),
+    ),
+    "crd": (
+        _Field("name", "s", keep=True),
+        _Field("version", "s", keep=True),
+        _Field("kind", "s", keep=True),
+        *_DESCRIBED,
+    ),
+    "crds": (_Field("owned", "[]crd"), _Field("required", "[]crd")),
+    "apiservice": (
+        _Field("name", "s", keep=True),
+        _Field("group", "s", keep=True),
+        _Field("version", "s", keep=True),
+        _Field("kind", "s", keep=True),
+        _Field("deploymentName", "s"),
+        _Field("containerPort", "i"),
+        *_DESCRIBED,
+    ),
+    "apiservices": (_Field("owned", "[]apiservice"), _Field("required", "[]apiservice")),
+    "gvk": (
+        _Field("group", "s", keep=True),
+        _Field("version", "s", keep=True),
+        _Field("kind", "s", keep=True),
+    ),
+    "maintainer": (_Field("name", "s"), _Field("email", "s")),
+    "link": (_Field("name", "s"), _Field("url", "s")),
+    "mode": (_Field("type", "s", keep=True), _Field("supported", "b", keep=True)),
+    "metadata": (
+        _Field("annotations", "{}s"),
+        _Field("apiServiceDefinitions", "apiservices", keep=True),
+        _Field("crdDescriptions", "crds", keep=True),
+        _Field("description", "s"),
+        _Field("displayName", "s", keep=True),
+        _Field("installModes", "[]mode"),
+        _Field("keywords", "[]s"),
+        _Field("labels", "{}s"),
+        _Field("links", "[]link"),
+        _Field("maintainers", "[]maintainer"),
+        _Field("maturity", "s"),
+        _Field("minKubeVersion", "s"),
+        _Field("nativeAPIs", "[]gvk"),
+        _Field("provider", "link", keep=True),
+    ),
+}
+_NAMES: Final = {name: {field.name for field in fields} for name, fields in _TYPES.items()}
+_ZERO: Final[Mapping[str, Any]] = {"s": "", "b": False, "i": 0}
+
+
+def csv_text(
+    metadata: Any,
+    *,
+    name: str,
+    version: str,
+    package_description: str,
+    package_icon: Mapping[str, Any] | None,
+    related_images: Sequence[Mapping[str, Any]],
+) -> bytes:
+    """The JSON text of the ClusterServiceVersion.
+
+    `metadata` is the value of the `olm.csv.metadata` property. Values of a wrong type, which
+    validation refuses, count as empty.
+    """
+    given = _shaped(metadata, "metadata")
+    description = given.get("description") or package_description
+    spec = {
+        "install": {"strategy": "deployment", "spec": {"deployments": None}},
+        "version": version,
+        **_some(given, "maturity"),
+        "customresourcedefinitions": given["crdDescriptions"],
+        "apiservicedefinitions": given["apiServiceDefinitions"],
+        **_some(given, "nativeAPIs", "minKubeVersion"),
+        "displayName": given["displayName"],
+        **({"description": description} if description else {}),
+        **_some(given, "keywords", "maintainers"),
+        "provider": given["provider"],
+        **_some(given, "links"),
+        **({"icon": [_icon(package_icon)]} if package_icon is not None else {}),
+        **_some(given, "installModes"),
+        "cleanup": {"enabled": False},
+    }
+    if related_images:
+        spec["relatedImages"] = [
+            {"name": _text(image.get("name")), "image": _text(image.get("image"))}
+            for image in related_images
+        ]
+    csv = {
+        "kind": "ClusterServiceVersion",
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "metadata": {"name": name, **_some(given, "labels", "annotations")},
+        "spec": spec,
+        "status": {"cleanup": {}},
+    }
+    return json_text.compact(csv, sort=False)
+
+
+def written_metadata(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of an `olm.csv.metadata` property: its known fields in order, few of them empty."""
+    shaped = _shaped(dict(value), "metadata")
+    if not shaped["displayName"]:
+        del shaped["displayName"]
+    return shaped
+
+
+def _icon(icon: Mapping[str, Any]) -> dict[str, str]:
+    data = _text(icon.get("base64data"))
+    try:
+        data = base64.b64encode(base64.b64decode(data)).decode()
+    except (binascii.Error, ValueError):
+        data = ""
+    return {"base64data": data, "mediatype": _text(icon.get("mediatype"))}
+
+
+def _some(given: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: given[name] for name in names if name in given}
+
+
+def _shaped(value: Any, type_name: str) -> dict[str, Any]:
+    given = value if isinstance(value, dict) else {}
+    fields = _TYPES[type_name]
+    names = _NAMES[type_name]
+    if not names.issuperset(given):
+        # Go finds fields whatever their capitals, and prefers the exact name.
+        folded = {name.casefold(): name for name in names}
+        found = {folded.get(key.casefold(), key): item for key, item in given.items()}
+        given = {**found, **{key: item for key, item in given.items() if key in names}}
+    shaped: dict[str, Any] = {}
+    for name, kind, keep in fields:
+        if name not in given:
+            if keep:
+                shaped[name] = _typed(None, kind)
+        elif kind == "v":
+            shaped[name] = _sorted(given[name])
+        else:
+            item = _typed(given[name], kind)
+            if item or keep:
+                shaped[name] = item
+    return shaped
+
+
+def _typed(value: Any, kind: str) -> Any:
+    zero = _ZERO.get(kind)
+    if zero is not None:
+        return value if type(value) is type(zero) else zero
+    if kind.startswith("[]"):
+        return [_typed(item, kind[2:]) for item in value] if isinstance(value, list) else []
+    if kind == "{}s":
+        given = value if isinstance(value, dict) else {}
+        return {key: _text(item) for key, item in sorted(given.items())}
+    return _shaped(value, kind)
+
+
+def _sorted(value: Any) -> Any:
+    """`value` with the keys of all mappings in order, as catalogs are read."""
+    if isinstance(value, dict):
+        return {key: _sorted(item) for key, item in sorted(value.items())}
+    if isinstance(value, list):
+        return [_sorted(item) for item in value]
+    return value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,249 @@
+"""A new version of a package, put into a catalog.
+
+What the new version upgrades from is said, or read from its CSV, or else the head
+of the channel. Whether the result is a sound catalog is for the rules to say,
+before anybody writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.tree import Tree
+from olmkit.base.versions import InvalidVersionError, Version
+from olmkit.catalog import model
+from olmkit.catalog.blobs import fbc, wire
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.bundles.render import RenderedBundle
+from olmkit.catalog.bundles.source_bundle import SourceBundle
+from olmkit.catalog.changes import edit
+from olmkit.catalog.graph import links as graph
+from olmkit.catalog.model import Channel, Package
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What is asked for. Without channels the bundle's own are taken.
+
+    Without any edge the bundle's own count: what its CSV says, else it replaces the head.
+    """
+
+    channels: tuple[str, ...] = ()
+    replaces: str = ""
+    skips: tuple[str, ...] = ()
+    skip_range: str = ""
+
+    @property
+    def has_edges(self) -> bool:
+        return bool(self.replaces or self.skips or self.skip_range)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntry:
+    """The bundle in one channel, and what it upgrades from."""
+
+    channel: str
+    name: str
+    replaces: str = ""
+    skips: tuple[str, ...] = ()
+    skip_range: str = ""
+
+    def value(self) -> dict[str, Any]:
+        """The entry as it is written, empty fields left out."""
+        fields = {
+            "name": self.name,
+            "replaces": self.replaces,
+            "skips": list(self.skips),
+            "skipRange": self.skip_range,
+        }
+        return {key: item for key, item in fields.items() if item}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
+    """The files with the new version in them, and where it stands."""
+
+    tree: Tree = field(repr=False)
+    entries: tuple[NewEntry, ...]
+
+
+def add(
+    tree: Tree, source: SourceBundle, bundle: RenderedBundle, wish: Wish, *, file: str = ""
+) -> Addition:
+    """The catalog in `tree` with one more bundle. New blobs go to `file`, or where they fit.
+
+    Raises `InputError` when the bundle is there already, or when nobody can say what it follows.
+    """
+    blobs = list(fbc.load(tree))
+    package = model.of_blobs(blobs).packages.get(bundle.package)
+    entries = tuple(_entry(source, package, name, wish) for name in _channels(source, wish))
+    new: list[Blob] = [] if package else [_package(source, entries[0].channel)]
+    changed: dict[int, Blob] = {}
+    for entry in entries:
+        if package and entry.channel in package.channels:
+            at, old = _channel(blobs, bundle.package, entry.channel)
+            changed[at] = _with_entry(old, entry)
+        else:
+            new.append(_new_channel(bundle.package, entry))
+    if not _is_there(blobs, bundle):
+        # As one reads it back from the file, so that the file can be written anew next time.
+        new.append(
+            Blob(schema=wire.BUNDLE, package=bundle.package, name=bundle.name, data=bundle.text())
+        )
+    home = file or _home(blobs, bundle.package)
+    paths = {blobs[at].path for at in changed} | ({home} if new else set())
+    files = {
+        path: edit.written(
+            tree.data(path) if path in tree else b"",
+            path,
+            [(blob, changed.get(at)) for at, blob in enumerate(blobs) if blob.path == path],
+            new if path == home else (),
+        )
+        for path in paths
+    }
+    return Addition(tree=tree.merge(files), entries=entries)
+
+
+# The graph
+
+
+def _channels(source: SourceBundle, wish: Wish) -> tuple[str, ...]:
+    channels = tuple(dict.fromkeys(wish.channels or source.channels))
+    if not channels:
+        raise InputError(
+            f"`{source.name}` belongs to no channel: its annotations name none",
+            hint="name one with `--channel`",
+        )
+    return channels
+
+
+def _entry(source: SourceBundle, package: Package | None, name: str, wish: Wish) -> NewEntry:
+    channel = package.channels.get(name) if package else None
+    if channel and source.name in channel.entries:
+        raise InputError(
+            f"`{source.name}` is in the channel `{name}` of `{source.package}` already",
+            hint="give the new bundle a version of its own",
+        )
+    if wish.has_edges:
+        return NewEntry(
+            channel=name,
+            name=source.name,
+            replaces=wish.replaces,
+            skips=wish.skips,
+            skip_range=wish.skip_range,
+        )
+    replaces, skips = _text(source.spec.get("replaces")), _texts(source.spec.get("skips"))
+    if not replaces and not skips and channel:
+        replaces = _replaced_head(source, channel)
+    return NewEntry(
+        channel=name,
+        name=source.name,
+        replaces=replaces,
+        skips=skips,
+        skip_range=source.csv_annotations.get("olm.skipRange", ""),
+    )
+
+
+def _replaced_head(source: SourceBundle, channel: Channel) -> str:
+    """The head of the channel, which an upgrade replaces."""
+    head = graph.head(channel)
+    if head is None:
+        return ""
+    try:
+        version = Version.parse(source.version)
+    except InvalidVersionError as error:
+        raise InputError(
+            f"`{source.name}` has no version that can be compared: {error.message}",
+            hint="correct `spec.version` of its ClusterServiceVersion",
+        ) from None
+    if not head.version.version < version:
+        raise InputError(
+            f"`{source.name}` is no upgrade of `{head.name}`, the head of the channel "
+            f"`{channel.name}`",
+            hint="say what it follows with `--replaces`, `--skips` or `--skip-range`",
+        )
+    return head.name
+
+
+# Blobs
+
+
+def _package(source: SourceBundle, channel: str) -> Blob:
+    """A package as its first bundle describes it."""
+    value: dict[str, Any] = {
+        "schema": wire.PACKAGE,
+        "name": source.package,
+        "defaultChannel": source.default_channel or channel,
+    }
+    icons = source.spec.get("icon")
+    icon = icons[0] if isinstance(icons, list) and icons else None
+    if isinstance(icon, Mapping) and _text(icon.get("base64data")):
+        value["icon"] = {
+            "base64data": _text(icon.get("base64data")),
+            "mediatype": _text(icon.get("mediatype")),
+        }
+    if description := _text(source.spec.get("description")):
+        value["description"] = description
+    return Blob.of(value)
+
+
+def _new_channel(package: str, entry: NewEntry) -> Blob:
+    return Blob.of(
+        {
+            "schema": wire.CHANNEL,
+            "package": package,
+            "name": entry.channel,
+            "entries": [entry.value()],
+        }
+    )
+
+
+def _channel(blobs: Sequence[Blob], package: str, name: str) -> tuple[int, Blob]:
+    return next(
+        (at, blob)
+        for at, blob in enumerate(blobs)
+        if (blob.schema, blob.package, blob.name) == (wire.CHANNEL, package, name)
+    )
+
+
+def _with_entry(channel: Blob, entry: NewEntry) -> Blob:
+    value = channel.value
+    key = next((key for key in value if key.casefold() == "entries"), "entries")
+    value[key] = [*(value.get(key) or ()), entry.value()]
+    return Blob.of(value)
+
+
+def _is_there(blobs: Iterable[Blob], bundle: RenderedBundle) -> bool:
+    """Whether the bundle is in the catalog; under its name there must be nothing else."""
+    for blob in blobs:
+        if (blob.schema, blob.package, blob.name) == (wire.BUNDLE, bundle.package, bundle.name):
+            if blob == bundle.blob():
+                return True
+            raise InputError(
+                f"another bundle `{bundle.name}` is in the catalog already",
+                hint="give the new one a version of its own: clusters never look twice at a name",
+            )
+    return False
+
+
+def _home(blobs: Sequence[Blob], package: str) -> str:
+    """The file where new blobs of the package belong."""
+    for schema in (wire.BUNDLE, wire.CHANNEL):
+        paths = [b.path for b in blobs if (b.schema, b.package) == (schema, package)]
+        if paths:
+            return paths[-1]
+    return next(
+        (b.path for b in blobs if (b.schema, b.name) == (wire.PACKAGE, package)),
+        f"{package}/catalog.yaml",
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()

@@ -1,0 +1,111 @@
+"""Changing the blobs of a file so that the rest of it stays as its author wrote it.
+
+A file that looks as we would write it is written anew, and so keeps looking that
+way. In any other one only the lines of the new entry and of the new blobs appear;
+comments, order and style stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.base.json import text as json_text
+from olmkit.catalog.blobs import fbc
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.blobs.fbc import Form
+
+_INDENT: Final = 4
+
+
+def written(
+    data: bytes, path: str, old: Sequence[tuple[Blob, Blob | None]], new: Sequence[Blob]
+) -> bytes:
+    """The file with some of its blobs changed and with `new` ones.
+
+    `old` has each blob of it with what it becomes, or None where it stays; a change is one more
+    entry in a channel. Raises `InputError` for a channel in which none can be written.
+    """
+    form: Form = "json" if path.endswith(".json") or data.lstrip()[:1] == b"{" else "yaml"
+    if fbc.dump([blob for blob, _ in old], form) == data:
+        return fbc.dump([*(changed or blob for blob, changed in old), *new], form)
+    # From the end, so that the places before stay right.
+    for blob, changed in reversed(old):
+        if changed is not None:
+            data = _with_changed(data, blob, changed)
+    if data and not data.endswith(b"\n"):
+        data += b"\n"
+    return data + b"".join(fbc.dump_blob(blob, form) for blob in new)
+
+
+def _with_changed(data: bytes, old: Blob, new: Blob) -> bytes:
+    """The file with one more entry in a channel, as few other bytes changed as possible."""
+    place = old.place
+    if place is None:  # pragma: no cover - it was read from this file
+        return data
+    for part in (_with_line(data, old, new), _anew(data, old, new)):
+        if part is not None and _reads_as(part, old, new):
+            return part
+    raise InputError(
+        f"the channel `{old.name}` is written in a way that cannot be changed",
+        hint="write it anew with `olmkit catalog render`",
+    )
+
+
+def _reads_as(data: bytes, old: Blob, new: Blob) -> bool:
+    """Whether the file has the new blob in the place of the old one."""
+    try:
+        found = list(fbc.load_stream(data, old.path))
+    except InputError:
+        return False
+    return len(found) > old.index and found[old.index] == new
+
+
+def _with_line(data: bytes, old: Blob, new: Blob) -> bytes | None:
+    """The entry's lines behind those of the last entry; None where entries have no lines."""
+    place = old.place
+    key = next((key for key in old.value if key.casefold() == "entries"), "")
+    entries = old.value.get(key) or ()
+    if place is None or place.json or not entries:
+        return None
+    at = old.at(key, len(entries) - 1)
+    if at.line is None or at.column is None:
+        return None
+    lines = data.splitlines(keepends=True)
+    first = lines[at.line - 1]
+    dash = first[: at.column - 1].rstrip()
+    if dash.strip() != b"-":
+        return None
+    last = at.line
+    while last < len(lines) and _belongs(lines[last], at.column - 1):
+        last += 1
+    while last > at.line and not lines[last - 1].strip():
+        last -= 1
+    ending = b"\r\n" if first.endswith(b"\r\n") else b"\n"
+    indent = dash[: dash.index(b"-")]
+    text = documents.dump([new.value[key][-1]]).splitlines()
+    added = [indent + line + ending for line in text]
+    if not lines[last - 1].endswith(b"\n"):
+        lines[last - 1] += ending
+    return b"".join((*lines[:last], *added, *lines[last:]))
+
+
+def _belongs(line: bytes, column: int) -> bool:
+    """Whether a line belongs to an item whose text begins in that column."""
+    return not line.strip() or len(line) - len(line.lstrip(b" ")) >= column
+
+
+def _anew(data: bytes, old: Blob, new: Blob) -> bytes | None:
+    """The document of the channel written anew."""
+    place = old.place
+    if place is None:  # pragma: no cover - it was read from this file
+        return None
+    if place.json:
+        key = next(key for key in new.value if key.casefold() == "entries")
+        value = {**old.value, key: new.value[key]}
+        text = json_text.compact(value, escape_html=False, sort=False)
+        return data[: place.start] + json_text.indent(text, _INDENT) + data[place.end :]
+    separator = b"---\n" if data[place.start :].startswith(b"---") else b""
+    return data[: place.start] + separator + documents.dump(new.value) + data[place.end :]

@@ -1,0 +1,185 @@
+"""A part of a catalog: some packages, channels and versions, for a mirror.
+
+Edges of what is kept stay as they are: the oldest entry may replace something that is gone.
+Of a range of versions the chain of `replaces` is kept from the lowest entry above which
+nothing more is in the range down to the lowest that is, also what lies between and is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.version_constraints import VersionConstraint
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.graph import links as graph
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.model import Catalog, Channel, Entry, Package
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is kept of a package: all channels when none are named; heads where no range is.
+
+    `bundles`: exactly these. `is_full`: all versions. `default_channel` takes the place of
+    one that is not kept.
+    """
+
+    package: str
+    default_channel: str = ""
+    range: VersionConstraint | None = None
+    channels: Mapping[str, VersionConstraint | None] = field(default_factory=dict)
+    bundles: tuple[str, ...] = ()
+    is_full: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What is kept of one package: entries by channel. `extra` lie between versions wanted."""
+
+    default_channel: str
+    channels: Mapping[str, frozenset[str]]
+    extra: tuple[str, ...] = ()
+
+    @property
+    def bundles(self) -> frozenset[str]:
+        return frozenset(name for names in self.channels.values() for name in names)
+
+
+def parts(catalog: Catalog, wanted: Iterable[Wanted]) -> dict[str, Part]:
+    """What is kept, by package.
+
+    Raises `InputError` for a package, channel or bundle that is not there, for a channel that
+    has no order, and when no default channel is left.
+    """
+    return {one.package: _part(catalog.chosen(one.package)[0], one) for one in wanted}
+
+
+def kept(blobs: Iterable[Blob], by_package: Mapping[str, Part]) -> Iterator[Blob]:
+    """The blobs of the parts; blobs of no package stay."""
+    for blob in blobs:
+        package = blob.name if blob.schema == "olm.package" else blob.package
+        part = by_package.get(package)
+        if not package:
+            yield blob
+        elif part is not None:
+            found = _kept(blob, part)
+            if found is not None:
+                yield found
+
+
+def _part(package: Package, wanted: Wanted) -> Part:
+    missing = [name for name in wanted.channels if name not in package.channels]
+    if missing:
+        there = ", ".join(f"`{name}`" for name in sorted(package.channels))
+        raise InputError(
+            f"package `{package.name}` has no channel `{missing[0]}`", hint=f"it has {there}"
+        )
+    unknown = [name for name in wanted.bundles if name not in package.bundles]
+    if unknown:
+        raise InputError(f"package `{package.name}` has no bundle `{unknown[0]}`")
+    extra: dict[str, None] = {}
+    channels: dict[str, frozenset[str]] = {}
+    for name in wanted.channels or package.channels:
+        channel = package.channels[name]
+        range_ = wanted.channels.get(name) or wanted.range
+        if wanted.bundles:
+            names = frozenset(channel.entries).intersection(wanted.bundles)
+        elif range_ is not None:
+            names, between = _in_range(channel, range_)
+            extra |= dict.fromkeys(between)
+        else:
+            names = frozenset(channel.entries) if wanted.is_full else _head(channel)
+        if names:
+            channels[name] = names
+    default = wanted.default_channel or package.default_channel
+    if default not in channels:
+        raise InputError(
+            f'the default channel "{default}" of package `{package.name}` was filtered out',
+            hint="keep it, or name another as default channel",
+        )
+    return Part(default_channel=default, channels=channels, extra=tuple(extra))
+
+
+def _head(channel: Channel) -> frozenset[str]:
+    return frozenset({_only_head(channel).name})
+
+
+def _only_head(channel: Channel) -> Entry:
+    found = graph.head(channel)
+    if found is None:
+        raise InputError(
+            f"channel `{channel.name}` of package `{channel.package}` has not exactly one head",
+            hint="`olmkit catalog validate` says more",
+        )
+    return found
+
+
+def _in_range(
+    channel: Channel, range_: VersionConstraint
+) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The entries that are kept of a range, and those among them that are not in it."""
+
+    def is_in(entry: Entry) -> bool:
+        return entry.bundle is not None and entry.version.version in range_
+
+    nodes = _chain(channel)
+    chain = {node.name for node in nodes}
+    beside = [
+        [
+            channel.entries[name]
+            for name in node.skips
+            if name in channel.entries and name not in chain
+        ]
+        for node in nodes
+    ]
+    counts: list[int] = []
+    for node, skipped in zip(reversed(nodes), reversed(beside), strict=True):
+        below = counts[-1] if counts else 0
+        counts.append(below + is_in(node) + sum(map(is_in, skipped)))
+    counts.reverse()
+    most = counts[0]
+    top = max((at for at, count in enumerate(counts) if count == most), default=0)
+    taken = [at for at in range(top, len(nodes)) if counts[at] > 0]
+    names = {nodes[at].name for at in taken}
+    names |= {entry.name for at in taken for entry in beside[at] if is_in(entry)}
+    between = tuple(nodes[at].name for at in taken if not is_in(nodes[at]))
+    return frozenset(names), between
+
+
+def _chain(channel: Channel) -> list[Entry]:
+    """The entries from the head down by `replaces`, through what is skipped."""
+    place = f"channel `{channel.name}` of package `{channel.package}`"
+    return list(upgrades.chain(channel.entries, _only_head(channel), place))
+
+
+def _kept(blob: Blob, part: Part) -> Blob | None:
+    match blob.schema:
+        case "olm.package":
+            if blob.fields["defaultChannel"] == part.default_channel:
+                return blob
+            return Blob.of({**blob.value, "defaultChannel": part.default_channel})
+        case "olm.channel":
+            names = part.channels.get(blob.name)
+            if names is None:
+                return None
+            entries = [one for one in blob.value["entries"] if one["name"] in names]
+            return Blob.of({**blob.value, "entries": entries})
+        case "olm.bundle":
+            return blob if blob.name in part.bundles else None
+        case "olm.deprecations":
+            return _deprecations(blob, part)
+        case _:
+            return blob
+
+
+def _deprecations(blob: Blob, part: Part) -> Blob | None:
+    there = {"olm.package": None, "olm.channel": part.channels, "olm.bundle": part.bundles}
+    entries = [
+        one
+        for one in blob.value.get("entries") or ()
+        if (names := there.get(one["reference"]["schema"])) is None
+        or one["reference"].get("name") in names
+    ]
+    return Blob.of({**blob.value, "entries": entries}) if entries else None

@@ -1,0 +1,144 @@
+"""Upgrade graphs as text: Mermaid, DOT, and lines for people.
+
+Mermaid's form is that of `opm alpha render-graph`, line by line, but for the numbers
+of links, which are counted here in the order of the text, as Mermaid counts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from olmkit.base.quoting import quoted
+from olmkit.catalog.graph import links
+from olmkit.catalog.graph.links import Edge, EdgeKind
+from olmkit.catalog.model import Channel, Entry, Package
+
+_VERBS = {EdgeKind.SKIPS: "skip", EdgeKind.REPLACES: "replace"}
+
+
+def mermaid(packages: Sequence[Package]) -> str:
+    """A flow chart with a box for each package and channel."""
+    lines = [
+        "graph LR",
+        "  classDef deprecated fill:#E8960F",
+        "  classDef skipped stroke:#FF0000,stroke-width:4px",
+        "  classDef deprecatedskipped fill:#E8960F,stroke:#FF0000,stroke-width:4px",
+    ]
+    for package in packages:
+        lines.append(f"  %% package {quoted(package.name)}")
+        lines.append(f"  subgraph {quoted(package.name)}")
+        for _, channel in sorted(package.channels.items()):
+            lines += _mermaid_channel(channel)
+        lines.append("  end")
+    lines += [
+        f"style {package.name} fill:#989695"
+        for package in packages
+        if package.deprecation is not None and package.channels
+    ]
+    lines += [
+        f"style {package.name}-{name} fill:#DCD0FF"
+        for package in packages
+        for name, channel in sorted(package.channels.items())
+        if channel.deprecation is not None
+    ]
+    deprecated = sorted(
+        f"{package.name}-{channel.name}-{entry.name}"
+        for package in packages
+        for channel in package.channels.values()
+        for entry in channel.entries.values()
+        if entry.bundle is not None and entry.bundle.deprecation is not None
+    )
+    if deprecated:
+        lines.append(f"class {','.join(deprecated)} deprecated")
+    return "\n".join(lines) + "\n"
+
+
+def _mermaid_channel(channel: Channel) -> Iterator[str]:
+    prefix = f"{channel.package}-{channel.name}"
+    yield f"    %% channel {quoted(channel.name)}"
+    yield f"    subgraph {prefix}[{quoted(channel.name)}]"
+    for entry in links.by_descending_version(channel.entries):
+        node = f"{prefix}-{entry.name}[{quoted(entry.name)}]"
+        yield f"      {node}"
+        for edge in links.edges_to(channel, entry):
+            label = _mermaid_label(edge, entry)
+            yield f"      {prefix}-{edge.old}[{quoted(edge.old)}]-- {label} --> {node}"
+    yield "    end"
+
+
+def _mermaid_label(edge: Edge, entry: Entry) -> str:
+    if edge.kind is EdgeKind.SKIP_RANGE:
+        return f'"skipRange({entry.skip_range})"'
+    return _VERBS[edge.kind]
+
+
+def dot(packages: Sequence[Package]) -> str:
+    """A directed graph for Graphviz."""
+    lines = ["digraph catalog {", "  rankdir=LR", "  node [shape=box]"]
+    for package in packages:
+        lines.append(f"  subgraph {_dot(f'cluster {package.name}')} {{")
+        lines.append(f"    label={_dot(package.name)}")
+        for _, channel in sorted(package.channels.items()):
+            lines += _dot_channel(channel)
+        lines.append("  }")
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def _dot_channel(channel: Channel) -> Iterator[str]:
+    prefix = f"{channel.package} {channel.name}"
+    yield f"    subgraph {_dot(f'cluster {prefix}')} {{"
+    yield f"      label={_dot(channel.name)}"
+    named: set[str] = set()
+    for entry in links.by_descending_version(channel.entries):
+        edges = list(links.edges_to(channel, entry))
+        for name in (entry.name, *(edge.old for edge in edges)):
+            if name not in named:
+                named.add(name)
+                style = "" if name in channel.entries else " style=dashed"
+                yield f"      {_dot(f'{prefix} {name}')} [label={_dot(name)}{style}]"
+        for edge in edges:
+            yield (
+                f"      {_dot(f'{prefix} {edge.old}')} -> {_dot(f'{prefix} {edge.new}')} "
+                f"[label={_dot(str(edge.kind))}]"
+            )
+    yield "    }"
+
+
+def _dot(text: str) -> str:
+    # Graphviz knows one escape inside quotes; other backslashes stay as they are.
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def lines(packages: Sequence[Package]) -> str:
+    """Each channel from its head down, with what each entry upgrades from."""
+    text: list[str] = []
+    for package in packages:
+        default = f" (default channel {package.default_channel})" if package.default_channel else ""
+        text.append(f"{package.name}{default}{_note(package.deprecation)}")
+        for _, channel in sorted(package.channels.items()):
+            text.append(f"  {channel.name}{_note(channel.deprecation)}")
+            text += [f"    {line}" for line in _entry_lines(channel)]
+    return "\n".join(text) + "\n"
+
+
+def _entry_lines(channel: Channel) -> Iterator[str]:
+    head = links.head(channel)
+    passed_over = links.skipped(channel)
+    for entry in links.by_descending_version(channel.entries):
+        notes = []
+        if head is not None and entry.name == head.name:
+            notes.append("head")
+        if entry.name in passed_over:
+            notes.append("skipped")
+        if entry.replaces:
+            notes.append(f"replaces {entry.replaces}")
+        if entry.skips:
+            notes.append(f"skips {', '.join(entry.skips)}")
+        if entry.skip_range:
+            notes.append(f"skipRange {entry.skip_range}")
+        deprecation = entry.bundle.deprecation if entry.bundle else None
+        yield entry.name + (f"  {'; '.join(notes)}" if notes else "") + _note(deprecation)
+
+
+def _note(deprecation: str | None) -> str:
+    return "" if deprecation is None else f"  [deprecated: {' '.join(deprecation.split())}]"

@@ -1,0 +1,277 @@
+"""Where upgrades lead: what OLM offers after a bundle, hop by hop to where it ends.
+
+OLM v0 follows the one chain of `replaces` from a channel's head, leaves out what is skipped,
+and takes the entry nearest to the head that replaces or skips the installed bundle, or has
+its version in the skip range; versions are not compared. OLM v1 takes the highest version
+of all that do, in all channels it may look at, and those that are deprecated last.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeVar
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.version_constraints import VersionConstraint
+from olmkit.base.versions import InvalidVersionError, Version, VersionRange, VersionRelease
+from olmkit.catalog.graph import links
+from olmkit.catalog.graph.links import EdgeKind
+from olmkit.catalog.model import NO_VERSION, Bundle, Channel, Entry, Package
+
+
+class BrokenChannelError(InputError):
+    """Why OLM v0 cannot tell what is newest in a channel; it resolves nothing then.
+
+    `fault` is `no-head`, `several-heads` or `cycle`.
+    """
+
+    def __init__(self, fault: str, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.fault = fault
+
+
+class Linked(Protocol):
+    """What has a place in the chain of a channel."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def replaces(self) -> str: ...
+    @property
+    def skips(self) -> tuple[str, ...]: ...
+
+
+L = TypeVar("L", bound=Linked)
+
+
+class End(StrEnum):
+    """How a way ends: at the newest, at something older that nothing follows, or never."""
+
+    NEWEST = "newest"
+    STRANDED = "stranded"
+    CIRCLE = "circle"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What is installed. `version` is None when it is not known; it counts for skip ranges."""
+
+    name: str
+    version: VersionRelease | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One upgrade: the entry that OLM takes, and by what it follows."""
+
+    entry: Entry
+    by: EdgeKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """All hops from `start`. `newest` is the bundle that OLM would install where nothing is."""
+
+    start: Start
+    hops: tuple[Hop, ...]
+    end: End
+    newest: str
+
+    @property
+    def last(self) -> str:
+        return self.hops[-1].entry.name if self.hops else self.start.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What is asked of OLM v1: channels (none: all), versions, and what is installed.
+
+    `is_free`: what is installed is no matter (`upgradeConstraintPolicy: SelfCertified`).
+    """
+
+    channels: Sequence[str] = ()
+    range: VersionConstraint | None = None
+    installed: Start | None = None
+    is_free: bool = False
+
+
+def order(channel: Channel) -> tuple[Entry, ...]:
+    """The entries that OLM v0 chooses from, the head first. Raises `BrokenChannelError`."""
+    return order_of(channel.entries.values(), channel.package, channel.name)
+
+
+def order_of(entries: Iterable[L], package: str, channel: str) -> tuple[L, ...]:
+    """The entries in the one chain from head to tail.
+
+    What is skipped is gone through and left out; what no `replaces` leads to is not in it.
+    Raises `BrokenChannelError` unless there is exactly one chain.
+    """
+    place = f"channel `{channel}` of package `{package}`"
+    listed = list(entries)
+    by_name = {one.name: one for one in listed}
+    passed_over = {name for one in listed for name in one.skips}
+    gone = {id(by_name.get(name)) for name in (*passed_over, *(one.replaces for one in listed))}
+    heads = [one for one in listed if id(one) not in gone]
+    if not heads:
+        raise BrokenChannelError(
+            "no-head", f"{place} has no head: every entry is replaced or skipped"
+        )
+    chains = [tuple(chain(by_name, head, place)) for head in heads]
+    if len(chains) > 1:
+        raise BrokenChannelError(
+            "several-heads",
+            f"{place} has {len(chains)} heads: {', '.join(head.name for head in heads)}",
+            hint="let the newest replace or skip the others",
+        )
+    return tuple(one for one in chains[0] if one.name not in passed_over)
+
+
+def successor(entries: Iterable[Entry], start: Start) -> Hop | None:
+    """The first of the entries that can follow what is installed."""
+    version = start.version.version if start.version else None
+    for entry in entries:
+        by = edge(entry, links.skip_range(entry), start.name, version)
+        if by is not None:
+            return Hop(entry, by)
+    return None
+
+
+def edge(
+    entry: Linked, skip_range: VersionRange | None, name: str, version: Version | None
+) -> EdgeKind | None:
+    """By what an entry follows a bundle of that name and version; None when it does not."""
+    if entry.replaces and entry.replaces == name:
+        return EdgeKind.REPLACES
+    if name in entry.skips:
+        return EdgeKind.SKIPS
+    if skip_range is not None and version is not None and version in skip_range:
+        return EdgeKind.SKIP_RANGE
+    return None
+
+
+def way(channel: Channel, start: Start) -> Way:
+    """The way that OLM v0 goes in a channel from what is installed.
+
+    As if all that its bundles need were there. Raises `BrokenChannelError`.
+    """
+    (found,) = ways(channel, (start,))
+    return found
+
+
+def ways(channel: Channel, starts: Iterable[Start]) -> list[Way]:
+    """The same from each of several. Raises `BrokenChannelError`."""
+    ordered = order(channel)
+    return [_walk(one, ordered[0].name, lambda at: successor(ordered, at)) for one in starts]
+
+
+def offers_of_v1(package: Package, ask: Ask) -> tuple[Bundle, ...]:
+    """What OLM v1 may take of a package, the best first.
+
+    That is the highest version, and what is deprecated last. The installed bundle is
+    among them, or another of the same version.
+    """
+    entries = _by_name(package, ask.channels)
+    installed = ask.installed
+
+    def is_offered(bundle: Bundle) -> bool:
+        if ask.channels and bundle.name not in entries:
+            return False
+        if bundle.version is None or (ask.range and bundle.version.version not in ask.range):
+            return False
+        if installed is None or ask.is_free:
+            return True
+        if installed.version and _build(bundle.version) == _build(installed.version):
+            return True
+        return successor(entries.get(bundle.name, ()), installed) is not None
+
+    found = [one for _, one in sorted(package.bundles.items()) if is_offered(one)]
+    return tuple(sorted(found, key=_rank, reverse=True))
+
+
+def way_of_v1(package: Package, channels: Sequence[str], start: Start) -> Way:
+    """The way that OLM v1 goes from what is installed, in those channels or in all.
+
+    Raises `InputError` when they hold no bundle.
+    """
+    entries = _by_name(package, channels)
+    fresh = offers_of_v1(package, Ask(channels=channels))
+    if not fresh:
+        raise InputError(f"package `{package.name}` has no bundle to install")
+
+    def next_of(at: Start) -> Hop | None:
+        for bundle in offers_of_v1(package, Ask(channels=channels, installed=at)):
+            hop = successor(entries.get(bundle.name, ()), at)
+            is_same = at.version and bundle.version and _build(at.version) == _build(bundle.version)
+            return None if is_same else hop
+        return None
+
+    return _walk(start, fresh[0].name, next_of)
+
+
+def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = None) -> Start:
+    """What is installed under that name; `version` where it is no entry any more."""
+    entry = entries.get(name)
+    if entry is not None and entry.bundle is not None:
+        return Start(name, entry.version)
+    return Start(name, VersionRelease(version) if version is not None else None)
+
+
+def _walk(start: Start, newest: str, next_of: Callable[[Start], Hop | None]) -> Way:
+    hops: list[Hop] = []
+    seen: set[str] = set()
+    at = start
+    end = None
+    while end is None:
+        hop = next_of(at)
+        if hop is None or hop.entry.name == at.name:
+            end = End.NEWEST if at.name == newest else End.STRANDED
+        elif hop.entry.name in seen:
+            end = End.CIRCLE
+        else:
+            hops.append(hop)
+            seen.add(hop.entry.name)
+            at = Start(hop.entry.name, hop.entry.version)
+    return Way(start=start, hops=tuple(hops), end=end, newest=newest)
+
+
+def chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
+    """The entries from a head down by `replaces`, through what is skipped.
+
+    Raises `BrokenChannelError` when one comes twice; `place` says in words where that is.
+    """
+    visited: set[str] = set()
+    entry: L | None = head
+    while entry is not None:
+        if entry.name in visited:
+            raise BrokenChannelError(
+                "cycle",
+                f"{place} goes round in circles: below `{head.name}`, `{entry.name}` comes twice",
+            )
+        visited.add(entry.name)
+        yield entry
+        entry = by_name.get(entry.replaces)
+
+
+def _by_name(package: Package, channels: Sequence[str]) -> dict[str, list[Entry]]:
+    """The entries of each bundle in some channels, or in all."""
+    found: dict[str, list[Entry]] = {}
+    for name, channel in package.channels.items():
+        if not channels or name in channels:
+            for entry in channel.entries.values():
+                found.setdefault(entry.name, []).append(entry)
+    return found
+
+
+def _rank(bundle: Bundle) -> tuple[object, ...]:
+    return (bundle.deprecation is None, _build(bundle.version or NO_VERSION))
+
+
+def _build(version: VersionRelease) -> tuple[object, ...]:
+    """What OLM v1 compares: without a release the build metadata counts as one."""
+    if version.release is None:
+        with contextlib.suppress(InvalidVersionError):
+            version = VersionRelease.of_rebuild(version.version)
+    return version.key

@@ -1,0 +1,45 @@
+"""`olmkit bundle build`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.frame import push_output
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.build_options import build_options, engine_option
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.bundle import build as job
+from olmkit.jobs.image.publish import BuildOptions
+
+
+@command(
+    project=True,
+    example="""
+    olmkit bundle build
+    olmkit bundle build -t quay.io/example/memcached-operator-bundle:v0.1.0 --push
+    olmkit bundle build bundle/* -t quay.io/example/memcached-operator-bundle --push
+    """,
+)
+@click.argument("folders", metavar="[DIR]...", nargs=-1)
+@build_options
+@engine_option("`bundle.Dockerfile`")
+def build(
+    app: App, *, folders: tuple[str, ...], options: BuildOptions, access: Access, engine: str
+) -> None:
+    """Build the images of bundles, without an engine.
+
+    They go to the layout `dist/oci`, which `skopeo` and others read, and are the same on every
+    machine. The pinned reference is printed. Several bundles, as of all versions, go to one
+    repository, where each is tagged with its version.
+    """
+    folders = folders or ("bundle",)
+    with push_output.reporting(app) as report:
+        if engine:
+            say = app.terminal.note
+            made = app.run(job.build_with_engine(engine, folders, options, access, report, say))
+        else:
+            made = app.run(job.build(folders, options, access, report))
+    if len(made) == 1:
+        push_output.show(app, made[0])
+    else:
+        push_output.show_all(app, made)

@@ -1,0 +1,184 @@
+"""`olmkit bundle generate`."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, Severity
+from olmkit.bundle.generate import Origin
+from olmkit.cli.frame import app as frame
+from olmkit.cli.frame import output
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.exits import Exit
+from olmkit.cli.frame.registry_options import registry_options, source_date
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.bundle import generate as job
+from olmkit.jobs.bundle.generate import GenerateOptions, GenerateResult, Part
+
+
+@frame.command(
+    project=True,
+    example="""
+    olmkit bundle generate --version 0.1.0
+    kustomize build config/manifests | olmkit bundle generate --version 0.1.0 --input -
+    """,
+)
+@click.option("--version", default="", help="Version of the bundle; else that of the base CSV.")
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="DIR|FILE|-",
+    help="Rendered manifests, or a folder with a kustomization; `-` is stdin. "
+    "Else `config/manifests` of the project. May be repeated.",
+)
+@click.option(
+    "--channels", default="", help="Channels, separated by commas; else as before, else `alpha`."
+)
+@click.option("--default-channel", default="", help="The channel of users who name none.")
+@click.option("--package", default="", help="Name of the package; else `projectName` of PROJECT.")
+@click.option(
+    "--extra-service-accounts",
+    multiple=True,
+    metavar="NAMES",
+    help="Accounts besides those of the Deployments whose permissions move into the CSV.",
+)
+@click.option(
+    "--output-dir",
+    default="bundle",
+    show_default=True,
+    help="The bundle's folder, seen from the project.",
+)
+@click.option(
+    "--image-digests", is_flag=True, help="Pin every image to the digest that its registry has."
+)
+@click.option(
+    "--known-digests",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Pin every image to the digest that FILE says, a mapping from images; with "
+    "--image-digests, registries are asked for the others.",
+)
+@click.option("--manifests", is_flag=True, help="Only the objects; metadata stay as they are.")
+@click.option(
+    "--metadata", is_flag=True, help="Only metadata and Containerfile; objects stay as they are."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@click.option(
+    "--check", is_flag=True, help="As --dry-run; exit code 1 when something would change."
+)
+@click.option("--explain", is_flag=True, help="Tell where each field of the CSV comes from.")
+@registry_options
+def generate(
+    app: App,
+    *,
+    version: str,
+    inputs: tuple[str, ...],
+    channels: str,
+    default_channel: str,
+    package: str,
+    extra_service_accounts: tuple[str, ...],
+    output_dir: str,
+    manifests: bool,
+    metadata: bool,
+    dry_run: bool,
+    check: bool,
+    explain: bool,
+    image_digests: bool,
+    known_digests: Path | None,
+    access: Access,
+) -> None:
+    """Write the bundle of a project from its manifests and base CSV."""
+    asked = {Part.MANIFESTS: manifests, Part.METADATA: metadata}
+    options = GenerateOptions(
+        parts=frozenset(part for part in Part if asked[part]) or frozenset(Part),
+        inputs=inputs,
+        stdin=_stdin() if job.STDIN in inputs else None,
+        version=version,
+        channels=channels,
+        default_channel=default_channel,
+        package=package,
+        extra_service_accounts=tuple(
+            name for names in extra_service_accounts for name in names.split(",") if name
+        ),
+        output=output_dir,
+        created_at=_source_date(),
+    )
+    digests = None
+    if image_digests or known_digests:
+        pinning = job.pins(
+            app.project, options, known=known_digests, ask=image_digests, access=access
+        )
+        digests = app.run(pinning)
+    result = job.generate(app.project, options, digests=digests, dry_run=dry_run or check)
+    app.emit(
+        _json(result, explain=explain),
+        text=lambda: _text(result, dry_run=dry_run or check, explain=explain),
+        diagnostics=_told(app, result.diagnostics),
+    )
+    if check and result.changes:
+        app.exit(Exit.NO)
+
+
+def _stdin() -> bytes:
+    data = sys.stdin.buffer.read(job.MAX_INPUT_SIZE + 1)
+    if len(data) > job.MAX_INPUT_SIZE:
+        raise ConfigurationError(
+            f"the input is larger than the {job.MAX_INPUT_SIZE // 1024 // 1024} MB that are read",
+            hint="pipe the manifests of one operator",
+        )
+    return data
+
+
+def _source_date() -> str:
+    """The time of `SOURCE_DATE_EPOCH` in RFC 3339; empty when it is not set."""
+    if not os.environ.get("SOURCE_DATE_EPOCH"):
+        return ""
+    moment = datetime.datetime.fromtimestamp(source_date(), datetime.UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _told(app: App, diagnostics: Sequence[Diagnostic]) -> Sequence[Diagnostic]:
+    """People see notes only when they ask: most projects have a Namespace, which gives one."""
+    if app.is_json or app.verbose:
+        return diagnostics
+    return [found for found in diagnostics if found.severity is not Severity.INFO]
+
+
+def _json(result: GenerateResult, *, explain: bool) -> dict[str, object]:
+    value: dict[str, object] = {
+        "package": result.package,
+        "version": result.version,
+        "directory": result.output,
+        "changes": output.changes_json(result.changes),
+    }
+    if explain:
+        value["origins"] = [
+            {"field": origin.field, "source": origin.source}
+            | ({"at": output.location_json(origin.at)} if origin.at else {})
+            for origin in result.origins
+        ]
+    return value
+
+
+def _text(result: GenerateResult, *, dry_run: bool, explain: bool) -> str:
+    parts = [_origins_text(result.origins)] if explain else []
+    changes = output.changes_text(result.changes, dry_run=dry_run)
+    parts.append(changes or f"`{result.output}` is up to date")
+    return "\n".join(parts)
+
+
+def _origins_text(origins: Sequence[Origin]) -> str:
+    """One line a source: the field, then what it comes from and where that stands."""
+    width = max((len(origin.field) for origin in origins), default=0)
+    lines = [
+        f"{origin.field:<{width}}  {origin.source}" + (f"  {origin.at}" if origin.at else "")
+        for origin in sorted(origins, key=lambda origin: origin.field)
+    ]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,149 @@
+"""`olmkit bundle validate`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import Tree
+from olmkit.cli.frame import app as frame
+from olmkit.cli.frame import validation
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.output import Sources
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.cli.frame.validation import Verdict, finding_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs import validation as checked
+from olmkit.jobs.bundle import validate as check
+from olmkit.jobs.bundle.validate import CheckOptions
+from olmkit.jobs.validation import Pulled
+from olmkit.rules import engine
+from olmkit.rules.engine import Facts
+
+
+@frame.command(
+    output=False,
+    example="""
+    olmkit bundle validate bundle/
+    olmkit bundle validate operators/*/* --profile community -o concise
+    olmkit bundle validate --explain repeated-install-mode
+    """,
+)
+@click.argument("references", nargs=-1, metavar="REF...")
+@finding_options
+@click.option(
+    "--profile",
+    type=click.Choice(tuple(engine.PROFILES)),
+    default="default",
+    show_default=True,
+    help="What the bundle is meant for.",
+)
+@click.option(
+    "--k8s-version", default="", metavar="VERSION", help="The Kubernetes version it is meant for."
+)
+@click.option("--explain", metavar="RULE", help="Tell what a rule wants, why, and how to fix it.")
+@click.option("--list-rules", is_flag=True, help="List the rules of the profile.")
+@registry_options
+def validate(
+    app: App,
+    *,
+    references: tuple[str, ...],
+    output: str,
+    profile: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    k8s_version: str,
+    fail_on_warnings: bool,
+    explain: str | None,
+    list_rules: bool,
+    access: Access,
+) -> None:
+    """Check bundles: folders or images."""
+    app.output = output
+    options = CheckOptions(
+        profile=profile,
+        select=validation.words(select),
+        ignore=validation.words(ignore),
+        facts=Facts(kube_version=k8s_version),
+    )
+    if explain is not None:
+        _explain(app, explain)
+    elif list_rules:
+        _list_rules(app, options)
+    elif not references:
+        raise ConfigurationError(
+            "no bundle is named", hint="name a folder or an image: `olmkit bundle validate bundle/`"
+        )
+    else:
+        pulled: Pulled = {}
+        if not checked.are_folders(references):
+            pulled = app.run(check.pull(references, access))
+        results = check.validate_bundles(references, options, pulled=pulled)
+        validation.give(
+            app,
+            Verdict(
+                results=results,
+                noun="bundle",
+                unreadable=("MET000", "unreadable-bundle"),
+                fail_on_warnings=fail_on_warnings,
+                sources=_sources(app, pulled),
+                title=lambda result: result.name or result.reference,
+                facts=lambda result: {"name": result.name},
+            ),
+        )
+
+
+def _sources(app: App, pulled: Pulled) -> Sources:
+    """The files that findings name: those of images, else those on the disk."""
+
+    def read(path: str) -> bytes | None:
+        for name, tree in pulled.items():
+            inside = path.removeprefix(f"{name}/")
+            if isinstance(tree, Tree) and inside != path and inside in tree:
+                return tree.data(inside)
+        return app.sources(path)
+
+    return read
+
+
+def _explain(app: App, word: str) -> None:
+    rule = engine.find(word)
+    value = {
+        "code": rule.code,
+        "name": rule.name,
+        "severity": str(rule.severity),
+        "suite": rule.suite,
+        "text": rule.doc,
+    }
+    if app.is_json:
+        app.emit(value)
+    else:
+        app.terminal.result(engine.explain(word))
+
+
+def _list_rules(app: App, options: CheckOptions) -> None:
+    profile = engine.profile(options.profile)
+    chosen = engine.choose(profile, select=options.select, ignore=options.ignore)
+    if app.is_json:
+        app.emit(
+            [
+                {
+                    "code": rule.code,
+                    "name": rule.name,
+                    "severity": str(profile.severities.get(rule.code, rule.severity)),
+                    "suite": rule.suite,
+                    "summary": rule.doc.split("\n")[0],
+                }
+                for rule in chosen
+            ]
+        )
+        return
+    width = max((len(rule.name) for rule in chosen), default=0)
+    app.terminal.result(
+        "\n".join(
+            f"{rule.code}  {rule.name:<{width}}  "
+            f"{profile.severities.get(rule.code, rule.severity)!s:<7}  "
+            f"{rule.doc.splitlines()[0] if rule.doc else ''}"
+            for rule in chosen
+        )
+    )

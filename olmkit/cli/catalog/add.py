@@ -1,0 +1,105 @@
+"""`olmkit catalog add`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from olmkit.catalog.bundles.migrate import Level
+from olmkit.catalog.changes.addition import NewEntry, Wish
+from olmkit.cli.frame import output
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import add as job
+from olmkit.jobs.catalog.add import AddOptions
+
+
+@command(
+    example="""
+    olmkit catalog add catalog bundle --image quay.io/example/memcached-operator-bundle:v{version}
+    olmkit catalog add catalog quay.io/example/memcached-operator-bundle:v0.2.0 --channel stable
+    """,
+)
+@click.argument("catalog", type=click.Path(path_type=Path))
+@click.argument("bundle")
+@click.option(
+    "-c",
+    "--channel",
+    "channels",
+    metavar="CHANNEL",
+    multiple=True,
+    help="Where it is offered; by default in the channels of its annotations.",
+)
+@click.option("--replaces", metavar="NAME", default="", help="The bundle that it upgrades from.")
+@click.option("--skips", metavar="NAME", multiple=True, help="A bundle that it passes over.")
+@click.option(
+    "--skip-range", metavar="RANGE", default="", help="Versions that it passes over: `<1.2.0`."
+)
+@click.option(
+    "--image",
+    metavar="IMAGE",
+    default="",
+    help="Where the image of a bundle's folder will be pulled from; may hold {package}, {name} "
+    "and {version}.",
+)
+@click.option(
+    "--migrate",
+    "level",
+    type=click.Choice([str(level) for level in Level]),
+    default=str(Level.NONE),
+    show_default=True,
+    help="The form in which the bundle is kept.",
+)
+@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@registry_options
+def add(
+    app: App,
+    *,
+    catalog: Path,
+    bundle: str,
+    channels: tuple[str, ...],
+    replaces: str,
+    skips: tuple[str, ...],
+    skip_range: str,
+    image: str,
+    level: str,
+    dry_run: bool,
+    access: Access,
+) -> None:
+    """Put a new version into a catalog.
+
+    CATALOG is a folder or a file, which need not exist; BUNDLE a bundle's folder or image. Unless
+    told otherwise, the bundle upgrades from what its ClusterServiceVersion names, or from the
+    head of the channel. Nothing is written that would break the catalog.
+    """
+    options = AddOptions(
+        wish=Wish(channels=channels, replaces=replaces, skips=skips, skip_range=skip_range),
+        image=image,
+        level=Level(level),
+        access=access,
+    )
+    added = app.run(job.add(catalog, bundle, options, dry_run=dry_run))
+    lines = [_line(entry) for entry in added.entries]
+    app.emit(
+        {
+            "package": added.package,
+            "bundle": added.bundle,
+            "entries": [{"channel": entry.channel, **entry.value()} for entry in added.entries],
+            "changes": output.changes_json(added.changes),
+        },
+        text="\n".join([output.changes_text(added.changes, dry_run=dry_run), *lines]),
+        diagnostics=added.diagnostics,
+    )
+
+
+def _line(entry: NewEntry) -> str:
+    words = [f"{entry.channel}: {entry.name}"]
+    if entry.replaces:
+        words.append(f"replaces {entry.replaces}")
+    if entry.skips:
+        words.append(f"skips {', '.join(entry.skips)}")
+    if entry.skip_range:
+        words.append(f"skips the versions {entry.skip_range}")
+    return " ".join((words[0], ", ".join(words[1:]))).rstrip()

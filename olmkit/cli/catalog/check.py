@@ -1,0 +1,58 @@
+"""`olmkit catalog check`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.catalog import source
+from olmkit.cli.frame import app as frame
+from olmkit.cli.frame import validation
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.cli.frame.validation import Verdict, finding_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import check as job
+from olmkit.jobs.catalog.catalogs import ValidateOptions
+
+
+@frame.command(
+    output=False,
+    example="""
+    olmkit catalog check catalog
+    olmkit catalog check catalog --against quay.io/example/catalog:latest
+    """,
+)
+@click.argument("reference", metavar="REF")
+@click.option("--against", metavar="REF", help="The catalog as it was before: folder or image.")
+@finding_options
+@registry_options
+def check(
+    app: App,
+    *,
+    reference: str,
+    against: str | None,
+    output: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    fail_on_warnings: bool,
+    access: Access,
+) -> None:
+    """Check whether a catalog leaves anybody behind, as OLM v0 upgrades.
+
+    From every version in it, and every one that was in the old catalog, upgrades must lead to
+    the head of the channel.
+    """
+    app.output = output
+    options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))
+    old = source.read(app, against, access, valid=False) if against else None
+    found = job.check(reference, source.read(app, reference, access, valid=False), old, options)
+    validation.give(
+        app,
+        Verdict(
+            results=(found,),
+            noun="catalog",
+            unreadable=("FBC000", "unreadable-catalog"),
+            fail_on_warnings=fail_on_warnings,
+            sources=app.sources,
+        ),
+    )

@@ -1,0 +1,73 @@
+"""`olmkit catalog graph`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from olmkit.catalog.graph import drawing
+from olmkit.catalog.graph import links as graph
+from olmkit.catalog.model import Package
+from olmkit.cli.catalog import source
+from olmkit.cli.frame import output as render
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+
+
+@command(
+    output=False,
+    example="""
+    olmkit catalog graph catalog
+    olmkit catalog graph catalog memcached-operator -o mermaid
+    olmkit catalog graph quay.io/example/catalog:v1 -o dot | dot -T svg > graph.svg
+    """,
+)
+@click.argument("reference", metavar="REF")
+@click.argument("package", default="")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "mermaid", "dot", "json"]),
+    default="text",
+    show_default=True,
+    envvar="OLMKIT_OUTPUT",
+    help="Form of the graph.",
+)
+@registry_options
+def draw(app: App, *, reference: str, package: str, output: str, access: Access) -> None:
+    """Show the upgrade graphs of a catalog, or of one package."""
+    app.output = output
+    packages = source.read(app, reference, access, valid=False).chosen(package)
+    match output:
+        case "json":
+            app.terminal.result(render.envelope(app.command, [_json(one) for one in packages], ()))
+        case "mermaid":
+            app.terminal.result(drawing.mermaid(packages))
+        case "dot":
+            app.terminal.result(drawing.dot(packages))
+        case _:
+            app.terminal.result(drawing.lines(packages))
+
+
+def _json(package: Package) -> dict[str, Any]:
+    return {
+        "package": package.name,
+        "defaultChannel": package.default_channel,
+        "channels": [
+            {
+                "channel": name,
+                "heads": list(graph.heads(channel)),
+                "entries": [
+                    {"name": entry.name, "version": str(entry.version) if entry.bundle else None}
+                    for entry in graph.by_descending_version(channel.entries)
+                ],
+                "edges": [
+                    {"from": edge.old, "to": edge.new, "by": str(edge.kind)}
+                    for edge in graph.edges(channel)
+                ],
+            }
+            for name, channel in sorted(package.channels.items())
+        ],
+    }

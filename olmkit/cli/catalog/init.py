@@ -1,0 +1,49 @@
+"""`olmkit catalog init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from olmkit.catalog.blobs.fbc import Form
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.options import form_option
+from olmkit.jobs.catalog import catalogs as job
+from olmkit.jobs.catalog.catalogs import InitOptions
+
+
+@command(
+    output=False,
+    example="""
+    olmkit catalog init memcached-operator -c stable -d README.md -i icon.svg > catalog/index.yaml
+    """,
+)
+@click.argument("package")
+@click.option(
+    "-c", "--default-channel", default="", metavar="CHANNEL", help="The channel to subscribe to."
+)
+@click.option(
+    "-d",
+    "--description",
+    type=click.Path(path_type=Path),
+    help="A file with the description, in Markdown.",
+)
+@click.option(
+    "-i", "--icon", type=click.Path(path_type=Path), help="An image: PNG, JPEG, GIF, SVG."
+)
+@form_option
+def init(
+    app: App,
+    *,
+    package: str,
+    default_channel: str,
+    description: Path | None,
+    icon: Path | None,
+    form: Form,
+) -> None:
+    """Write the `olm.package` blob of a new package."""
+    options = InitOptions(
+        package=package, default_channel=default_channel, description=description, icon=icon
+    )
+    app.terminal.result_bytes(job.init(options, form))

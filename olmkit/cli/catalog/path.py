@@ -1,0 +1,101 @@
+"""`olmkit catalog path`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.catalog.graph.links import EdgeKind
+from olmkit.catalog.graph.upgrades import End, Hop, Way
+from olmkit.cli.catalog import source
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import olm_option
+from olmkit.cli.frame.exits import Exit
+from olmkit.cli.frame.output import plural
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import path as job
+from olmkit.jobs.catalog.path import PathOptions
+
+
+@command(
+    example="""
+    olmkit catalog path catalog memcached-operator --from 0.0.1
+    olmkit catalog path quay.io/example/catalog:v1 memcached-operator --from 0.0.1 --channel beta
+    olmkit catalog path catalog memcached-operator --from 0.0.1 --to 0.0.2 --olm v1
+    """
+)
+@click.argument("reference", metavar="REF")
+@click.argument("package")
+@click.option(
+    "--from", "start", required=True, metavar="V", help="What is installed: bundle or version."
+)
+@click.option("--to", "goal", default="", metavar="V", help="Where to: bundle or version.")
+@click.option(
+    "-c",
+    "--channel",
+    "channels",
+    multiple=True,
+    help="The channel; OLM v1 may have several. [default: the default channel; all for v1]",
+)
+@olm_option
+@registry_options
+def path(
+    app: App,
+    *,
+    reference: str,
+    package: str,
+    start: str,
+    goal: str,
+    channels: tuple[str, ...],
+    olm: str,
+    access: Access,
+) -> None:
+    """Show which upgrades OLM takes from an installed version on.
+
+    It ends with 1 when they lead neither to the newest nor to the wanted one. What bundles
+    depend on is taken to be there.
+    """
+    catalog = source.read(app, reference, access, valid=False)
+    options = PathOptions(
+        package=package, start=start, goal=goal, channels=channels, is_v1=olm == "v1"
+    )
+    found = job.path(catalog, options)
+    way = found.way
+    lines = [way.start.name, *(f"  {hop.entry.name}   {_reason(hop)}" for hop in way.hops)]
+    app.emit(
+        {
+            "package": package,
+            "channels": list(found.channels),
+            "from": way.start.name,
+            "hops": [{"to": hop.entry.name, "by": str(hop.by)} for hop in way.hops],
+            "end": str(way.end),
+            "newest": way.newest,
+            "reaches": found.reaches,
+        },
+        text="\n".join(lines),
+    )
+    app.terminal.note(_verdict(way, goal, reaches=found.reaches))
+    if not found.reaches:
+        app.exit(Exit.NO)
+
+
+def _reason(hop: Hop) -> str:
+    if hop.by is EdgeKind.SKIP_RANGE:
+        return f"{hop.by} {hop.entry.skip_range}"
+    return str(hop.by)
+
+
+def _verdict(way: Way, goal: str, *, reaches: bool) -> str:
+    hops = plural(len(way.hops), "hop")
+    if goal and reaches:
+        return f"`{way.last}` is reached in {hops}"
+    if goal:
+        return f"no way leads from `{way.start.name}` to `{goal}`; the last is `{way.last}`"
+    newest = f"`{way.newest}` is the newest"
+    match way.end:
+        case End.CIRCLE:
+            return f"upgrades go round in circles after {hops}, at `{way.last}`; {newest}"
+        case End.STRANDED:
+            return f"nothing follows `{way.last}`; {newest}"
+        case _:
+            return f"`{way.last}` is the newest, reached in {hops}"

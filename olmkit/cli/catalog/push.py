@@ -1,0 +1,29 @@
+"""`olmkit catalog push`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.frame import push_output
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.image import publish as job
+
+
+@command(
+    project=True,
+    example="""
+    olmkit catalog push quay.io/example/catalog:v1
+    olmkit catalog push oci:dist/oci:catalog:latest localhost:5000/catalog:v1
+    """,
+)
+@click.argument("references", metavar="[REF] [TARGET]", nargs=-1)
+@registry_options
+def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
+    """Push the image of a catalog to a registry.
+
+    REF is an image anywhere, or a catalog's folder; without it, the image that was built into
+    `dist/oci`. Without TARGET too, it goes where its name says. The pinned reference is printed.
+    """
+    push_output.push(app, job.push_catalog, references, access)

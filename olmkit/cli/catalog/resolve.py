@@ -1,0 +1,179 @@
+"""`olmkit catalog resolve`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.catalog.model import Catalog
+from olmkit.catalog.selection import Request
+from olmkit.cli.catalog import source
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import olm_option
+from olmkit.cli.frame.exits import Exit
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import resolve as job
+from olmkit.jobs.catalog.resolve import Resolution
+from olmkit.olm.resolver.solve import Answer, Failed, Result, Step
+
+
+@command(
+    example="""
+    olmkit catalog resolve catalog --install memcached-operator
+    olmkit catalog resolve catalog -i memcached-operator:alpha@0.0.1
+    olmkit catalog resolve catalog other=quay.io/example/catalog:v1 -i a -i b --installed a.v1.0.0
+    olmkit catalog resolve catalog -i 'memcached-operator@>=0.0.1' --olm v1
+    """
+)
+@click.argument("references", nargs=-1, required=True, metavar="[NAME=]REF...")
+@click.option(
+    "-i",
+    "--install",
+    "requests",
+    multiple=True,
+    metavar="PACKAGE[:CHANNEL][@VERSION]",
+    help="A package that is asked for; may be repeated.",
+)
+@click.option(
+    "--installed", multiple=True, metavar="CSV", help="What is installed; may be repeated."
+)
+@olm_option
+@registry_options
+def resolve(
+    app: App,
+    *,
+    references: tuple[str, ...],
+    requests: tuple[str, ...],
+    installed: tuple[str, ...],
+    olm: str,
+    access: Access,
+) -> None:
+    """Show what OLM would install, with dependencies, and why not something newer.
+
+    It ends with 1 when OLM installs nothing since it cannot. What is installed has a Subscription
+    to the default channel, unless a package is asked for with another.
+    """
+    asked = [Request.parse(one) for one in requests]
+    if not asked and not installed:
+        raise ConfigurationError("there is nothing to resolve", hint="ask for it with `--install`")
+    catalogs = dict(_catalog(app, reference, access) for reference in references)
+    if len(catalogs) < len(references):
+        raise ConfigurationError("two catalogs have one name", hint="name them: `NAME=REF`")
+    if olm == "v1":
+        _show_v1(app, catalogs, asked, installed)
+        return
+    found = job.resolve(catalogs, asked, installed)
+    app.emit(_value(found), text="\n".join(_lines(found)))
+    best = {one.wish: one for one in reversed(found.rejected)}
+    for one in best.values():
+        app.terminal.note(f"`{one.wish}` does not get `{one.csv}`: {one.reason}")
+    if not all(isinstance(one, Result) for one in found.answers):
+        app.exit(Exit.NO)
+
+
+def _catalog(app: App, text: str, access: Access) -> tuple[str, Catalog]:
+    name, equals, reference = text.partition("=")
+    if not equals or "/" in name:
+        name, reference = Path(text.rstrip("/")).name.partition(":")[0].partition("@")[0], text
+    return name, source.read(app, reference, access, valid=False)
+
+
+def _show_v1(
+    app: App, catalogs: dict[str, Catalog], asked: list[Request], installed: tuple[str, ...]
+) -> None:
+    if len(asked) != 1:
+        raise ConfigurationError(
+            "a ClusterExtension is of one package", hint="ask for one with `--install`"
+        )
+    found = job.resolve_v1(catalogs, asked[0], installed)
+    is_deprecated = found.bundle.deprecation is not None
+    app.emit(
+        {
+            "bundle": found.bundle.name,
+            "package": found.bundle.package,
+            "catalog": found.catalog,
+            "deprecated": is_deprecated,
+        },
+        text=f"{found.bundle.name}   catalog {found.catalog}" + ", deprecated" * is_deprecated,
+    )
+
+
+def _lines(found: Resolution) -> Iterator[str]:
+    if len(found.answers) > 1:
+        yield f"OLM answers by chance, with one of {len(found.answers)}:"
+        for number, answer in enumerate(found.answers, 1):
+            yield f"{number}."
+            yield from _answer(answer)
+        return
+    yield from _answer(found.answers[0])
+    for result in found.rounds[1:]:
+        yield "then"
+        yield from _answer(result)
+    if found.goes_round:
+        yield "and so on: the graph goes round in circles"
+
+
+def _answer(answer: Answer) -> Iterator[str]:
+    match answer:
+        case Result() if not answer.steps:
+            yield "  nothing: what is installed stays"
+        case Result():
+            for step in answer.steps:
+                yield f"  {step.csv}   {_facts(answer, step)}"
+            if not answer.plan:
+                yield "  and there is no InstallPlan, since no Subscription moves"
+        case Failed():
+            yield from (f"  OLM cannot resolve: {message}" for message in answer.messages)
+        case _:
+            yield "  nothing: the constraints cannot be satisfied"
+            yield from (f"  {text}" for text in answer.unmet)
+
+
+def _facts(answer: Result, step: Step) -> str:
+    facts = [f"package {step.package}", f"channel {step.channel}", f"catalog {step.catalog.name}"]
+    if any(one.starting_csv == step.csv for one in answer.generated):
+        facts.append("a dependency")
+    if step.replaces:
+        facts.append(f"replaces {step.replaces}")
+    return ", ".join(facts)
+
+
+def _value(found: Resolution) -> dict[str, Any]:
+    return {
+        "answers": [_answer_value(one) for one in found.answers],
+        "rounds": [_answer_value(one) for one in found.rounds],
+        "goesRound": found.goes_round,
+        "rejected": [
+            {"subscription": one.wish, "csv": one.csv, "reason": one.reason}
+            for one in found.rejected
+        ],
+    }
+
+
+def _answer_value(answer: Answer) -> dict[str, Any]:
+    match answer:
+        case Result():
+            return {
+                "steps": [
+                    {
+                        "csv": one.csv,
+                        "package": one.package,
+                        "channel": one.channel,
+                        "catalog": one.catalog.name,
+                        "replaces": one.replaces,
+                    }
+                    for one in answer.steps
+                ],
+                "subscriptions": [{"name": n, "currentCSV": csv} for n, csv in answer.moves],
+                "generated": [one.name for one in answer.generated],
+                "plan": answer.plan or None,
+            }
+        case Failed():
+            return {"error": "ErrorPreventedResolution", "messages": list(answer.messages)}
+        case _:
+            return {"error": "ConstraintsNotSatisfiable", "messages": list(answer.unmet)}

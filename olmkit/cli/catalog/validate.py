@@ -1,0 +1,56 @@
+"""`olmkit catalog validate`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.catalog import source
+from olmkit.cli.frame import app as frame
+from olmkit.cli.frame import validation
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.cli.frame.validation import Verdict, finding_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs as job
+from olmkit.jobs.catalog.catalogs import ValidateOptions
+
+
+@frame.command(
+    output=False,
+    example="""
+    olmkit catalog validate catalog
+    olmkit catalog validate catalogs/* -o concise
+    olmkit catalog validate quay.io/example/catalog:v1 --ignore unfit-icon
+    """,
+)
+@click.argument("references", nargs=-1, required=True, metavar="REF...")
+@finding_options
+@registry_options
+def validate(
+    app: App,
+    *,
+    references: tuple[str, ...],
+    output: str,
+    select: tuple[str, ...],
+    ignore: tuple[str, ...],
+    fail_on_warnings: bool,
+    access: Access,
+) -> None:
+    """Check catalogs: folders or images.
+
+    Every error is one that makes the field's own tools refuse the catalog; warnings are ours.
+    """
+    app.output = output
+    options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))
+    trees = source.pulled(app, references, access)
+    results = job.validate(references, options, pulled=trees)
+    validation.give(
+        app,
+        Verdict(
+            results=results,
+            noun="catalog",
+            unreadable=("FBC000", "unreadable-catalog"),
+            fail_on_warnings=fail_on_warnings,
+            sources=app.sources,
+        ),
+    )

@@ -1,0 +1,38 @@
+"""What is said before anything is written: what comes, with which permissions, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.output import printable
+from olmkit.olm import preview
+from olmkit.olm.preview import Preview
+
+
+def give(
+    app: App,
+    title: str,
+    brings: Preview | None,
+    targets: Iterable[str],
+    notes: Iterable[str] = (),
+    before: Preview | None = None,
+) -> None:
+    """The title, the bundle as far as it is known, and what else there is to know.
+
+    `before` is what it replaces.
+    """
+    lines = [title]
+    if brings is not None:
+        lines += preview.lines(brings, targets, before)
+    lines += [f"note: {note}" for note in notes]
+    for line in lines:
+        app.terminal.note(printable(line))
+
+
+def permissions(brings: Preview | None) -> list[dict[str, str]]:
+    """The permissions for `--output json`."""
+    return [
+        {"account": grant.account, "scope": grant.scope, "rule": str(grant)}
+        for grant in (brings.grants if brings else ())
+    ]

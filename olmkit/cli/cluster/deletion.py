@@ -1,0 +1,76 @@
+"""Deleting objects of a cluster: asked before, and told after what went and what did not.
+
+Yes comes by flag, by answer, or not at all. What is still there when the time is over
+is the cluster's doing, and the exit code says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.exits import Exit
+from olmkit.cli.frame.output import plural
+from olmkit.jobs.cluster.write import Removed
+from olmkit.kube.objects import Manifest
+from olmkit.olm.explain.explanation import subject
+
+yes_option = click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing."
+)
+
+_NOTHING = "there is nothing to delete"
+
+
+def confirm(app: App, found: Sequence[Manifest], *, yes: bool) -> None:
+    """Go on only when the user wants these objects deleted.
+
+    Raises `ConfigurationError` when there is nobody to ask.
+    """
+    if yes or not found:
+        return
+    for one in found:
+        app.terminal.say(f"will delete {subject(one)}")
+    if not sys.stdin.isatty():
+        raise ConfigurationError(
+            "this deletes objects, and there is nobody to ask", hint="say `--yes`"
+        )
+    if not click.confirm(f"delete {plural(len(found), 'object')}?", err=True):
+        raise click.Abort
+
+
+def rehearse(
+    app: App, found: Sequence[Manifest], *, stays: Sequence[str] = (), **facts: Any
+) -> None:
+    """Show what would be deleted, in the form of `give`."""
+    names = [subject(one) for one in found]
+    app.emit(_value(names, [], stays, facts), text="\n".join(names) or _NOTHING)
+
+
+def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) -> None:
+    """Show what was deleted and what `stays` on purpose; `facts` are for JSON alone.
+
+    Ends with the code of the world when something is still there.
+    """
+    gone = list(dict.fromkeys(map(subject, done.gone)))  # some come again, and go again
+    left = [subject(one) for one in done.left]
+    lines = [
+        *(f"removed {one}" for one in gone),
+        *(f"still there: {one}" for one in left),
+        *(f"stays: {one}" for one in stays),
+    ]
+    app.emit(_value(gone, left, stays, facts), text="\n".join(lines) or _NOTHING)
+    if left:
+        app.exit(Exit.WORLD)
+
+
+def _value(
+    removed: list[str], left: list[str], stays: Sequence[str], facts: dict[str, Any]
+) -> dict[str, Any]:
+    return {**facts, "removed": removed, "left": left, "stays": list(stays)}

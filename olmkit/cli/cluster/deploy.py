@@ -1,0 +1,60 @@
+"""`olmkit deploy`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.cluster import install_status
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
+from olmkit.jobs.cluster import deploy as job
+from olmkit.jobs.cluster.deploy import DeployOptions
+from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.project import overlay
+from olmkit.olm.explain.explanation import subject
+
+
+@command(
+    project=True,
+    example="""
+    olmkit deploy
+    olmkit deploy --image quay.io/example/memcached-operator:v0.0.1
+    olmkit deploy config/crd --crds-only
+    """,
+)
+@click.argument("overlay", default=overlay.DEFAULT, metavar="[OVERLAY]")
+@click.option("--image", default="", metavar="REF", help="The operator's image.")
+@click.option("--crds-only", is_flag=True, help="Only the CustomResourceDefinitions.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@timeout_option("5m")
+@cluster_options
+def deploy(
+    app: App,
+    *,
+    overlay: str,
+    image: str,
+    crds_only: bool,
+    dry_run: bool,
+    patience: Patience,
+    target: Target,
+) -> None:
+    """Deploy the operator without OLM, and wait until it runs.
+
+    OVERLAY is a folder with a kustomization, seen from the project; without it,
+    `config/default`. The namespace is the overlay's.
+    """
+    wanted = job.wanted(
+        DeployOptions(project=app.project, overlay=overlay, image=image, crds_only=crds_only)
+    )
+
+    async def run() -> None:
+        async with target.open() as (reader, _):
+            if dry_run:
+                lines = await job.changes(reader, wanted)
+                app.emit({"changes": list(lines)}, text="\n".join(lines))
+                return
+            with install_status.watching(app, "deploying") as report:
+                found = await job.apply(reader, wanted, report=report, patience=patience)
+            install_status.give(app, found, {"objects": [subject(one) for one in wanted]})
+
+    app.run(run())

@@ -1,0 +1,149 @@
+"""The commands of the cluster for OLM v1: what `--olm v1` does instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from olmkit.base import documents
+from olmkit.cli.cluster import announcement, deletion, install_status
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.cluster_options import Target
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster_v1 import extension as job
+from olmkit.jobs.cluster_v1.extension import ExtensionOptions
+from olmkit.jobs.cluster_v1.extension_choice import Offer
+from olmkit.kube.objects import Manifest
+
+# What only OLM v0 has; with `--olm v1` they are refused, not passed over.
+_ONLY_V0 = ("bundle", "catalog_address", "catalog_namespace", "mode", "poll", "secrets")
+
+
+def install(
+    app: App,
+    *,
+    target: Target,
+    access: Access,
+    patience: Patience,
+    dry_run: bool,
+    words: dict[str, Any],
+    service_account: str,
+    undone: Report | None,
+) -> None:
+    """Install through a ClusterExtension."""
+    for name in _ONLY_V0:
+        if words.get(name):
+            option = name.replace("_", "-").replace("secrets", "pull-secret")
+            raise click.UsageError(f"`--{option}` is for OLM v0 only.")
+    if not words["package"]:
+        raise click.UsageError("Name a package.")
+
+    async def run() -> None:
+        async with target.open() as (reader, namespace):
+            options = ExtensionOptions(
+                package=words["package"],
+                namespace=namespace,
+                catalog=words["catalog"],
+                version=words["version"],
+                channel=words["channel"],
+                service_account=service_account,
+            )
+            made = await job.plan(reader, options, access)
+            title = f"installing `{options.package}` into namespace `{namespace}` through OLM v1"
+            _announce(app, title, made.offer)
+            if dry_run:
+                _rehearse(app, made.objects, made.offer)
+                return
+            created: list[Manifest] = []
+            package = made.request.package
+            with install_status.leaving(app, created, f"olmkit uninstall {package} --olm v1"):
+                with install_status.watching(app, "working") as report:
+                    found = await job.carry_out(
+                        reader,
+                        made,
+                        report=report,
+                        patience=patience,
+                        created=created,
+                        undone=undone,
+                    )
+                install_status.give(app, found, {"package": package})
+
+    app.run(run())
+
+
+def upgrade(
+    app: App,
+    *,
+    package: str,
+    to: str,
+    target: Target,
+    access: Access,
+    patience: Patience,
+    dry_run: bool,
+) -> None:
+    """Ask for another version."""
+
+    async def run() -> None:
+        async with target.open() as (reader, _):
+            made = await job.plan_upgrade(reader, package, to, access)
+            going = f" to `{made.offer.csv}`" if made.offer.csv not in ("", made.before) else ""
+            title = f"upgrading `{package}` from `{made.before or 'nothing'}`{going}"
+            _announce(app, f"{title} through OLM v1", made.offer)
+            if dry_run:
+                _rehearse(app, [made.wanted], made.offer)
+                return
+            with install_status.watching(app, "working") as report:
+                found = await job.upgrade(reader, made, report=report, patience=patience)
+            install_status.give(app, found, {"package": package})
+
+    app.run(run())
+
+
+def why(app: App, *, package: str, target: Target) -> None:
+    """Tell how a ClusterExtension stands."""
+
+    async def run() -> None:
+        async with target.open() as (reader, _):
+            install_status.give(app, await job.why(reader, package), {"package": package})
+
+    app.run(run())
+
+
+def uninstall(
+    app: App, *, package: str, target: Target, patience: Patience, dry_run: bool, yes: bool
+) -> None:
+    """Remove a ClusterExtension; OLM v1 removes CRDs and their objects with it."""
+
+    async def run() -> None:
+        async with target.open() as (reader, _):
+            found = await job.removal(reader, package)
+            if dry_run:
+                deletion.rehearse(app, found, package=package)
+                return
+            app.terminal.note("with it go its CRDs, and all objects of their kinds")
+            deletion.confirm(app, found, yes=yes)
+            with install_status.watching(app, "working") as report:
+                done = await job.remove(reader, found, report=report, patience=patience)
+            deletion.give(app, done, package=package)
+
+    app.run(run())
+
+
+def _announce(app: App, title: str, offer: Offer) -> None:
+    announcement.give(app, title, offer.brings, [""], offer.notes, offer.has)
+
+
+def _rehearse(app: App, found: Sequence[Manifest], offer: Offer) -> None:
+    """Show what would be written, and what is known of what comes with it."""
+    app.emit(
+        {
+            "objects": list(found),
+            "csv": offer.csv or None,
+            "permissions": announcement.permissions(offer.brings),
+            "notes": list(offer.notes),
+        },
+        text=lambda: documents.dump_all(found).decode(),
+    )

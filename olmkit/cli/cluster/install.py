@@ -1,0 +1,197 @@
+"""`olmkit install`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from olmkit.base import documents
+from olmkit.cli.cluster import announcement, install_status
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import (
+    Target,
+    cluster_options,
+    namespace_name,
+    olm_option,
+    own_catalog_options,
+    timeout_option,
+)
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster_v0 import install as job
+from olmkit.jobs.cluster_v0.install import Plan
+from olmkit.jobs.cluster_v0.install_choice import InstallOptions
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+
+
+@command(
+    example="""
+    olmkit install memcached-operator --catalog quay.io/example/catalog:v1 -n operators
+    olmkit install memcached-operator --version 0.0.1 --mode OwnNamespace -n cache
+    olmkit install memcached-operator --version '>=0.0.1 <1.0.0' --olm v1 -n cache
+    olmkit install --bundle ./bundle -n try
+    olmkit install --bundle quay.io/example/memcached-operator-bundle:v0.0.1 --dry-run
+    """
+)
+@click.argument("package", required=False, default="")
+@click.option(
+    "--bundle",
+    default="",
+    metavar="REF",
+    help="A bundle to try, a folder or an image; it gets a catalog of its own.",
+)
+@click.option(
+    "--catalog",
+    default="",
+    metavar="REF",
+    envvar="OLMKIT_CATALOG",
+    help="The image of a catalog, or the name of a CatalogSource that is there.",
+)
+@click.option(
+    "--catalog-namespace",
+    default="",
+    metavar="NAME",
+    callback=namespace_name,
+    help="Where that CatalogSource lies.",
+)
+@click.option(
+    "--catalog-address",
+    default="",
+    metavar="HOST:PORT",
+    help="A catalog that is served already, as the cluster reaches it.",
+)
+@own_catalog_options
+@click.option(
+    "--poll",
+    default="",
+    metavar="DURATION",
+    help="How often OLM looks for a newer image under the catalog's tag, such as `15m`.",
+)
+@click.option("--channel", default="", help="The channel, instead of the package's default.")
+@click.option("--version", default="", help="The version, instead of the channel's newest.")
+@click.option(
+    "--mode",
+    default="",
+    metavar="MODE",
+    help="`AllNamespaces`, `OwnNamespace`, `SingleNamespace=NAME` or `MultiNamespace=A,B`; "
+    "by default what the namespace has, else the widest that the bundle supports.",
+)
+@click.option(
+    "--approval",
+    type=click.Choice(["automatic", "manual"]),
+    default="automatic",
+    show_default=True,
+    help="Whether later upgrades wait for `olmkit upgrade`.",
+)
+@click.option(
+    "--on-failure",
+    type=click.Choice(["keep", "remove"]),
+    default="keep",
+    show_default=True,
+    help="What becomes of what was created when it fails or is interrupted.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what would be created, and create nothing.")
+@click.option(
+    "--service-account",
+    default="",
+    metavar="NAME",
+    help="With whose rights OLM v1 installs, where its release wants to be told.",
+)
+@olm_option
+@timeout_option()
+@cluster_options
+@registry_options
+def install(
+    app: App,
+    *,
+    olm: str,
+    service_account: str,
+    approval: str,
+    on_failure: str,
+    dry_run: bool,
+    patience: Patience,
+    target: Target,
+    access: Access,
+    **words: Any,
+) -> None:
+    """Install an operator through OLM, and wait until it runs.
+
+    First it says what will be installed, with which permissions; when it stops, why.
+    """
+    undone = app.terminal.note if on_failure == "remove" else None
+    if olm == "v1":
+        from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
+
+        if approval == "manual":
+            raise click.UsageError("`--approval` is for OLM v0 only.")
+        extension.install(
+            app,
+            target=target,
+            access=access,
+            patience=patience,
+            dry_run=dry_run,
+            words=words,
+            service_account=service_account,
+            undone=undone,
+        )
+        return
+
+    if service_account:
+        raise click.UsageError("`--service-account` is for OLM v1 only.")
+
+    async def run() -> None:
+        async with target.open() as (reader, namespace):
+            options = InstallOptions(namespace=namespace, manual=approval == "manual", **words)
+            made = await job.plan(reader, options, access)
+            _announce(app, made)
+            if dry_run:
+                app.emit(_value(made), text=lambda: documents.dump_all(made.objects).decode())
+                return
+            created: list[Manifest] = []
+            removal = f"olmkit uninstall {made.request.package} -n {namespace}"
+            with install_status.leaving(app, created, removal):
+                with install_status.watching(app, "installing") as report:
+                    found = await job.carry_out(
+                        reader,
+                        made,
+                        report=report,
+                        patience=patience,
+                        created=created,
+                        undone=undone,
+                    )
+                install_status.give(app, found, _value(made))
+
+    app.run(run())
+
+
+def _announce(app: App, made: Plan) -> None:
+    request = made.request
+    catalog = request.catalog
+    title = (
+        f"installing `{request.package}` in namespace `{request.namespace}` "
+        f"from catalog `{catalog.namespace}/{catalog.name}`"
+    )
+    announcement.give(app, title, made.preview, made.targets, made.notes)
+
+
+def _value(made: Plan) -> dict[str, Any]:
+    request = made.request
+    return {
+        "package": request.package,
+        "namespace": request.namespace,
+        "csv": made.csv or None,
+        "watches": list(made.targets),
+        "permissions": announcement.permissions(made.preview),
+        "objects": [
+            {
+                "kind": objects.kind(one),
+                "namespace": objects.namespace(one) or None,
+                "name": objects.name(one),
+            }
+            for one in made.objects
+        ],
+        "notes": list(made.notes),
+    }

@@ -1,0 +1,87 @@
+"""How an operator stands, as text and as JSON, and what the exit code says of it.
+
+The cause comes first, then the way to it from what was asked for, then what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.exits import Exit
+from olmkit.cli.frame.output import printable
+from olmkit.cli.frame.terminal import paint
+from olmkit.kube.objects import Manifest
+from olmkit.olm.explain.explanation import Blame, Explanation, Standing
+
+_COLORS = {
+    Standing.READY: "green",
+    Standing.WAITING: "yellow",
+    Standing.STUCK: "red",
+    Standing.BLOCKED: "red",
+}
+
+
+def text(found: Explanation, *, color: bool = False) -> str:
+    """The explanation for people."""
+    head = paint(str(found.standing), _COLORS[found.standing], "bold", on=color)
+    lines = [f"{head}: {printable(found.message)}"]
+    for depth, link in enumerate(found.chain):
+        lead = "  " if depth == 0 else f"  {'   ' * (depth - 1)}╰─ "
+        lines.append(f"{lead}{printable(link.subject)}: {printable(link.state)}")
+    if found.log:
+        lines.append("  its last words:")
+        lines += [f"  | {printable(line)}" for line in found.log.rstrip().split("\n")]
+    if found.hint:
+        lines.append(f"{paint('hint', 'cyan', on=color)}: {printable(found.hint)}")
+    return "\n".join(lines)
+
+
+def value(found: Explanation) -> dict[str, Any]:
+    """The explanation as JSON."""
+    return {
+        "standing": str(found.standing),
+        "cause": found.cause,
+        "message": found.message,
+        "hint": found.hint or None,
+        "chain": [{"subject": link.subject, "state": link.state} for link in found.chain],
+        "log": found.log or None,
+    }
+
+
+@contextmanager
+def watching(app: App, label: str) -> Iterator[Callable[[str], None]]:
+    """Tell what changes while one waits: in one line that moves on a terminal, else a line each."""
+    with app.terminal.progress(label) as progress:
+
+        def report(words: str) -> None:
+            progress.advance(printable(words))
+
+        yield report
+
+
+@contextmanager
+def leaving(app: App, created: list[Manifest], removal: str) -> Iterator[None]:
+    """Tell how what was created and stays is removed, when an install ends without success."""
+    try:
+        yield
+    except BaseException:
+        if created:
+            app.terminal.say(f"what was created stays; `{removal}` removes it")
+        raise
+
+
+def give(app: App, found: Explanation, result: dict[str, Any] | None = None) -> None:
+    """Print it and, unless the operator is ready, end with the code of its cause."""
+    app.emit(
+        {**(result or {}), **value(found)},
+        text=lambda: text(found, color=app.terminal.color_out),
+    )
+    if not found.is_ready:
+        end(app, found)
+
+
+def end(app: App, found: Explanation) -> NoReturn:
+    app.exit(Exit.WORLD if found.blame is Blame.WORLD else Exit.NO)

@@ -1,0 +1,171 @@
+"""`olmkit olm status`, `install` and `uninstall`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from olmkit.cli.cluster import deletion, install_status
+from olmkit.cli.cluster.deletion import dry_run_option, yes_option
+from olmkit.cli.frame import options
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
+from olmkit.cli.frame.exits import Exit
+from olmkit.cli.frame.output import printable
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import olm as job
+from olmkit.jobs.cluster.wait import Patience
+from olmkit.olm.explain.explanation import subject
+
+
+def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Where OLM's manifests come from."""
+    added = [
+        click.option(
+            "-f",
+            "--manifests",
+            multiple=True,
+            metavar="FILE|URL",
+            help="Manifests of OLM, instead of a release's; repeatable.",
+        ),
+        click.option(
+            "--release",
+            default=job.RELEASE,
+            show_default=True,
+            metavar="TAG",
+            help="The release whose manifests are taken.",
+        ),
+    ]
+    return options.add(run, added)
+
+
+@command(
+    example="""
+    olmkit olm status
+    olmkit olm status -o json
+    """
+)
+@cluster_options
+def status(app: App, *, target: Target) -> None:
+    """Show whether OLM is in the cluster, and how it stands."""
+
+    async def run() -> job.Status:
+        async with target.open() as (reader, _):
+            return await job.status(reader)
+
+    found = app.run(run())
+    app.emit(
+        {
+            "generations": list(found.generations),
+            "parts": [
+                {
+                    "generation": part.generation,
+                    "namespace": part.namespace,
+                    "name": part.name,
+                    "image": part.image,
+                    "finding": part.finding or None,
+                }
+                for part in found.parts
+            ],
+            "subscriptions": found.subscriptions,
+        },
+        text=lambda: _text(found),
+    )
+    if not found.is_ready:
+        app.exit(Exit.NO)
+
+
+@command(
+    example="""
+    olmkit olm install
+    olmkit olm install -f crds.yaml -f olm.yaml
+    """
+)
+@manifest_options
+@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@timeout_option()
+@cluster_options
+@registry_options
+def install(
+    app: App,
+    *,
+    release: str,
+    manifests: tuple[str, ...],
+    dry_run: bool,
+    patience: Patience,
+    target: Target,
+    access: Access,
+) -> None:
+    """Install OLM v0 from its manifests, and wait until it runs."""
+
+    async def run() -> None:
+        found = await job.manifests(manifests, release, access)
+        async with target.open() as (reader, _):
+            if dry_run:
+                lines = [f"would apply {subject(one)}" for one in found]
+                app.emit({"changes": lines}, text="\n".join(lines))
+                return
+            with install_status.watching(app, "working") as report:
+                done = await job.install(reader, found, report=report, patience=patience)
+            install_status.give(app, done, {"objects": [subject(one) for one in found]})
+
+    app.run(run())
+
+
+@command(
+    example="""
+    olmkit olm uninstall
+    olmkit olm uninstall -f crds.yaml -f olm.yaml --yes
+    """
+)
+@manifest_options
+@dry_run_option
+@yes_option
+@timeout_option()
+@cluster_options
+@registry_options
+def uninstall(
+    app: App,
+    *,
+    release: str,
+    manifests: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    patience: Patience,
+    target: Target,
+    access: Access,
+) -> None:
+    """Remove OLM v0, by the manifests from which it was installed.
+
+    Refused while operators are installed through it.
+    """
+
+    async def run() -> None:
+        found = await job.manifests(manifests, release, access)
+        async with target.open() as (reader, _):
+            made = await job.removal(reader, found)
+            if dry_run:
+                deletion.rehearse(app, made.all)
+                return
+            deletion.confirm(app, made.all, yes=yes)
+            with install_status.watching(app, "working") as report:
+                done = await job.uninstall(reader, made, report=report, patience=patience)
+            deletion.give(app, done)
+
+    app.run(run())
+
+
+def _text(found: job.Status) -> str:
+    if not found.generations:
+        return "OLM is not installed"
+    lines = [f"OLM {' and '.join(found.generations)}, {found.subscriptions} Subscriptions"]
+    lines += [
+        f"  {part.namespace}/{part.name}  {part.image}  {part.finding or 'available'}"
+        for part in found.parts
+    ]
+    if not found.parts:
+        lines.append("  it runs outside of the cluster, or not at all: it has no Deployments here")
+    return printable("\n".join(lines))

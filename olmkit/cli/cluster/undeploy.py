@@ -1,0 +1,68 @@
+"""`olmkit undeploy`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.cluster import deletion, install_status
+from olmkit.cli.cluster.deletion import dry_run_option, yes_option
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
+from olmkit.jobs.cluster import deploy as job
+from olmkit.jobs.cluster.deploy import DeployOptions
+from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.project import overlay
+from olmkit.olm.explain.explanation import subject
+
+
+@command(
+    project=True,
+    example="""
+    olmkit undeploy
+    olmkit undeploy --dry-run
+    olmkit undeploy --keep-crds --yes
+    """,
+)
+@click.argument("overlay", default=overlay.DEFAULT, metavar="[OVERLAY]")
+@click.option("--keep-crds", is_flag=True, help="Leave the CRDs, and with them their objects.")
+@click.option("--delete-operands", is_flag=True, help="Delete the objects of its kinds, first.")
+@dry_run_option
+@yes_option
+@timeout_option("5m")
+@cluster_options
+def undeploy(
+    app: App,
+    *,
+    overlay: str,
+    keep_crds: bool,
+    delete_operands: bool,
+    dry_run: bool,
+    yes: bool,
+    patience: Patience,
+    target: Target,
+) -> None:
+    """Delete what `olmkit deploy` has applied.
+
+    OVERLAY is that which was deployed.
+    """
+    wanted = job.wanted(DeployOptions(project=app.project, overlay=overlay))
+
+    async def run() -> None:
+        async with target.open() as (reader, _):
+            made = await job.removal(
+                reader,
+                wanted,
+                keep_crds=keep_crds,
+                delete_operands=delete_operands,
+                report=app.terminal.note,
+            )
+            stays = [subject(one) for one in made.kept]
+            if dry_run:
+                deletion.rehearse(app, made.all, stays=stays)
+                return
+            deletion.confirm(app, made.all, yes=yes)
+            with install_status.watching(app, "deleting") as report:
+                done = await job.delete(reader, made, report=report, patience=patience)
+            deletion.give(app, done, stays=stays)
+
+    app.run(run())

@@ -1,0 +1,74 @@
+"""`olmkit uninstall`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.cluster import deletion, install_status
+from olmkit.cli.cluster.deletion import dry_run_option, yes_option
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option, timeout_option
+from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster_v0 import uninstall as job
+from olmkit.jobs.cluster_v0.uninstall import UninstallOptions
+
+
+@command(
+    example="""
+    olmkit uninstall memcached-operator -n operators
+    olmkit uninstall memcached-operator --delete-operands --delete-crds --yes
+    """
+)
+@click.argument("package")
+@click.option("--delete-operands", is_flag=True, help="Delete the objects of its APIs, first.")
+@click.option("--delete-crds", is_flag=True, help="Delete its CRDs, last.")
+@dry_run_option
+@yes_option
+@olm_option
+@timeout_option("5m")
+@cluster_options
+def uninstall(
+    app: App,
+    *,
+    olm: str,
+    package: str,
+    delete_operands: bool,
+    delete_crds: bool,
+    dry_run: bool,
+    yes: bool,
+    patience: Patience,
+    target: Target,
+) -> None:
+    """Remove an operator, and what olmkit made for it.
+
+    CRDs and their objects stay unless you say otherwise: with them goes all that is in them.
+    """
+    if olm == "v1":
+        from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
+
+        extension.uninstall(
+            app, package=package, target=target, patience=patience, dry_run=dry_run, yes=yes
+        )
+        return
+
+    async def run() -> None:
+        async with target.open() as (reader, namespace):
+            made = await job.plan(
+                reader,
+                UninstallOptions(
+                    namespace=namespace,
+                    package=package,
+                    delete_crds=delete_crds,
+                    delete_operands=delete_operands,
+                ),
+                report=app.terminal.note,
+            )
+            if dry_run:
+                deletion.rehearse(app, made.all, stays=made.stays, package=made.options.package)
+                return
+            deletion.confirm(app, made.all, yes=yes)
+            with install_status.watching(app, "deleting") as report:
+                done = await job.carry_out(reader, made, report=report, patience=patience)
+            deletion.give(app, done, stays=made.stays, package=made.options.package)
+
+    app.run(run())

@@ -1,0 +1,163 @@
+"""`olmkit upgrade`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.cluster import announcement, install_status
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import (
+    Target,
+    cluster_options,
+    olm_option,
+    own_catalog_options,
+    timeout_option,
+)
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster_v0 import upgrade as job
+from olmkit.jobs.cluster_v0 import upgrade_plan
+from olmkit.jobs.cluster_v0.upgrade import Upgraded
+from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, Way
+
+
+@command(
+    example="""
+    olmkit upgrade memcached-operator -n operators
+    olmkit upgrade memcached-operator --to 0.0.2
+    olmkit upgrade memcached-operator --catalog quay.io/example/catalog:v2
+    olmkit upgrade memcached-operator --dry-run
+    olmkit upgrade --bundle ./bundle -n try
+    """
+)
+@click.argument("package", required=False, default="")
+@click.option(
+    "--to", default="", metavar="VERSION", help="Stop at this version; a range with OLM v1."
+)
+@click.option(
+    "--bundle", default="", metavar="REF", help="A bundle to go to, a folder or an image."
+)
+@click.option(
+    "--catalog",
+    default="",
+    metavar="REF",
+    envvar="OLMKIT_CATALOG",
+    help="Another image, or address, for the catalog that olmkit made.",
+)
+@click.option("--dry-run", is_flag=True, help="Show what it would go through, and write nothing.")
+@own_catalog_options
+@olm_option
+@timeout_option()
+@cluster_options
+@registry_options
+def upgrade(
+    app: App,
+    *,
+    olm: str,
+    package: str,
+    to: str,
+    bundle: str,
+    catalog: str,
+    dry_run: bool,
+    catalog_server: str,
+    secrets: tuple[str, ...],
+    patience: Patience,
+    target: Target,
+    access: Access,
+) -> None:
+    """Take an operator to a newer version, and wait until it runs.
+
+    Approves each InstallPlan on the way where approval is manual, and says before what it brings.
+    """
+    if bool(package) == bool(bundle):
+        raise click.UsageError("Name a package, or a bundle with `--bundle`.")
+    if olm == "v1":
+        from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
+
+        if bundle or catalog:
+            raise click.UsageError("`--bundle` and `--catalog` are for OLM v0 only.")
+        extension.upgrade(
+            app,
+            package=package,
+            to=to,
+            target=target,
+            access=access,
+            patience=patience,
+            dry_run=dry_run,
+        )
+        return
+
+    async def run() -> None:
+        async with target.open() as (reader, namespace):
+            options = UpgradeOptions(
+                namespace=namespace,
+                package=package,
+                to=to,
+                bundle=bundle,
+                catalog=catalog,
+                catalog_server=catalog_server,
+                secrets=secrets,
+            )
+            made = await job.plan_bundle(reader, options, access) if bundle else None
+            if made is not None or dry_run:
+                way = made.way if made else await upgrade_plan.plan(reader, options, access)
+                _announce(app, way)
+                if dry_run:
+                    app.emit(_rehearsed(way), text=lambda: _words(way))
+                    return
+            with install_status.watching(app, "upgrading") as report:
+                if made is None:
+                    done = await job.upgrade(
+                        reader,
+                        options,
+                        access,
+                        announce=lambda way: _announce(app, way),
+                        report=report,
+                        patience=patience,
+                    )
+                else:
+                    done = await job.to_bundle(
+                        reader, made, options, report=report, patience=patience
+                    )
+            _tell(app, done)
+            install_status.give(app, done.explanation, _value(done))
+
+    app.run(run())
+
+
+def _announce(app: App, way: Way) -> None:
+    to = f" to `{way.hops[-1]}`" if way.hops else ""
+    where = f"in namespace `{way.namespace}`"
+    title = f"upgrading `{way.package}` {where} from `{way.before or 'nothing'}`{to}"
+    announcement.give(app, title, way.brings, way.targets, way.notes, way.has)
+
+
+def _rehearsed(way: Way) -> dict[str, object]:
+    return {
+        "package": way.package,
+        "namespace": way.namespace,
+        "before": way.before or None,
+        "hops": list(way.hops),
+        "watches": list(way.targets),
+        "permissions": announcement.permissions(way.brings),
+        "notes": list(way.notes),
+    }
+
+
+def _words(way: Way) -> str:
+    """The way in one line, as it is told after an upgrade."""
+    if not way.hops:
+        return "no newer version is known\n" if way.notes else "no newer version is offered\n"
+    return " → ".join((way.before or "nothing", *way.hops)) + "\n"
+
+
+def _tell(app: App, done: Upgraded) -> None:
+    if done.hops:
+        app.terminal.note(" → ".join((done.before or "nothing", *done.hops)))
+    elif done.explanation.is_ready:
+        app.terminal.note("no newer version is offered")
+
+
+def _value(done: Upgraded) -> dict[str, object]:
+    return {"package": done.package, "before": done.before or None, "hops": list(done.hops)}

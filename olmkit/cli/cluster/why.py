@@ -1,0 +1,65 @@
+"""`olmkit why`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from olmkit.cli.cluster import install_status
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option
+from olmkit.jobs.cluster import read as job
+from olmkit.olm.explain.explanation import Explanation
+
+
+@command(
+    example="""
+    olmkit why memcached-operator -n operators
+    olmkit why memcached-operator -o json
+    olmkit why memcached-operator --from objects.yaml
+    """
+)
+@click.argument("package")
+@click.option(
+    "--save",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the objects that were looked at to a file, to show them to somebody.",
+)
+@click.option(
+    "--from",
+    "saved",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Look at the objects in a file, instead of a cluster.",
+)
+@olm_option
+@cluster_options
+def why(
+    app: App, *, package: str, olm: str, save: Path | None, saved: Path | None, target: Target
+) -> None:
+    """Tell why an operator does not get installed or upgraded.
+
+    The cause comes first, then the way to it: Subscription, InstallPlan, unpack Job,
+    ClusterServiceVersion, Deployment, Pod and its last words.
+    """
+    if save is not None and saved is not None:
+        raise click.UsageError("`--save` is for what a cluster holds, and `--from` asks none.")
+    if olm == "v1":
+        from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
+
+        if save is not None or saved is not None:
+            raise click.UsageError("`--save` and `--from` are for OLM v0 only.")
+        extension.why(app, package=package, target=target)
+        return
+    if saved is not None:
+        found = job.why_saved(saved, package, target.named_namespace)
+        install_status.give(app, found, {"package": package})
+        return
+
+    async def run() -> Explanation:
+        async with target.open() as (reader, namespace):
+            return await job.why(reader, package, namespace, save=save)
+
+    install_status.give(app, app.run(run()), {"package": package})

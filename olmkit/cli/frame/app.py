@@ -1,0 +1,214 @@
+"""What every command has in hand: its terminal, its output form, its project folder.
+
+`command` makes a click command with the options that mean the same everywhere
+and passes an `App` as the first argument. A command's function parses, builds,
+calls one job, and hands the result to `App.emit`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NoReturn, TypeVar
+
+import click
+
+from olmkit.base.diagnostics import Diagnostic
+from olmkit.cli.frame import options
+from olmkit.cli.frame import output as render
+from olmkit.cli.frame.exits import Exit
+from olmkit.cli.frame.terminal import Terminal
+
+T = TypeVar("T")
+
+# Larger files would take more memory for showing a line than for the work itself.
+MAX_SHOWN_FILE: Final = 16 * 1024 * 1024
+
+
+@dataclass(slots=True, kw_only=True)
+class App:
+    """One run of one command."""
+
+    command: str
+    terminal: Terminal
+    output: str = "text"
+    project: Path = Path()
+    debug: bool = False
+    verbose: int = 0
+
+    @property
+    def is_json(self) -> bool:
+        return self.output == "json"
+
+    def emit(
+        self,
+        result: Any,
+        *,
+        text: str | Callable[[], str] = "",
+        diagnostics: Sequence[Diagnostic] = (),
+    ) -> None:
+        """Write the result to stdout; in text form, findings go to stderr before it."""
+        if self.is_json:
+            self.terminal.result(render.envelope(self.command, result, diagnostics))
+            return
+        self.report(diagnostics)
+        self.terminal.result(text if isinstance(text, str) else text())
+
+    def report(self, diagnostics: Sequence[Diagnostic]) -> None:
+        """Show findings on stderr."""
+        if diagnostics:
+            words = render.text(diagnostics, self.sources, color=self.terminal.color_err)
+            self.terminal.say(words)
+
+    def sources(self, path: str) -> bytes | None:
+        """The bytes of a file that a finding names, for showing its lines.
+
+        None when there is no such file, and when it is too large to be read for that.
+        """
+        try:
+            file = Path(path)
+            if not file.is_file() or file.stat().st_size > MAX_SHOWN_FILE:
+                return None
+            return file.read_bytes()
+        except (OSError, ValueError):
+            return None
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a job that talks to the network; SIGTERM ends it as an interruption does.
+
+        So what it has begun is taken back: children end and temporary files go.
+        """
+        import asyncio
+        import contextlib
+        import signal
+
+        async def interruptible() -> T:
+            # Signals reach only the first thread, and only there they can be listened for.
+            with contextlib.suppress(ValueError, RuntimeError):
+                asyncio.get_running_loop().add_signal_handler(
+                    signal.SIGTERM, os.kill, os.getpid(), signal.SIGINT
+                )
+            return await work
+
+        return asyncio.run(interruptible())
+
+    def exit(self, code: Exit) -> NoReturn:
+        raise SystemExit(int(code))
+
+
+def command(
+    *, output: bool = True, project: bool = False, example: str = "", **settings: Any
+) -> Callable[[Callable[..., Any]], click.Command]:
+    """A click command whose function takes an `App` first.
+
+    `output`: it has `-o/--output text|json`; pass False when the command has an
+    `-o` of its own meaning. `project`: it has `-C/--project`. `example`: command
+    lines that the help shows, one a line.
+    """
+
+    def decorate(function: Callable[..., Any]) -> click.Command:
+        @functools.wraps(function)
+        @click.pass_context
+        def run(context: click.Context, /, **arguments: Any) -> Any:
+            app = App(
+                command=context.command_path.removeprefix("olmkit").strip(),
+                terminal=Terminal(
+                    color=arguments.pop("color"),
+                    quiet=arguments.pop("quiet"),
+                    motion=arguments.get("output") != "json" if output else True,
+                    environment=os.environ,
+                ),
+                output=arguments.pop("output") if output else "text",
+                project=arguments.pop("project") if project else Path(),
+                debug=arguments.pop("debug"),
+                verbose=arguments.pop("verbose"),
+            )
+            context.find_root().obj = app
+            return function(app, **arguments)
+
+        return _with_common_options(
+            run, output=output, project=project, example=example, **settings
+        )
+
+    return decorate
+
+
+class Command(click.Command):
+    """A command whose help is a sentence, an example, then the options."""
+
+    def __init__(self, *arguments: Any, example: str = "", **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.example = example
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does, but an argument that is there and empty is misuse.
+
+        It comes from a variable that is not set, and as a path it would mean the current folder.
+        """
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        for parameter in self.params:
+            if isinstance(parameter, click.Argument) and not ctx.resilient_parsing:
+                value = given.get(parameter.name or "")
+                if value == "" or (isinstance(value, tuple | list) and "" in value):
+                    raise click.BadParameter("it is empty", ctx, parameter)
+        return super().parse_args(ctx, args)
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_help_text(ctx, formatter)
+        if self.example:
+            with formatter.section("Example"):
+                for line in self.example.strip().splitlines():
+                    formatter.write(f"  {line.strip()}\n")
+
+
+def _with_common_options(
+    run: Callable[..., Any], *, output: bool, project: bool, example: str, **settings: Any
+) -> click.Command:
+    added = [
+        click.option(
+            "-q", "--quiet", is_flag=True, envvar="OLMKIT_QUIET", help="Only results and errors."
+        ),
+        click.option(
+            "-v", "--verbose", count=True, envvar="OLMKIT_VERBOSE", help="Say more; twice for all."
+        ),
+        click.option("--debug", is_flag=True, envvar="OLMKIT_DEBUG", help="Show tracebacks."),
+        click.option(
+            "--color",
+            type=click.Choice(["auto", "always", "never"]),
+            default="auto",
+            show_default=True,
+            envvar="OLMKIT_COLOR",
+            help="When to colour.",
+        ),
+    ]
+    if project:
+        added.insert(
+            0,
+            click.option(
+                "-C",
+                "--project",
+                type=click.Path(path_type=Path),
+                default=Path(),
+                envvar="OLMKIT_PROJECT",
+                help="The project's folder, instead of the current one.",
+            ),
+        )
+    if output:
+        added.insert(
+            0,
+            click.option(
+                "-o",
+                "--output",
+                type=click.Choice(["text", "json"]),
+                default="text",
+                show_default=True,
+                envvar="OLMKIT_OUTPUT",
+                help="Form of the result.",
+            ),
+        )
+    settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
+    made = click.command(cls=Command, example=example, **settings)
+    return made(options.add(run, added))

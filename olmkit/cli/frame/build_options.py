@@ -1,0 +1,73 @@
+"""What the builds of data images, of bundles and of catalogs, are asked."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from olmkit.cli.frame import options
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.registry_options import PlatformType, registry_options, source_date
+from olmkit.jobs.image.publish import BuildOptions
+
+
+def build_options(
+    run: Callable[..., Any] | None = None, *, platforms_else: str = "Else all that OLM runs on."
+) -> Callable[..., Any]:
+    """Add the options to a command; its function gets them as `options` and `access`.
+
+    `platforms_else` says in the help what holds when nobody names a platform: then the job
+    decides.
+    """
+    if run is None:
+        return functools.partial(build_options, platforms_else=platforms_else)
+
+    @functools.wraps(run)
+    def gathered(app: App, **arguments: Any) -> Any:
+        platforms = arguments.pop("platforms")
+        wanted = BuildOptions(
+            target=arguments.pop("target"),
+            push=arguments.pop("push"),
+            platforms=tuple(dict.fromkeys(platforms)),
+            created=source_date(),
+            project=app.project,
+        )
+        return run(app, options=wanted, **arguments)
+
+    added = [
+        click.option(
+            "-t",
+            "--tag",
+            "target",
+            default="",
+            metavar="REF",
+            help="Name of the image: `registry/repository:tag`, or `oci:FOLDER:TAG` for "
+            "another layout.",
+        ),
+        click.option("--push", is_flag=True, help="Push it to its registry too."),
+        click.option(
+            "--platform",
+            "platforms",
+            type=PlatformType(),
+            multiple=True,
+            metavar="OS/ARCH",
+            help=f"Platform of the image; may be repeated. {platforms_else}",
+        ),
+    ]
+    return options.add(registry_options(gathered), added)
+
+
+def engine_option(file: str) -> Callable[..., Any]:
+    """`--engine`, which builds `file`; the function gets it as `engine`, empty for none."""
+    return click.option(
+        "--engine",
+        type=click.Choice(["none", "docker", "podman"]),
+        default="none",
+        show_default=True,
+        envvar="OLMKIT_ENGINE",
+        callback=lambda _context, _option, word: "" if word == "none" else word,
+        help=f"Build {file} with an engine instead.",
+    )

@@ -1,0 +1,176 @@
+"""The options of every command that talks to a cluster, gathered into one `Target`.
+
+Which kubeconfig, which context, which namespace: the flags, then kubectl's variables,
+then what the kubeconfig says.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from olmkit.base import names
+from olmkit.cli.frame import options
+
+if TYPE_CHECKING:
+    from olmkit.edges.cluster.objects import ClusterObjects
+    from olmkit.jobs.cluster.wait import Patience
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The cluster and namespace that a command is about."""
+
+    kubeconfig: Path | None = None
+    context: str = ""
+    named_namespace: str = ""
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[tuple[ClusterObjects, str]]:
+        """The cluster's objects and the namespace that is meant."""
+        from olmkit.edges.cluster import kubeconfig
+        from olmkit.edges.cluster.client import HttpCluster
+        from olmkit.edges.cluster.objects import ClusterObjects
+
+        paths = [self.kubeconfig] if self.kubeconfig else []
+        config = kubeconfig.load(paths=paths, context=self.context)
+        async with HttpCluster(config) as cluster:
+            yield ClusterObjects(cluster), self.named_namespace or config.namespace
+
+
+def namespace_name(_: click.Context, parameter: click.Parameter, value: str) -> str:
+    """The value of an option that names a namespace; others are misuse."""
+    if value and not names.is_label(value):
+        raise click.BadParameter(f"`{value}` is no name of a namespace.", param=parameter)
+    return value
+
+
+def cluster_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command; its function gets them as `target`."""
+
+    @functools.wraps(run)
+    def gathered(*positional: Any, **arguments: Any) -> Any:
+        target = Target(
+            kubeconfig=arguments.pop("kubeconfig"),
+            context=arguments.pop("context"),
+            named_namespace=arguments.pop("namespace"),
+        )
+        return run(*positional, target=target, **arguments)
+
+    added = [
+        click.option(
+            "-n",
+            "--namespace",
+            default="",
+            metavar="NAME",
+            envvar="OLMKIT_NAMESPACE",
+            callback=namespace_name,
+            help="The namespace, instead of the kubeconfig's.",
+        ),
+        click.option(
+            "--kubeconfig",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            envvar="OLMKIT_KUBECONFIG",
+            help="How to reach the cluster, instead of `KUBECONFIG` and `~/.kube/config`.",
+        ),
+        click.option(
+            "--context",
+            default="",
+            metavar="NAME",
+            envvar="OLMKIT_CONTEXT",
+            help="The context of the kubeconfig, instead of its current one.",
+        ),
+    ]
+    return options.add(gathered, added)
+
+
+def timeout_option(default: str = "10m") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--timeout`, which the function gets as `patience`."""
+
+    def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(run)
+        def gathered(*positional: Any, **arguments: Any) -> Any:
+            from olmkit.jobs.cluster.wait import Patience
+
+            patience: Patience = Patience(seconds=arguments.pop("timeout"))
+            return run(*positional, patience=patience, **arguments)
+
+        return click.option(
+            "--timeout",
+            type=DurationType(),
+            default=default,
+            show_default=True,
+            metavar="DURATION",
+            envvar="OLMKIT_TIMEOUT",
+            help="How long to wait, such as `90s` or `5m`.",
+        )(gathered)
+
+    return decorate
+
+
+def olm_option(run: Callable[..., Any]) -> Callable[..., Any]:
+    """`--olm`: which generation of OLM is meant; the function gets it as `olm`."""
+    return click.option(
+        "--olm",
+        type=click.Choice(["v0", "v1"]),
+        default="v0",
+        show_default=True,
+        envvar="OLMKIT_OLM",
+        help="Subscriptions (v0) or ClusterExtensions (v1).",
+    )(run)
+
+
+def own_catalog_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """How a bundle's own catalog is served; the function gets `catalog_server` and `secrets`."""
+    from olmkit.jobs.cluster_v0.install_choice import CATALOG_SERVER
+
+    added = [
+        click.option(
+            "--catalog-server",
+            default=CATALOG_SERVER,
+            show_default=True,
+            metavar="IMAGE",
+            envvar="OLMKIT_CATALOG_SERVER",
+            help="The image with `opm` that serves a bundle's own catalog.",
+        ),
+        click.option(
+            "--pull-secret",
+            "secrets",
+            multiple=True,
+            metavar="NAME",
+            help="A Secret of the namespace for the catalog's and the bundle's registry; "
+            "repeatable.",
+        ),
+    ]
+    return options.add(run, added)
+
+
+if TYPE_CHECKING:
+    _DurationBase = click.ParamType[float]
+else:
+    _DurationBase = click.ParamType  # generic only in newer releases of click
+
+
+class DurationType(_DurationBase):
+    """`90s`, `5m`, `1h`, or whole seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, int | float):
+            return float(value)
+        text = str(value)
+        unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
+        number = text[:-1] if unit else text
+        if not number.isascii() or not number.isdigit():
+            self.fail(f"`{text}` is no duration; write `90s`, `5m` or `1h`.", param, ctx)
+        return float(number) * (unit or 1)

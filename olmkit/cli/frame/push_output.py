@@ -1,0 +1,98 @@
+"""How builds and pushes of images look: a line for each piece, then the pinned reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from olmkit.cli.frame.app import App
+from olmkit.edges.images.access_settings import Access
+from olmkit.edges.images.transfer import Outcome, Report, Step
+from olmkit.jobs.image.publish import Published
+
+
+@contextmanager
+def reporting(app: App) -> Iterator[Report]:
+    """Show on stderr each piece as it arrives: a bar that moves on a terminal, else a line."""
+    with app.terminal.progress("working") as progress:
+
+        def said(step: Step) -> None:
+            progress.advance(f"{step.outcome}: {_words(step)}")
+
+        yield said
+
+
+def push(
+    app: App,
+    pushing: Callable[..., Coroutine[Any, Any, Published]],
+    references: Sequence[str],
+    access: Access,
+) -> None:
+    """Push what `[REF] [TARGET]` name, by one of the pushes of `jobs.publish`, and show it."""
+    if len(references) > 2:
+        raise click.UsageError("There are more than two references.")
+    source = references[0] if len(references) == 2 else ""
+    target = references[-1] if references else ""
+    with reporting(app) as report:
+        made = app.run(pushing(source, target, access, report, project=app.project))
+    show(app, made)
+
+
+def show(app: App, published: Published) -> None:
+    """Print the pinned reference, or all there is to know."""
+    app.emit(_facts(published), text=published.reference)
+
+
+def show_all(app: App, made: Sequence[Published]) -> None:
+    """Print the pinned reference of each, one a line, or all there is to know of all."""
+    app.emit(
+        {"images": [_facts(published) for published in made]},
+        text="\n".join(published.reference for published in made),
+    )
+
+
+def _facts(published: Published) -> dict[str, object]:
+    return {
+        "reference": published.reference,
+        "digest": published.digest,
+        "tag": published.tag,
+        "layout": published.layout or None,
+        "platforms": list(published.platforms),
+        "pieces": pieces(published.steps),
+    }
+
+
+def pieces(steps: Sequence[Step]) -> list[dict[str, object]]:
+    """The pieces of an image as JSON."""
+    return [
+        {
+            "digest": str(step.descriptor.digest),
+            "mediaType": step.descriptor.media_type,
+            "size": step.descriptor.size,
+            "outcome": _NAMES[step.outcome],
+        }
+        for step in steps
+    ]
+
+
+_NAMES = {Outcome.SENT: "sent", Outcome.MOUNTED: "mounted", Outcome.PRESENT: "present"}
+
+
+def _words(step: Step) -> str:
+    descriptor = step.descriptor
+    noun = "manifest" if descriptor.is_manifest else "blob"
+    if descriptor.is_index:
+        noun = "index"
+    return f"{noun} {str(descriptor.digest)[:19]} ({size_text(descriptor.size)})"
+
+
+def size_text(size: int) -> str:
+    """A number of bytes for people."""
+    if size < 1000:
+        return f"{size} B"
+    if size < 1_000_000:
+        return f"{size / 1e3:.1f} kB"
+    return f"{size / 1e6:.1f} MB"

@@ -1,0 +1,105 @@
+"""The options of every command that pulls or pushes, gathered into one `Access`.
+
+They mean the same everywhere, each has its variable, and credentials come from
+where Docker and Podman keep them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import functools
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.cli.frame import options
+from olmkit.edges.images.access_settings import Access
+
+if TYPE_CHECKING:
+    from olmkit.oci.content import Platform
+
+    _PlatformBase = click.ParamType[Platform]
+else:
+    _PlatformBase = click.ParamType  # generic only in newer releases of click
+
+
+class PlatformType(_PlatformBase):
+    """`os/architecture[/variant]`."""
+
+    name = "platform"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Platform:
+        from olmkit.oci.content import Platform
+
+        if isinstance(value, Platform):
+            return value
+        try:
+            return Platform.parse(value)
+        except InputError as error:
+            self.fail(f"{error.message}; {error.hint}.", param, ctx)
+
+
+def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command; its function gets them as `access`."""
+
+    @functools.wraps(run)
+    def gathered(*positional: Any, **arguments: Any) -> Any:
+        access = Access(
+            plain_http=arguments.pop("plain_http"),
+            ca_file=arguments.pop("ca_file"),
+            skip_tls_verify=arguments.pop("insecure_skip_tls_verify"),
+            authfile=arguments.pop("authfile"),
+            environment=os.environ,
+        )
+        return run(*positional, access=access, **arguments)
+
+    added = [
+        click.option(
+            "--plain-http",
+            is_flag=True,
+            envvar="OLMKIT_PLAIN_HTTP",
+            help="Talk to registries without encryption; not needed on this machine.",
+        ),
+        click.option(
+            "--ca-file",
+            metavar="FILE",
+            envvar="OLMKIT_CA_FILE",
+            help="Certificates of further authorities to trust, in PEM form.",
+        ),
+        click.option(
+            "--insecure-skip-tls-verify",
+            is_flag=True,
+            envvar="OLMKIT_INSECURE_SKIP_TLS_VERIFY",
+            help="Trust any certificate.",
+        ),
+        click.option(
+            "--authfile",
+            metavar="FILE",
+            envvar="OLMKIT_AUTHFILE",
+            help="Credentials, instead of those of Docker and Podman.",
+        ),
+    ]
+    return options.add(gathered, added)
+
+
+def source_date() -> int:
+    """The time of everything that is built: `SOURCE_DATE_EPOCH`, else the beginning of 1970."""
+    text = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not text:
+        return 0
+    try:
+        seconds = int(text)
+        datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+        if not 0 <= seconds < 8**11:  # what the header of a layer's entry can hold
+            raise ValueError
+    except (ValueError, OverflowError, OSError):
+        raise ConfigurationError(
+            f"`SOURCE_DATE_EPOCH` is no time: `{text[:40]}`",
+            hint="set it to whole seconds since 1970, such as `git log -1 --format=%ct` prints",
+        ) from None
+    return seconds

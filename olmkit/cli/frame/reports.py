@@ -1,0 +1,128 @@
+"""Findings in the forms that other programs read: SARIF, GitHub's annotations, one line each.
+
+One function a format, each from values to a string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from olmkit import __version__
+from olmkit.base.diagnostics import Diagnostic, Location, Severity
+from olmkit.cli.frame.output import json_text, printable
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def concise(diagnostics: Sequence[Diagnostic]) -> str:
+    """One line a finding: `path:line:column: severity CODE message`."""
+    return "\n".join(
+        f"{_one_line(str(found.at)) if found.at else '-'}: {found.severity} {found.rule} "
+        f"{_one_line(found.message)}"
+        for found in diagnostics
+    )
+
+
+def github(diagnostics: Sequence[Diagnostic]) -> str:
+    """Workflow commands, which GitHub shows beside the lines of a change."""
+    return "\n".join(_command(found) for found in diagnostics)
+
+
+def sarif(diagnostics: Sequence[Diagnostic]) -> str:
+    """SARIF 2.1.0, which code scanning reads."""
+    rules = {found.rule: found for found in reversed(diagnostics)}
+    codes = sorted(rules)
+    run: dict[str, Any] = {
+        "tool": {
+            "driver": {
+                "name": "olmkit",
+                "version": __version__,
+                "rules": [_sarif_rule(rules[code]) for code in codes],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(found, codes.index(found.rule)) for found in diagnostics],
+    }
+    document = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
+    return json_text(document)
+
+
+def _command(found: Diagnostic) -> str:
+    fields = {"title": f"{found.rule} {found.name}"}
+    if found.at is not None:
+        fields["file"] = found.at.path
+        for key, value in (
+            ("line", found.at.line),
+            ("endLine", found.at.end_line),
+            ("col", found.at.column),
+            ("endColumn", found.at.end_column),
+        ):
+            if value is not None:
+                fields[key] = str(value)
+    listed = ",".join(f"{key}={_property(value)}" for key, value in fields.items())
+    words = found.message + (f"\n{found.hint}" if found.hint else "")
+    return f"::{_COMMANDS[found.severity]} {listed}::{_data(words)}"
+
+
+def _data(words: str) -> str:
+    return words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(words: str) -> str:
+    return _data(words).replace(":", "%3A").replace(",", "%2C")
+
+
+def _sarif_rule(found: Diagnostic) -> dict[str, Any]:
+    # Other code than ours reads the reference as text; it is relative, hence no `helpUri`.
+    return {
+        "id": found.rule,
+        "name": "".join(word.capitalize() for word in found.name.split("-")),
+        "shortDescription": {"text": found.name.replace("-", " ")},
+    }
+
+
+def _sarif_result(found: Diagnostic, index: int) -> dict[str, Any]:
+    words = found.message + (f"\nhint: {found.hint}" if found.hint else "")
+    result: dict[str, Any] = {
+        "ruleId": found.rule,
+        "ruleIndex": index,
+        "level": _LEVELS[found.severity],
+        "message": {"text": words},
+    }
+    if found.at is not None:
+        result["locations"] = [{"physicalLocation": _place(found.at)}]
+    if found.related:
+        result["relatedLocations"] = [
+            {"physicalLocation": _place(other.at), "message": {"text": other.message}}
+            for other in found.related
+        ]
+    return result
+
+
+def _place(at: Location) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": _uri(at.path)}}
+    if at.line is not None:
+        region = {
+            "startLine": at.line,
+            "startColumn": at.column,
+            "endLine": at.end_line,
+            "endColumn": at.end_column,
+        }
+        place["region"] = {key: value for key, value in region.items() if value is not None}
+    return place
+
+
+def _uri(path: str) -> str:
+    from urllib.parse import quote
+
+    return quote(path.encode("utf-8", "surrogateescape"))
+
+
+def _one_line(words: str) -> str:
+    return printable(" ".join(words.split()))

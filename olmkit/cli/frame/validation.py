@@ -1,0 +1,148 @@
+"""How the checks of bundles and of catalogs are asked for, and how their verdicts look.
+
+Both commands take the same words and answer in the same forms; what differs, the
+noun and what a finding may quote, is handed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import click
+
+from olmkit.base.diagnostics import Diagnostic, Location, Severity
+from olmkit.cli.frame import options, output
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.exits import Exit, exit_code
+from olmkit.cli.frame.output import Sources
+from olmkit.jobs.validation import Checked
+from olmkit.rules import engine
+
+FORMATS = ("text", "json", "sarif", "github", "concise")
+
+
+class Verdict(NamedTuple):
+    """All that was checked in one call. `unreadable` is the rule of what cannot be read."""
+
+    results: Sequence[Checked]
+    noun: str
+    unreadable: tuple[str, str]
+    fail_on_warnings: bool
+    sources: Sources
+    title: Callable[[Any], str] = lambda result: f"`{result.reference}`"
+    facts: Callable[[Any], dict[str, Any]] = lambda _: {}
+
+
+def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose findings, and the form in which they come."""
+    added = (
+        click.option(
+            "-o",
+            "--output",
+            type=click.Choice(FORMATS),
+            default="text",
+            show_default=True,
+            envvar="OLMKIT_OUTPUT",
+            help="Form of the findings.",
+        ),
+        click.option(
+            "--select",
+            multiple=True,
+            metavar="RULES",
+            help="Ask these rules only: codes, names or families, separated by commas.",
+        ),
+        click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out."),
+        click.option("--fail-on-warnings", is_flag=True, help="Exit code 1 for warnings, too."),
+    )
+    return options.add(run, added)
+
+
+def words(given: Sequence[str]) -> tuple[str, ...]:
+    """The rules that options name, each of which may name several."""
+    return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
+
+
+def give(app: App, verdict: Verdict) -> None:
+    """Show what was found, and end with the exit code that it asks for.
+
+    What is the only one named and cannot be read is raised as the error that it is.
+    """
+    results = verdict.results
+    if len(results) == 1 and results[0].error is not None:
+        raise results[0].error
+    found = [diagnostic for result in results for diagnostic in _said(verdict, result)]
+    match app.output:
+        case "json":
+            app.terminal.result(output.envelope(app.command, _json(verdict), found))
+        case "text":
+            _show_text(app, verdict, found)
+        case form:
+            from olmkit.cli.frame import reports
+
+            app.terminal.result(getattr(reports, form)(found))
+    code = max(_code(verdict, result) for result in results)
+    if code:
+        app.exit(Exit(code))
+
+
+def _code(verdict: Verdict, result: Checked) -> int:
+    if result.error is not None:
+        return exit_code(result.error)
+    if engine.crashed(result.diagnostics):
+        return Exit.FAULT
+    return Exit.DONE if _passed(verdict, result) else Exit.NO
+
+
+def _passed(verdict: Verdict, result: Checked) -> bool:
+    return result.passed and not (verdict.fail_on_warnings and result.count(Severity.WARNING))
+
+
+def _show_text(app: App, verdict: Verdict, found: Sequence[Diagnostic]) -> None:
+    results = verdict.results
+    if found:
+        color = app.terminal.color_out
+        app.terminal.result(output.text(found, verdict.sources, color=color))
+    summary = output.summary(found)
+    failed = sum(not _passed(verdict, result) for result in results)
+    if len(results) > 1:
+        all_ = output.plural(len(results), verdict.noun)
+        state = f"{failed} of {all_} failed" if failed else f"{all_} passed"
+    else:
+        state = f"{verdict.title(results[0])} {'failed' if failed else 'passed'}"
+    if failed and all(result.passed for result in results):
+        state += ", since warnings count as errors"
+    app.terminal.note(f"{summary}; {state}" if summary else state)
+
+
+def _json(verdict: Verdict) -> dict[str, Any]:
+    passed = [_passed(verdict, result) for result in verdict.results]
+    return {
+        "passed": all(passed),
+        f"{verdict.noun}s": [
+            {
+                "reference": result.reference,
+                **verdict.facts(result),
+                "passed": good,
+                "errors": sum(found.severity is Severity.ERROR for found in _said(verdict, result)),
+                "warnings": result.count(Severity.WARNING),
+            }
+            for result, good in zip(verdict.results, passed, strict=True)
+        ],
+    }
+
+
+def _said(verdict: Verdict, result: Checked) -> Sequence[Diagnostic]:
+    """The findings; why something could not be read is one, beside others that could."""
+    if result.error is None:
+        return result.diagnostics
+    rule, name = verdict.unreadable
+    unread = Diagnostic(
+        rule=rule,
+        name=name,
+        severity=Severity.ERROR,
+        message=result.error.message,
+        at=Location(path=result.reference),
+        hint=result.error.hint,
+    )
+    return (*result.error.diagnostics, unread)

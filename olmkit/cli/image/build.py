@@ -1,0 +1,109 @@
+"""`olmkit image build`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from olmkit.cli.frame import push_output
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.build_options import build_options, engine_option
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.image import build as job
+from olmkit.jobs.image.build import ImageBuildOptions
+from olmkit.jobs.image.publish import BuildOptions
+from olmkit.project import image_plan
+from olmkit.project.image_plan import ImagePlan
+
+
+@command(
+    project=True,
+    example="""
+    olmkit image build
+    olmkit image build -t quay.io/example/memcached-operator:v0.1.0 --push
+    olmkit image build --platform linux/amd64 --platform linux/arm64
+    """,
+)
+@build_options(platforms_else="Else this machine's.")
+@click.option(
+    "--base",
+    default="",
+    metavar="REF",
+    envvar="OLMKIT_IMAGE_BASE",
+    help="Image to build on, from a registry, a layout or an engine.",
+)
+@click.option(
+    "--pull", is_flag=True, help="Ask the registry for the base again, though one is kept."
+)
+@click.option(
+    "--python",
+    default="",
+    metavar="VERSION",
+    help="Python of the base, such as `3.13`, where it does not say it itself.",
+)
+@click.option(
+    "--wheels",
+    default="",
+    metavar="FOLDER",
+    envvar="OLMKIT_WHEELS",
+    help="Take all packages from this folder of wheels, and nothing from the network.",
+)
+@click.option("--sbom", is_flag=True, help="Put a CycloneDX bill of materials into the image.")
+@engine_option("the Containerfile")
+@click.option("--dry-run", is_flag=True, help="Show what would be built.")
+def build(
+    app: App, *, options: BuildOptions, access: Access, engine: str, dry_run: bool, **given: Any
+) -> None:
+    """Build the image of a Python operator, without an engine.
+
+    The base, a layer with the packages the operator needs, a layer with its code. It goes to the
+    layout `dist/oci`, and is the same on every machine. The pinned reference is printed.
+    """
+    wanted = ImageBuildOptions(publish=options, engine=engine, **given)
+    if dry_run:
+        planned = job.plan(wanted)
+        app.emit(_json(planned), text=_text(planned))
+        return
+    with push_output.reporting(app) as report:
+        made = app.run(job.build(wanted, access, report, app.terminal.note))
+    push_output.show(app, made)
+
+
+def _json(plan: ImagePlan) -> dict[str, object]:
+    return {
+        "base": plan.base,
+        "python": plan.python or None,
+        "platforms": [str(platform) for platform in plan.platforms],
+        "packages": {
+            "folder": image_plan.PACKAGES,
+            "lock": plan.lock or None,
+            "requirements": list(plan.application.requirements),
+            "wheels": plan.wheels or None,
+        },
+        "code": {"folder": image_plan.CODE, "packages": list(plan.application.packages)},
+        "entrypoint": list(plan.entrypoint),
+        "environment": dict(image_plan.ENVIRONMENT),
+        "user": image_plan.USER,
+        "labels": dict(image_plan.labels(plan.application)),
+        "tag": image_plan.default_tag(plan.application),
+    }
+
+
+def _text(plan: ImagePlan) -> str:
+    wanted = plan.application
+    packages = plan.lock or ", ".join(wanted.requirements) or "none"
+    lines = {
+        "base": plan.base,
+        "python": plan.python or "as the base says",
+        "platforms": ", ".join(map(str, plan.platforms)),
+        "packages": f"{packages} in {image_plan.PACKAGES}",
+        "code": f"{', '.join(wanted.packages)} in {image_plan.CODE}",
+        "entrypoint": " ".join(plan.entrypoint),
+        "user": image_plan.USER,
+        "tag": image_plan.default_tag(wanted),
+    }
+    if plan.wheels:
+        lines["wheels"] = plan.wheels
+    width = max(map(len, lines))
+    return "\n".join(f"{key:<{width}}  {value}" for key, value in lines.items())

@@ -1,0 +1,47 @@
+"""`olmkit image copy`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from olmkit.cli.frame import push_output
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.registry_options import PlatformType, registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.image import copy as job
+from olmkit.oci.content import Platform
+
+
+@command(
+    example="""
+    olmkit image copy oci:dist/oci:memcached-operator-bundle:v0.1.0 localhost:5000/bundle:v0.1.0
+    olmkit image copy quay.io/example/operator:v1 oci-archive:operator.tar:v1
+    """
+)
+@click.argument("source", metavar="REF")
+@click.argument("target", metavar="TARGET")
+@click.option(
+    "--platform",
+    type=PlatformType(),
+    metavar="OS/ARCH",
+    help="Copy only the image for this platform, instead of all.",
+)
+@registry_options
+def copy(app: App, *, source: str, target: str, platform: Platform | None, access: Access) -> None:
+    """Copy an image to another place, digest for digest.
+
+    Either may be an image in a registry, a layout, an archive or a Docker engine; Docker's own
+    take one platform. The pinned reference is printed.
+    """
+    with push_output.reporting(app) as report:
+        copied = app.run(job.copy(source, target, replace(access, platform=platform), report))
+    app.emit(
+        {
+            "reference": copied.reference,
+            "digest": copied.digest,
+            "pieces": push_output.pieces(copied.steps),
+        },
+        text=copied.reference,
+    )

@@ -1,0 +1,29 @@
+"""`olmkit image push`."""
+
+from __future__ import annotations
+
+import click
+
+from olmkit.cli.frame import push_output
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.image import publish as job
+
+
+@command(
+    project=True,
+    example="""
+    olmkit image push quay.io/example/memcached-operator:v0.1.0
+    olmkit image push oci:dist/oci:memcached-operator:v0.1.0 localhost:5000/operator:v0.1.0
+    """,
+)
+@click.argument("references", metavar="[REF] [TARGET]", nargs=-1)
+@registry_options
+def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
+    """Push an image to a registry.
+
+    REF is an image anywhere; without it, the operator's image that was built into `dist/oci`.
+    Without TARGET too, it goes where its name says. The pinned reference is printed.
+    """
+    push_output.push(app, job.push_image, references, access)

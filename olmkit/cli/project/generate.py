@@ -1,0 +1,90 @@
+"""`generate`: from types and markers to `config/`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from olmkit.apis.markers import pages as marker_pages
+from olmkit.cli.frame import output
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.exits import Exit
+from olmkit.jobs.project import generate as job
+from olmkit.jobs.project.generate import Target
+
+
+@command(
+    name="generate",
+    project=True,
+    example="""
+    olmkit generate
+    olmkit generate crd rbac --check
+    olmkit generate crd --set max-description=0
+    """,
+)
+@click.argument(
+    "targets", nargs=-1, type=click.Choice([str(target) for target in Target]), metavar="[WHAT]..."
+)
+@click.option("--check", is_flag=True, help="Change nothing; exit with 1 if something would.")
+@click.option("--dry-run", is_flag=True, help="Change nothing; say what would.")
+@click.option("--strict-markers", is_flag=True, help="Markers of no known meaning are errors.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of this run, in place of the one in [tool.olmkit]; may be repeated.",
+)
+@click.option("--list-markers", is_flag=True, help="Print all markers that are known, and end.")
+def generate(
+    app: App,
+    targets: tuple[str, ...],
+    check: bool,
+    dry_run: bool,
+    strict_markers: bool,
+    settings: tuple[str, ...],
+    list_markers: bool,
+) -> None:
+    """Write CRDs, roles, webhooks and the base CSV from types and markers.
+
+    WHAT is any of crd, rbac, webhook and csv; without it, all of them are written.
+    Sources are Python or Go; they are read as text, never imported or compiled.
+    """
+    if list_markers:
+        app.emit(_markers_json(), text=marker_pages.listing)
+        return
+    options = job.GenerateOptions(
+        targets=frozenset(Target(name) for name in targets) or frozenset(Target),
+        strict_markers=strict_markers,
+        settings=settings,
+        environment=os.environ,
+    )
+    is_dry = check or dry_run
+    result = job.generate(app.project, options, dry_run=is_dry)
+    app.emit(
+        {"changes": output.changes_json(result.changes), "files": list(result.files)},
+        text=lambda: output.changes_text(result.changes, dry_run=is_dry) or "nothing to change",
+        diagnostics=result.diagnostics,
+    )
+    if check and result.changes:
+        app.exit(Exit.NO)
+
+
+def _markers_json() -> dict[str, Any]:
+    return {
+        "markers": [
+            {
+                "name": row.name,
+                "levels": list(row.levels),
+                "arguments": [
+                    {"name": name, "type": kind, "required": required}
+                    for name, kind, required in row.arguments
+                ],
+                "doc": row.doc,
+            }
+            for row in marker_pages.rows()
+            if row.is_used
+        ]
+    }

@@ -1,0 +1,49 @@
+"""What the scaffolding commands share: how a kind is named, and how they tell what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from olmkit.cli.frame import options, output
+from olmkit.cli.frame.app import App
+from olmkit.jobs.project.scaffold import ScaffoldResult
+
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Say what would change, and write nothing."
+)
+
+
+def kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a `KindRequest`, by the names of its fields."""
+    added = [
+        click.option("--group", default="", help="Group, without the project's domain."),
+        click.option("--version", required=True, help="Version, such as v1alpha1."),
+        click.option("--kind", required=True, help="Kind, in camel case."),
+        click.option("--plural", default="", help="Plural; else as Kubernetes makes it."),
+        click.option(
+            "--external-api-domain",
+            "external_domain",
+            default=None,
+            help="Domain after the group, for a kind of others.",
+        ),
+        click.option(
+            "--external-api-path",
+            "external_path",
+            default="",
+            help="Go package of its types, for the PROJECT file.",
+        ),
+        click.option("--force", is_flag=True, help="Write files anew that are there already."),
+    ]
+    return options.add(run, added)
+
+
+def emit(app: App, result: ScaffoldResult, *, dry_run: bool) -> None:
+    """The files that were made or changed, and what only the author can do."""
+    app.emit(
+        {"changes": output.changes_json(result.changes)},
+        text=lambda: output.changes_text(result.changes, dry_run=dry_run) or "nothing to change",
+        diagnostics=result.diagnostics,
+    )

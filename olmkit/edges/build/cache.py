@@ -1,0 +1,80 @@
+"""What builds of images keep for the next one: base images, and layers of packages.
+
+The cache is an OCI layout, so each piece is complete and checked by its digest,
+and beside it a small file for each layer of packages that says what it was made
+from. Throwing the folder away costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError
+from olmkit.edges.disk import disk_error, write_atomically
+from olmkit.edges.images.layout import Layout
+from olmkit.oci import store as stores
+from olmkit.oci.content import Descriptor, Digest, MediaType
+from olmkit.oci.layer import Layer
+
+_FOLDER = "build"
+_MAX_LAYER = 2 * 1024 * 1024 * 1024
+
+
+def folder(environment: Mapping[str, str]) -> Path:
+    """Where the cache lies: `OLMKIT_CACHE`, else `olmkit` in the user's folder of caches."""
+    if chosen := environment.get("OLMKIT_CACHE"):
+        return Path(chosen) / _FOLDER
+    user = environment.get("XDG_CACHE_HOME") or Path(environment.get("HOME") or "/tmp") / ".cache"  # noqa: S108
+    return Path(user) / "olmkit" / _FOLDER
+
+
+class BuildCache:
+    """One cache; `layout` holds its content."""
+
+    def __init__(self, folder: Path) -> None:
+        self.layout = Layout(folder / "oci")
+        self._keys = folder / "layers"
+
+    async def base(self, name: str) -> Descriptor | None:
+        """The image that is kept under `name`, if it is whole."""
+        try:
+            found = await self.layout.resolve(name)
+            return found if await self.layout.exists(found) else None
+        except ConfigurationError:
+            return None
+
+    async def layer(self, key: str) -> Layer | None:
+        """The layer that was made from what `key` stands for."""
+        path = self._keys / f"{key}.json"
+        try:
+            said: Any = json.loads(path.read_bytes())
+            descriptor = Descriptor(
+                media_type=MediaType.OCI_LAYER_GZIP,
+                digest=Digest.parse(said["digest"]),
+                size=int(said["size"]),
+            )
+            diff_id = Digest.parse(said["diffId"])
+            if not await self.layout.exists(descriptor):
+                return None
+            data = await stores.read(self.layout, descriptor, limit=_MAX_LAYER)
+        except (OSError, ValueError, KeyError, TypeError, OlmkitError):
+            return None  # as if nothing were kept: it is made again
+        return Layer(descriptor=descriptor, diff_id=diff_id, data=data)
+
+    async def keep(self, key: str, layer: Layer) -> None:
+        """Keep `layer` for who asks for `key`."""
+        await self.layout.push(layer.descriptor, stores.chunks(layer.data))
+        value = {
+            "diffId": str(layer.diff_id),
+            "digest": str(layer.descriptor.digest),
+            "size": layer.descriptor.size,
+        }
+        path = self._keys / f"{key}.json"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, json.dumps(value).encode() + b"\n")
+        except OSError as error:
+            raise disk_error(path, error) from error

@@ -1,0 +1,215 @@
+"""The file from which a catalog is served, and the folder that keeps one for next time.
+
+A file holds the pieces of messages, then the index, behind a header that names
+the catalog it was made from (by its content and by our own release) and the
+checksum of all that follows. It is used only when both are right, so a cache is
+never stale and never half-written: what differs is made again. At rest nothing of
+it is in memory; answers are read from the file, which is open and no longer named,
+or is replaced only by renaming.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import struct
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from olmkit import __version__
+from olmkit.base.diagnostics import RemoteError
+from olmkit.base.tree import Tree
+from olmkit.catalog.serve import registry_index
+from olmkit.catalog.serve.registry_index import Index
+
+FILE_NAME = "olmkit-registry.cache"
+_MAGIC = b"olmkit registry\n"
+_CHUNK = 1 << 20
+# magic, key, where the index begins, how long it is, checksum of all after the header
+_HEADER = struct.Struct("<16s32sQQ32s")
+
+
+class Store:
+    """An open file that is whole; `read` is what a `Registry` reads with."""
+
+    def __init__(self, descriptor: int, index: Index) -> None:
+        self.index = index
+        self._descriptor = descriptor
+        self._buffer = memoryview(bytearray(_CHUNK))
+
+    def read(self, offset: int, length: int) -> memoryview:
+        """Bytes that are there until the next call: one buffer serves all reading."""
+        if length > len(self._buffer):
+            self._buffer = memoryview(bytearray(length))
+        view = self._buffer[:length]
+        if os.preadv(self._descriptor, [view], _HEADER.size + offset) != length:
+            raise OSError("the file of the catalog was cut off while it was served")
+        return view
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class Writer:
+    """Takes pieces one after the other and ends with the index."""
+
+    def __init__(self, stream: IO[bytes], key: bytes) -> None:
+        self._stream = stream
+        self._key = key
+        self._checksum = hashlib.sha256()
+        self._length = 0
+        stream.write(bytes(_HEADER.size))
+
+    def append(self, piece: bytes) -> int:
+        """Write `piece`; the offset where it lies."""
+        offset = self._length
+        self._stream.write(piece)
+        self._checksum.update(piece)
+        self._length += len(piece)
+        return offset
+
+    def finish(self, index: Index) -> None:
+        """Write the index and the header that makes the file valid."""
+        data = registry_index.encode(index)
+        start = self.append(data)
+        header = _HEADER.pack(_MAGIC, self._key, start, len(data), self._checksum.digest())
+        self._stream.flush()
+        self._stream.seek(0)
+        self._stream.write(header)
+        self._stream.flush()
+
+
+def key_of(tree: Tree) -> bytes:
+    """What a file made of `tree` by this release is called by."""
+    digest = hashlib.sha256(f"{registry_index.FORMAT} {__version__}\n".encode())
+    for path in tree:
+        content = hashlib.sha256()
+        for piece in tree.chunks(path):
+            content.update(piece)
+        name = path.encode("utf-8", "surrogateescape")
+        digest.update(len(name).to_bytes(8, "little") + name + content.digest())
+    return digest.digest()
+
+
+def open_cached(folder: Path, key: bytes) -> Store | None:
+    """What `folder` keeps for `key`, or None when that is missing, other or damaged."""
+    try:
+        descriptor = os.open(folder / FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return None
+    store = None
+    try:
+        store = _open(descriptor, key)
+    except OSError:  # a folder, or a disk that cannot be read
+        pass
+    finally:
+        if store is None:
+            os.close(descriptor)
+    return store
+
+
+@dataclass(frozen=True, slots=True)
+class NewFile:
+    """A file being written; `kept` says that it will stand in the cache folder."""
+
+    stream: IO[bytes]
+    kept: bool
+
+
+@contextlib.contextmanager
+def new_file(folder: Path | None) -> Iterator[NewFile]:
+    """A file to write a cache to; after the block it stands in `folder` under its name.
+
+    Without a folder, where the folder cannot be written, or while another process is writing
+    there, the file has no name and ends with its last descriptor. Raises `RemoteError` when
+    there is no room.
+    """
+    lock = None if folder is None else _lock(folder)
+    try:
+        if folder is None or lock is None:
+            with tempfile.TemporaryFile(prefix="olmkit-") as stream:
+                yield NewFile(stream, kept=False)
+        else:
+            with _named_file(folder) as stream:
+                yield NewFile(stream, kept=True)
+    except OSError as error:
+        place = folder if folder is not None and lock is not None else tempfile.gettempdir()
+        raise RemoteError(
+            f"cannot write the cache in `{place}`: {error.strerror or error}",
+            hint="free some space there, or name another folder with `--cache-dir`",
+        ) from error
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+@contextlib.contextmanager
+def _named_file(folder: Path) -> Iterator[IO[bytes]]:
+    # We alone hold the lock, so a file of this name was left by a process that was killed.
+    unfinished = folder / f".{FILE_NAME}.new"
+    with unfinished.open("w+b") as stream:
+        try:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+            unfinished.replace(folder / FILE_NAME)
+        except BaseException:
+            unfinished.unlink(missing_ok=True)
+            raise
+
+
+def open_written(stream: IO[bytes], key: bytes) -> Store:
+    """What was just written to `stream`, independent of the stream."""
+    stream.flush()
+    store = _open(os.dup(stream.fileno()), key, trusted=True)
+    if store is None:
+        raise RemoteError("the disk gave back something else than was written to the cache")
+    return store
+
+
+def _open(descriptor: int, key: bytes, *, trusted: bool = False) -> Store | None:
+    header = os.pread(descriptor, _HEADER.size, 0)
+    if len(header) != _HEADER.size:
+        return None
+    magic, found_key, start, length, checksum = _HEADER.unpack(header)
+    size = os.fstat(descriptor).st_size
+    if magic != _MAGIC or found_key != key or _HEADER.size + start + length != size:
+        return None
+    if not trusted and _checksum(descriptor) != checksum:
+        return None
+    try:
+        index = registry_index.decode(os.pread(descriptor, length, _HEADER.size + start))
+    except ValueError:
+        return None
+    return Store(descriptor, index)
+
+
+def _checksum(descriptor: int) -> bytes:
+    digest = hashlib.sha256()
+    at = _HEADER.size
+    while chunk := os.pread(descriptor, _CHUNK, at):
+        digest.update(chunk)
+        at += len(chunk)
+    return digest.digest()
+
+
+def _lock(folder: Path) -> int | None:
+    """A lock on the folder, held while its descriptor is open; None when it cannot be had."""
+    descriptor = -1
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # not ours to write, held by another process, or a disk without locks
+        if descriptor >= 0:
+            os.close(descriptor)
+        return None
+    if not os.access(folder, os.W_OK):
+        os.close(descriptor)
+        return None
+    return descriptor

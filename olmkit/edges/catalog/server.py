@@ -1,0 +1,288 @@
+"""Serves a catalog over gRPC, as OLM v0 expects it.
+
+The port opens at once and says NOT_SERVING until the catalog is there, so that
+a port that is taken is told in the first second, and a probe waits. Requests and
+answers travel as bytes: a `Registry` gives encoded messages, and the protobuf
+library is never loaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError, RemoteError
+from olmkit.base.protobuf import enum, strings
+from olmkit.catalog.serve.registry_api import BadQuestionError, NotFoundError, Registry
+from olmkit.edges.catalog import reflection
+
+# The core of the library writes to stderr on its own; what matters is in our exceptions.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+
+try:
+    import grpc
+    import grpc.aio
+except ImportError as missing:
+    raise ConfigurationError(
+        "serving a catalog needs the gRPC library, which is not installed",
+        hint='install it with `pip install "olmkit[serve]"`',
+    ) from missing
+
+Answer = Callable[[Registry, bytes], bytes]
+Answers = Callable[[Registry, bytes], Iterable[bytes]]
+
+EXPERIMENTAL = "x-acknowledge-experimental"
+# More calls at once than any cluster makes; beyond that, clients are told to come back.
+_MAX_CALLS = 1000
+# Time for running calls to end after SIGTERM; a pod has 30 s in all.
+_GRACE = 5.0
+_SERVING, _NOT_SERVING = 1, 2
+
+
+def _three(request: bytes) -> tuple[str, str, str]:
+    first, second, third = strings(request, 3)
+    return first, second, third
+
+
+def _two(request: bytes) -> tuple[str, str]:
+    first, second = strings(request, 2)
+    return first, second
+
+
+def _one(request: bytes) -> str:
+    return strings(request, 1)[0]
+
+
+_SINGLE: dict[str, Answer] = {
+    "GetPackage": lambda registry, request: registry.get_package(_one(request)),
+    "GetBundle": lambda registry, request: registry.get_bundle(*_three(request)),
+    "GetBundleForChannel": lambda registry, request: registry.get_bundle_for_channel(
+        *_two(request)
+    ),
+    "GetBundleThatReplaces": lambda registry, request: registry.get_bundle_that_replaces(
+        *_three(request)
+    ),
+    "GetDefaultBundleThatProvides": lambda registry, request: registry.default_bundle_that_provides(
+        _three(request)
+    ),
+}
+_STREAMS: dict[str, Answers] = {
+    "ListPackages": lambda registry, _request: registry.list_packages(),
+    "ListBundles": lambda registry, _request: registry.list_bundles(),
+    "GetChannelEntriesThatReplace": lambda registry, request: registry.channel_entries_that_replace(
+        _one(request)
+    ),
+    "GetChannelEntriesThatProvide": lambda registry, request: registry.channel_entries_that_provide(
+        _three(request)
+    ),
+    "GetLatestChannelEntriesThatProvide": lambda registry, request: (
+        registry.latest_channel_entries_that_provide(_three(request))
+    ),
+}
+_HEALTH = "grpc.health.v1.Health"
+_REFLECTION = ("grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection")
+_SERVICES = ("api.ExperimentalRegistry", "api.Registry", _HEALTH, *_REFLECTION)
+
+
+class CatalogServer:
+    """One listening server; it answers once `answer_from` was told what from."""
+
+    def __init__(self) -> None:
+        self._server = grpc.aio.server(
+            maximum_concurrent_rpcs=_MAX_CALLS,
+            # Without this a second server could bind the same port and take half of the calls.
+            options=[("grpc.so_reuseport", 0)],
+        )
+        self._registry: Registry | None = None
+        self._stopping = False
+        self._changed = asyncio.Event()
+        self._server.add_generic_rpc_handlers(
+            (
+                _handlers("api.Registry", self._registry_methods()),
+                _handlers(
+                    "api.ExperimentalRegistry",
+                    {"ExperimentalListPackageCustomSchemas": _stream(self._custom_blobs)},
+                ),
+                _handlers(
+                    _HEALTH,
+                    {
+                        "Check": grpc.unary_unary_rpc_method_handler(self._check),
+                        "Watch": grpc.unary_stream_rpc_method_handler(self._watch),
+                    },
+                ),
+                *(
+                    _handlers(
+                        service,
+                        {"ServerReflectionInfo": grpc.stream_stream_rpc_method_handler(_reflect)},
+                    )
+                    for service in _REFLECTION
+                ),
+            )
+        )
+
+    async def start(self, host: str, port: int) -> int:
+        """Listen; the port, which is a free one for 0. An empty `host` means all addresses.
+
+        Raises `RemoteError` when the address cannot be had.
+        """
+        _try_address(host, port)
+        target = f"[{host}]" if ":" in host else host or "[::]"
+        try:
+            bound: int = self._server.add_insecure_port(f"{target}:{port}")
+        except RuntimeError as error:
+            raise RemoteError(f"cannot listen on `{address(host, port)}`") from error
+        await self._server.start()
+        return bound
+
+    def answer_from(self, registry: Registry) -> None:
+        """Begin to answer, and say SERVING."""
+        self._registry = registry
+        self._tell()
+
+    async def stop(self) -> None:
+        """Take no new calls, let running ones end, and end what then still runs."""
+        self._stopping = True
+        self._tell()
+        await self._server.stop(_GRACE)
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def _registry_methods(self) -> dict[str, Any]:
+        return {name: self._single(answer) for name, answer in _SINGLE.items()} | {
+            name: self._several(answers) for name, answers in _STREAMS.items()
+        }
+
+    def _single(self, answer: Answer) -> Any:
+        async def method(request: bytes, context: Any) -> bytes:
+            try:
+                return answer(await self._required(context), request)
+            except _REFUSALS as error:
+                await _refuse(error, context)
+                return b""
+
+        return grpc.unary_unary_rpc_method_handler(method)
+
+    def _several(self, answers: Answers) -> Any:
+        async def method(request: bytes, context: Any) -> None:
+            try:
+                for item in answers(await self._required(context), request):
+                    await context.write(item)
+            except _REFUSALS as error:
+                await _refuse(error, context)
+
+        return _stream(method)
+
+    async def _custom_blobs(self, request: bytes, context: Any) -> None:
+        given = next((v for k, v in context.invocation_metadata() if k == EXPERIMENTAL), "")
+        if given != "true":
+            return
+        try:
+            registry = await self._required(context)
+            for item in registry.list_custom_blobs(*_two(request)):
+                await context.write(item)
+        except _REFUSALS as error:
+            await _refuse(error, context)
+
+    async def _required(self, context: Any) -> Registry:
+        if self._registry is None:
+            await context.abort(grpc.StatusCode.UNAVAILABLE, "the catalog is still being read")
+        assert self._registry is not None  # noqa: S101 - abort raises
+        return self._registry
+
+    @property
+    def _status(self) -> bytes:
+        ready = self._registry is not None and not self._stopping
+        return enum(1, _SERVING if ready else _NOT_SERVING)
+
+    async def _check(self, request: bytes, context: Any) -> bytes:
+        # Any name is answered, as the field's own server does: OLM asks for `Registry`.
+        try:
+            _one(request)
+        except ValueError as error:
+            await _refuse(error, context)
+        return self._status
+
+    async def _watch(self, _request: bytes, context: Any) -> None:
+        told = b""
+        while True:
+            changed = self._changed
+            if self._status != told:
+                told = self._status
+                await context.write(told)
+                continue  # it may have changed while that was written
+            if self._stopping:
+                return
+            await changed.wait()
+
+
+def address(host: str, port: int) -> str:
+    """`host:port` as people write it."""
+    if not host:
+        return f"0.0.0.0:{port}"
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+async def _reflect(requests: AsyncIterator[bytes], context: Any) -> None:
+    async for request in requests:
+        try:
+            answer = reflection.answer(request, _SERVICES, reflection.shipped())
+        except ValueError as error:
+            await _refuse(error, context)
+        else:
+            await context.write(answer)
+
+
+_REFUSALS = (NotFoundError, BadQuestionError, ValueError, OSError)
+
+
+async def _refuse(error: Exception, context: Any) -> None:
+    code = grpc.StatusCode
+    match error:
+        case NotFoundError():
+            # Not NOT_FOUND: clients of the field's own server see this code today.
+            await context.abort(code.UNKNOWN, str(error))
+        case BadQuestionError():
+            await context.abort(code.INVALID_ARGUMENT, str(error))
+        case OSError():
+            await context.abort(code.INTERNAL, f"cannot read the catalog: {error}")
+        case _:
+            await context.abort(code.INTERNAL, f"cannot read the request: {error}")
+
+
+def _handlers(service: str, methods: dict[str, Any]) -> Any:
+    return grpc.method_handlers_generic_handler(service, methods)
+
+
+def _stream(method: Callable[[bytes, Any], Awaitable[None]]) -> Any:
+    return grpc.unary_stream_rpc_method_handler(method)
+
+
+def _try_address(host: str, port: int) -> None:
+    """Bind and let go, since the library does not tell why it cannot."""
+    if not 0 <= port <= 65535:
+        raise ConfigurationError(f"`{port}` is no port: ports go from 0 to 65535")
+    try:
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _, target = found[0]
+        with socket.socket(family, kind, protocol) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(target)
+            # Two sockets may bind one address as long as none listens.
+            trial.listen(1)
+    except OSError as error:
+        where = address(host, port)
+        if error.errno == errno.EADDRINUSE:
+            raise RemoteError(
+                f"cannot listen on `{where}`: the port is taken",
+                hint="name another one with `--port`, or `--port 0` for any that is free",
+            ) from error
+        words = error.strerror or str(error)
+        raise RemoteError(f"cannot listen on `{where}`: {words}") from error

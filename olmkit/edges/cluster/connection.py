@@ -1,0 +1,359 @@
+"""How requests reach an API server: one HTTP session, its credentials and its patience.
+
+Requests are tried again only where the server asks for it (429 and 5xx with
+`Retry-After`) and, once, after a 401 that fresh credentials may cure. What goes
+wrong on the way is `Unreachable`, what the server refuses is what its Status says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import re
+import socket
+from collections.abc import AsyncGenerator, Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges import proxies, web
+from olmkit.edges.cluster import watch_stream
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.kube.api import (
+    ClusterError,
+    TooLargeResourceVersion,
+    Unauthorized,
+    Unreachable,
+    error_from_status,
+)
+
+_LOG = logging.getLogger(__name__)
+
+REQUEST_TIMEOUT = 30.0
+_CONNECT_TIMEOUT = 10.0
+_MAX_BODY = 512 * 1024 * 1024
+_MAX_RETRIES = 10
+_MAX_RETRY_AFTER = 60.0
+_MAX_WARNINGS = 1000  # texts that are remembered, so as to be logged once
+_UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # in a header's value
+_WARNING = re.compile(r'299 \S+ "(?P<text>(?:[^"\\]|\\.)*)"')
+
+Observer = Callable[[str, str, str], None]
+"""Told of each request: method, host, and the code (`<error>` when no answer came)."""
+
+
+class Connection:
+    """Sends requests as one user; every method raises `ClusterError`.
+
+    Also what the user's credentials raise when there are none: a `ConfigurationError`, or a
+    `RemoteError` of an exec plug-in.
+    """
+
+    def __init__(
+        self, config: ClusterConfig, *, user_agent: str, observer: Observer | None = None
+    ) -> None:
+        self._config = config
+        self._host = urlsplit(config.server).netloc
+        self._user_agent = user_agent
+        self._observer = observer
+        self._session: aiohttp.ClientSession | None = None
+        self._proxy: str | None = None
+        self._certificate: tuple[bytes, bytes] | None = None
+        self._authority: bytes | None = None
+        self._is_distrusted = False  # the server's certificate did not fit the authority
+        self._retired: aiohttp.ClientSession | None = None  # what runs on it may end
+        self._warned: set[str] = set()
+
+    async def close(self) -> None:
+        sessions = (self._session, self._retired)
+        self._session = self._retired = None
+        for session in sessions:
+            if session is not None:
+                await session.close()
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        seconds: float = REQUEST_TIMEOUT,
+    ) -> bytes:
+        """One request, answered in full."""
+        response = await self._open(
+            method,
+            path,
+            params=params,
+            body=body,
+            content_type=content_type,
+            accept=accept,
+            limits=aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_TIMEOUT),
+        )
+        try:
+            return await _read(response)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise self._unreachable(error) from web.tellable(error)
+        finally:
+            response.release()
+
+    async def stream(
+        self, path: str, *, params: Mapping[str, str], accept: str, seconds: float, idle: float
+    ) -> AsyncGenerator[bytes, None]:
+        """The lines of an answer until it ends, `seconds` have passed, or `idle` without a byte."""
+        response = await self._open(
+            "GET",
+            path,
+            params=params,
+            accept=accept,
+            limits=aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_TIMEOUT),
+            head_first=True,
+        )
+        try:
+            async for line in watch_stream.lines(response.content.readany, idle):
+                yield line
+        except aiohttp.ClientError as error:
+            raise self._unreachable(error) from web.tellable(error)
+        except TimeoutError:
+            return
+        finally:
+            _cut(response)
+
+    async def _open(
+        self,
+        method: str,
+        path: str,
+        *,
+        limits: aiohttp.ClientTimeout,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        accept: str = "application/json",
+        head_first: bool = False,
+    ) -> aiohttp.ClientResponse:
+        """The response's head, once the server has said yes.
+
+        `head_first`: the body goes on for long, so the head has a limit of its own, and
+        the body is not compressed.
+        """
+        fresh = False
+        attempt = 0
+        while True:
+            try:
+                async with asyncio.timeout(REQUEST_TIMEOUT if head_first else None):
+                    authorization = await self._config.credentials.authorization()
+                    response = await self._send(
+                        method,
+                        path,
+                        authorization,
+                        params=params,
+                        body=body,
+                        content_type=content_type,
+                        accept=accept,
+                        limits=limits,
+                        plain=head_first,
+                    )
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                self._observe(method, "<error>")
+                raise self._unreachable(error) from web.tellable(error)
+            self._observe(method, str(response.status))
+            self._heed(response)
+            if response.status < 400:
+                return response
+            refused = await self._refusal(response)
+            if (
+                isinstance(refused, Unauthorized)
+                and not fresh
+                and self._config.credentials.refused(authorization)
+            ):
+                fresh = True
+                continue
+            attempt += 1
+            is_asked_to_wait = refused.retry_after is not None and refused.temporary
+            if not is_asked_to_wait or attempt > _MAX_RETRIES:
+                raise refused
+            if isinstance(refused, TooLargeResourceVersion):
+                raise refused  # another version may be asked for at once
+            await asyncio.sleep(min(refused.retry_after or 0.0, _MAX_RETRY_AFTER))
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        authorization: str | None,
+        *,
+        params: Mapping[str, str] | None,
+        body: bytes | None,
+        content_type: str,
+        accept: str,
+        limits: aiohttp.ClientTimeout,
+        plain: bool,
+    ) -> aiohttp.ClientResponse:
+        headers = [("Accept", accept), *_pairs(self._config.headers)]
+        if plain:
+            headers.append(("Accept-Encoding", "identity"))
+        if authorization:
+            headers.append(("Authorization", authorization))
+        _check_headers(headers)
+        if body is not None:
+            headers.append(("Content-Type", content_type))
+        session = await self._opened()
+        return await session.request(
+            method,
+            self._config.server + path,
+            params=params,
+            data=body,
+            headers=headers,
+            timeout=limits,
+            proxy=self._proxy,
+            server_hostname=self._config.server_name,
+            allow_redirects=False,
+        )
+
+    async def _opened(self) -> aiohttp.ClientSession:
+        certificate = self._config.credentials.certificate()
+        old = self._session
+        if old is not None and certificate == self._certificate and not self._has_new_authority():
+            return old
+        context = self._config.ssl_context(certificate)
+        self._certificate = certificate
+        self._authority = self._config.authority()
+        self._proxy = self._config.proxy or proxies.proxy_for(self._config.server, os.environ)
+        if self._proxy is not None and urlsplit(self._proxy).scheme not in ("http", "https"):
+            raise ConfigurationError(
+                "the proxy for the API server speaks no HTTP",
+                hint="correct `https_proxy`, or list the API server in `no_proxy`",
+            )
+        self._session = made = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0,  # each watch holds a connection, and workers need theirs
+                ssl=context if context is not None else True,
+                socket_factory=_socket,
+            ),
+            headers={"User-Agent": self._user_agent},
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        # An exec plug-in gave a new client certificate; requests under way keep the old one.
+        ended, self._retired = self._retired, old
+        if ended is not None:
+            await ended.close()
+        return made
+
+    def _has_new_authority(self) -> bool:
+        """Whether it was renewed, which is asked when a certificate did not fit the old one."""
+        asked, self._is_distrusted = self._is_distrusted, False
+        return asked and self._config.authority() != self._authority
+
+    async def _refusal(self, response: aiohttp.ClientResponse) -> ClusterError:
+        try:
+            body = await _read(response, limit=1024 * 1024)
+        except (aiohttp.ClientError, TimeoutError, ClusterError):
+            body = b""
+        finally:
+            response.release()
+        try:
+            status = json.loads(body)
+        except ValueError:
+            status = None
+        if not isinstance(status, dict) or status.get("kind") != "Status":
+            words = body[:200].decode("utf-8", "replace").strip()
+            status = {"message": f"the API server answered {response.status}: {words}".rstrip(": ")}
+        error = error_from_status(
+            status, code=response.status, retry_after=_retry_after(response.headers)
+        )
+        if isinstance(error, Unauthorized):
+            error.hint = "the credentials were not accepted: they may be wrong, or have expired"
+        return error
+
+    def _heed(self, response: aiohttp.ClientResponse) -> None:
+        """Log what the server warns of, each text once."""
+        for header in response.headers.getall("Warning", ()):
+            found = _WARNING.match(header)
+            text = found["text"].replace('\\"', '"') if found else ""
+            if text and text not in self._warned and len(self._warned) < _MAX_WARNINGS:
+                self._warned.add(text)
+                _LOG.warning("the API server warns", extra={"warning": text})
+
+    def _observe(self, method: str, code: str) -> None:
+        if self._observer is not None:
+            self._observer(method, self._host, code)
+
+    def _unreachable(self, error: BaseException) -> ClusterError:
+        match error:
+            case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
+                reason = f"its certificate cannot be trusted: {error.__cause__ or error}"
+                temporary = False
+                self._is_distrusted = True
+            case TimeoutError():
+                reason, temporary = "it did not answer in time", True
+            case aiohttp.ClientConnectorError() | OSError():
+                os_error = getattr(error, "os_error", error)
+                number = os_error.errno or 0
+                reason = os.strerror(number) if number > 0 else str(os_error.strerror or os_error)
+                temporary = True
+            case aiohttp.ClientResponseError():  # its own words hold the proxy's URL and password
+                reason, temporary = f"{error.message} (status {error.status})", True
+            case _:
+                reason, temporary = str(error) or type(error).__name__, True
+        return Unreachable(
+            f"cannot reach the API server at `{self._host}`: {reason}", temporary=temporary
+        )
+
+
+def _cut(response: aiohttp.ClientResponse) -> None:
+    """End a stream that may go on: at once, since the other end need not agree.
+
+    Closing TLS waits for the server's farewell, and often the loop has ended by then.
+    """
+    transport = response.connection.transport if response.connection is not None else None
+    response.close()
+    if transport is not None:
+        transport.abort()
+
+
+async def _read(response: aiohttp.ClientResponse, limit: int = _MAX_BODY) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while chunk := await response.content.readany():
+        size += len(chunk)
+        if size > limit:
+            raise ClusterError(f"the API server's answer is larger than {limit >> 20} MiB")
+        parts.append(chunk)
+    return b"".join(parts)
+
+
+def _check_headers(headers: list[tuple[str, str]]) -> None:
+    """The library's own error would show a secret, and is none of ours."""
+    for name, value in headers:
+        if _UNFIT.search(value):
+            raise ConfigurationError(f"what is given for `{name}` cannot stand in an HTTP header")
+
+
+def _pairs(headers: Any) -> list[tuple[str, str]]:
+    return list(headers.items() if isinstance(headers, Mapping) else headers)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    try:
+        return max(0.0, float(headers["Retry-After"]))
+    except (KeyError, ValueError):
+        return None
+
+
+def _socket(address: tuple[Any, ...]) -> socket.socket:
+    """A socket that notices within a minute when its other end is gone without a word."""
+    family, kind, protocol, _, _ = address
+    made = socket.socket(family=family, type=kind, proto=protocol)
+    made.setblocking(False)
+    if family in (socket.AF_INET, socket.AF_INET6):
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in (("TCP_KEEPIDLE", 30), ("TCP_KEEPINTVL", 10), ("TCP_KEEPCNT", 3)):
+            if hasattr(socket, option):
+                made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    return made

@@ -1,0 +1,322 @@
+"""How to reach a cluster and who to be there.
+
+Reads kubeconfig files as kubectl does (several merged, the first value wins,
+relative paths relative to their file) or, inside a pod, the service account.
+Credentials are a small object of their own, since tokens rotate and exec
+plug-ins expire. No secret reaches a message.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import ssl
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError
+from olmkit.edges import disk
+from olmkit.edges.cluster.credentials import (
+    BasicCredentials,
+    Credentials,
+    ExecCredentials,
+    NoCredentials,
+    TokenCredentials,
+    TokenFileCredentials,
+)
+
+_IN_HEADER_NAMES = "!#$&'*+-.^_`|~"
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterConfig:
+    """Where the API server is, how to trust it, and who asks."""
+
+    server: str
+    credentials: Credentials = field(default_factory=NoCredentials)
+    namespace: str = "default"
+    ca: bytes | None = None
+    ca_file: Path | None = None  # where `ca` is from, when it may be renewed there
+    insecure: bool = False
+    server_name: str | None = None
+    client_certificate: bytes | None = None
+    client_key: bytes | None = field(default=None, repr=False)
+    proxy: str | None = None
+    headers: Mapping[str, str] | Sequence[tuple[str, str]] = ()
+    name: str = ""
+
+    def authority(self) -> bytes | None:
+        """The authority as it is now; a file that cannot be read just now counts as unchanged."""
+        if self.ca_file is None:
+            return self.ca
+        try:
+            return disk.read_file(self.ca_file) or self.ca
+        except OlmkitError:
+            return self.ca
+
+    def ssl_context(self, certificate: tuple[bytes, bytes] | None = None) -> ssl.SSLContext | None:
+        """TLS as configured; None for a plain HTTP server.
+
+        Raises `ConfigurationError` when a certificate or key cannot be used.
+        """
+        if not self.server.startswith("https:"):
+            return None
+        try:
+            found = self.authority()
+            authority = found.decode() if found is not None else None
+            if authority == "":
+                raise ValueError("else the system's authorities would be trusted")
+            context = ssl.create_default_context(cadata=authority)
+        except (ssl.SSLError, UnicodeDecodeError, ValueError) as error:
+            raise ConfigurationError(
+                f"the certificate authority of cluster `{self.name}` is no PEM certificate"
+            ) from error
+        if self.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if certificate is None and self.client_certificate and self.client_key:
+            certificate = (self.client_certificate, self.client_key)
+        if certificate is not None:
+            _load_pair(context, *certificate)
+        return context
+
+
+def load(
+    *,
+    paths: Sequence[Path] = (),
+    context: str = "",
+    environment: Mapping[str, str] | None = None,
+    service_account: Path = SERVICE_ACCOUNT,
+) -> ClusterConfig:
+    """The configuration that kubectl would use.
+
+    `paths`, else `KUBECONFIG`, else the service account of the pod, else
+    `~/.kube/config`. Raises `ConfigurationError` when there is none or it is broken.
+    """
+    environment = os.environ if environment is None else environment
+    if not paths and environment.get("KUBECONFIG"):
+        paths = [Path(part) for part in environment["KUBECONFIG"].split(os.pathsep) if part]
+        existing = [path for path in paths if path.exists()]
+        if not existing:
+            raise ConfigurationError(
+                f"no kubeconfig at `{environment['KUBECONFIG']}`",
+                hint="correct the variable `KUBECONFIG`, or unset it",
+            )
+        paths = existing
+    if not paths:
+        if "KUBERNETES_SERVICE_HOST" in environment and (service_account / "token").exists():
+            return in_cluster(environment, service_account)
+        home = Path(environment.get("HOME") or "/") / ".kube" / "config"
+        if not home.exists():
+            raise ConfigurationError(
+                "no cluster to talk to: there is no kubeconfig, and this is no pod",
+                hint="name a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`",
+            )
+        paths = [home]
+    return _from_files(paths, context)
+
+
+def in_cluster(
+    environment: Mapping[str, str], service_account: Path = SERVICE_ACCOUNT
+) -> ClusterConfig:
+    """The API server and service account of the pod this runs in."""
+    host = environment["KUBERNETES_SERVICE_HOST"]
+    port = environment.get("KUBERNETES_SERVICE_PORT", "443")
+    namespace = "default"
+    if (service_account / "namespace").exists():
+        namespace = disk.read_file(service_account / "namespace").decode().strip() or namespace
+    return ClusterConfig(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        credentials=TokenFileCredentials(service_account / "token"),
+        namespace=namespace,
+        ca=disk.read_file(service_account / "ca.crt"),
+        ca_file=service_account / "ca.crt",
+        name="in-cluster",
+    )
+
+
+def _from_files(paths: Sequence[Path], context_name: str) -> ClusterConfig:
+    merged = _Merged(paths)
+    context_name = context_name or merged.current
+    if not context_name:
+        raise ConfigurationError(
+            f"{merged.names} has no current context",
+            hint="choose one with `--context` or `kubectl config use-context`",
+        )
+    context, _ = merged.entry("contexts", "context", context_name)
+    cluster, cluster_file = merged.entry("clusters", "cluster", str(context.get("cluster") or ""))
+    user: Mapping[str, Any] = {}
+    user_file = cluster_file
+    if context.get("user"):
+        user, user_file = merged.entry("users", "user", str(context["user"]))
+    server = str(cluster.get("server") or "").rstrip("/")
+    if not _is_url(server):
+        raise ConfigurationError(f"cluster `{context.get('cluster')}` has no `server` URL")
+    proxy = str(cluster["proxy-url"]) if cluster.get("proxy-url") else None
+    if proxy is not None and not _is_url(proxy):
+        raise ConfigurationError(
+            f"the `proxy-url` of cluster `{context.get('cluster')}` is no URL of an HTTP proxy"
+        )
+    return ClusterConfig(
+        server=server,
+        credentials=_credentials(user, user_file, cluster, str(context.get("user"))),
+        namespace=str(context.get("namespace") or "default"),
+        ca=_data(cluster, "certificate-authority", cluster_file),
+        insecure=bool(cluster.get("insecure-skip-tls-verify")),
+        server_name=str(cluster["tls-server-name"]) if cluster.get("tls-server-name") else None,
+        client_certificate=_data(user, "client-certificate", user_file),
+        client_key=_data(user, "client-key", user_file),
+        proxy=proxy,
+        headers=tuple(_impersonation(user)),
+        name=str(context.get("cluster") or ""),
+    )
+
+
+class _Merged:
+    """Several kubeconfig files; for each name, the first file that has it wins."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.names = ", ".join(f"`{path}`" for path in paths)
+        self.current = ""
+        self._files: list[tuple[Mapping[str, Any], Path]] = []
+        for path in paths:
+            # Here, since a pod has no such file and should not pay for the YAML libraries.
+            from olmkit.base import documents
+
+            value = documents.load(disk.read_file(path), str(path)).value
+            if value is None:
+                value = {}
+            if not isinstance(value, dict):
+                raise ConfigurationError(f"`{path}` is no kubeconfig")
+            self._files.append((value, path))
+            self.current = self.current or str(value.get("current-context") or "")
+
+    def entry(self, section: str, part: str, name: str) -> tuple[Mapping[str, Any], Path]:
+        known: list[str] = []
+        for value, path in self._files:
+            entries = value.get(section)
+            for entry in entries if isinstance(entries, list) else []:
+                if not isinstance(entry, dict):
+                    continue
+                known.append(str(entry.get("name")))
+                if entry.get("name") == name:
+                    content = entry.get(part)
+                    return (content if isinstance(content, dict) else {}), path
+        listed = ", ".join(f"`{other}`" for other in known) or "none"
+        raise ConfigurationError(
+            f"{self.names} has no {part} `{name}`", hint=f"it has these: {listed}"
+        )
+
+
+def _credentials(
+    user: Mapping[str, Any], file: Path, cluster: Mapping[str, Any], name: str
+) -> Credentials:
+    if isinstance(user.get("exec"), dict):
+        return ExecCredentials(
+            user["exec"], folder=file.parent, cluster=_cluster_info(cluster, file), user=name
+        )
+    if user.get("tokenFile"):  # it is renewed, so it goes before a token that is not
+        return TokenFileCredentials(_beside(str(user["tokenFile"]), file))
+    if user.get("token"):
+        return TokenCredentials(str(user["token"]))
+    if user.get("username"):
+        return BasicCredentials(str(user["username"]), str(user.get("password") or ""))
+    if user.get("auth-provider"):
+        raise ConfigurationError(
+            f"user `{name}` uses an auth provider, which Kubernetes removed in 1.26",
+            hint="use the provider's exec plug-in instead",
+        )
+    return NoCredentials()
+
+
+def _cluster_info(cluster: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """What an exec plug-in that asks for the cluster is told (client.authentication.k8s.io)."""
+    info = {
+        key: cluster[key]
+        for key in ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
+        if key in cluster
+    }
+    ca = _data(cluster, "certificate-authority", file)
+    if ca is not None:
+        info["certificate-authority-data"] = base64.b64encode(ca).decode()
+    extensions = cluster.get("extensions")
+    for extension in extensions if isinstance(extensions, list) else []:
+        if isinstance(extension, dict) and extension.get("name") == (
+            "client.authentication.k8s.io/exec"
+        ):
+            info["config"] = extension.get("extension")
+    return info
+
+
+def _data(source: Mapping[str, Any], key: str, file: Path) -> bytes | None:
+    """`KEY-data` in base64, else the file that `KEY` names."""
+    if source.get(f"{key}-data"):
+        try:
+            return base64.b64decode("".join(str(source[f"{key}-data"]).split()), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise ConfigurationError(f"`{key}-data` in `{file}` is no base64") from error
+    if source.get(key):
+        try:
+            return disk.read_file(_beside(str(source[key]), file))
+        except OlmkitError as error:
+            raise ConfigurationError(f"`{key}` in `{file}`: {error.message}") from error
+        except ValueError as error:
+            raise ConfigurationError(f"`{key}` in `{file}` is no path") from error
+    return None
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        return False
+
+
+def _beside(path: str, file: Path) -> Path:
+    return Path(path) if Path(path).is_absolute() else file.parent / path
+
+
+def _impersonation(user: Mapping[str, Any]) -> list[tuple[str, str]]:
+    headers = []
+    if user.get("as"):
+        headers.append(("Impersonate-User", str(user["as"])))
+    if user.get("as-uid"):
+        headers.append(("Impersonate-Uid", str(user["as-uid"])))
+    headers += [("Impersonate-Group", group) for group in _texts(user, "as-groups")]
+    found = user.get("as-user-extra")
+    extra: dict[Any, Any] = found if isinstance(found, dict) else {}
+    for key in extra:
+        # Keys may have characters that a header's name cannot, such as `/`.
+        name = f"Impersonate-Extra-{quote(str(key), safe=_IN_HEADER_NAMES)}"
+        headers += [(name, value) for value in _texts(extra, key)]
+    return headers
+
+
+def _texts(source: Mapping[Any, Any], key: Any) -> list[str]:
+    value = source.get(key) or ()
+    if not isinstance(value, list | tuple):
+        raise ConfigurationError(f"`{key}` of a user in the kubeconfig is no list")
+    return [str(one) for one in value]
+
+
+def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    # The ssl module reads files only; they live as long as the call, readable by us alone.
+    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
+        paths = [Path(folder, "tls.crt"), Path(folder, "tls.key")]
+        for path, data in zip(paths, (certificate, key), strict=True):
+            path.touch(mode=0o600)
+            path.write_bytes(data)
+        try:
+            # With a password, or the library would ask for one at the terminal.
+            context.load_cert_chain(str(paths[0]), str(paths[1]), password="")
+        except (ssl.SSLError, OSError) as error:
+            raise ConfigurationError(
+                "the client certificate and its key do not fit, or are no PEM files"
+            ) from error

@@ -1,0 +1,125 @@
+"""Objects of a cluster by kind and name: what jobs ask for, over the client's requests.
+
+Kinds are pairs of API version and kind; where they live is asked of the server once.
+What is not there is None or empty, since jobs mostly ask whether something is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.kube import objects
+from olmkit.kube.api import ClusterError, NoSuchKind, NotFound, PatchType, Propagation
+from olmkit.kube.objects import Manifest
+
+Kind = tuple[str, str]
+MANAGER = "olmkit"
+
+
+class ClusterObjects:
+    """Reads and writes objects; every method raises `ClusterError` or one of its children."""
+
+    def __init__(self, cluster: HttpCluster) -> None:
+        self.cluster = cluster
+
+    async def knows(self, kind: Kind) -> bool:
+        """Whether the cluster has that kind."""
+        try:
+            await self.cluster.resource(*kind)
+        except NoSuchKind:
+            return False
+        return True
+
+    async def find(self, kind: Kind, name: str, namespace: str = "") -> Manifest | None:
+        """The object, or None when there is none, or no such kind."""
+        try:
+            resource = await self.cluster.resource(*kind)
+            return await self.cluster.get(resource, name, namespace=namespace)
+        except (NotFound, NoSuchKind):
+            return None
+
+    async def current(self, manifest: Manifest) -> Manifest | None:
+        """The object that a manifest names, as it stands; None when there is none."""
+        return await self.find(_kind(manifest), objects.name(manifest), objects.namespace(manifest))
+
+    async def list(
+        self, kind: Kind, namespace: str = "", *, labels: str = ""
+    ) -> tuple[Manifest, ...]:
+        """All objects of a kind, of one namespace or of all; none when there is no such kind."""
+        try:
+            resource = await self.cluster.resource(*kind)
+            page = await self.cluster.list_page(
+                resource, namespace=namespace, label_selector=labels
+            )
+        except NoSuchKind:
+            return ()
+        # Items of built-in kinds do not say what they are.
+        head = {"apiVersion": kind[0], "kind": kind[1]}
+        return tuple(head | json.loads(item) for item in page.items)
+
+    async def create(self, manifest: Manifest) -> Manifest:
+        resource = await self.cluster.resource(*_kind(manifest))
+        return await self.cluster.create(resource, manifest, field_manager=MANAGER)
+
+    async def apply(self, manifest: Manifest, *, dry_run: bool = False) -> Manifest:
+        """Server-side apply; fields that others own become ours."""
+        resource = await self.cluster.resource(*_kind(manifest))
+        return await self.cluster.patch(
+            resource,
+            objects.name(manifest),
+            manifest,
+            type=PatchType.APPLY,
+            namespace=objects.namespace(manifest),
+            field_manager=MANAGER,
+            force=True,
+            dry_run=dry_run,
+        )
+
+    async def merge(self, manifest: Manifest, patch: Mapping[str, Any]) -> Manifest:
+        """Merge `patch` into an object that is there."""
+        resource = await self.cluster.resource(*_kind(manifest))
+        return await self.cluster.patch(
+            resource,
+            objects.name(manifest),
+            patch,
+            type=PatchType.MERGE,
+            namespace=objects.namespace(manifest),
+            field_manager=MANAGER,
+        )
+
+    async def delete(
+        self, manifest: Manifest, *, propagation: Propagation = Propagation.BACKGROUND
+    ) -> bool:
+        """Delete an object; whether it was there."""
+        try:
+            resource = await self.cluster.resource(*_kind(manifest))
+            await self.cluster.delete(
+                resource,
+                objects.name(manifest),
+                namespace=objects.namespace(manifest),
+                propagation=propagation,
+            )
+        except (NotFound, NoSuchKind):
+            return False
+        return True
+
+    async def log(
+        self, namespace: str, pod: str, container: str, *, previous: bool = False, lines: int = 10
+    ) -> str:
+        """The last lines of a container; empty when there is no log."""
+        params = {"container": container, "tailLines": str(lines)}
+        if previous:
+            params["previous"] = "true"
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
+        try:
+            body = await self.cluster.request("GET", path, params=params, accept="*/*")
+        except ClusterError:
+            return ""
+        return body.decode("utf-8", "replace")
+
+
+def _kind(manifest: Manifest) -> Kind:
+    return objects.text(manifest.get("apiVersion")), objects.kind(manifest)

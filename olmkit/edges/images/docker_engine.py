@@ -1,0 +1,101 @@
+"""Images of a Docker engine, through its archives.
+
+The engine has no API for single layers, so an image travels as a whole: saved
+into a temporary file and read from there, or written there and loaded. Needs the
+extra `docker`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError, RemoteError
+from olmkit.edges.images import docker_archive
+from olmkit.oci.image import Image
+from olmkit.oci.reference import Reference
+from olmkit.oci.store import RegistryError, Store
+
+
+@contextlib.asynccontextmanager
+async def open_image(name: Reference) -> AsyncIterator[Store]:
+    """A store with the one image `name` of the engine."""
+    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
+        path = Path(folder, "image.tar")
+        await asyncio.to_thread(_save, name, path)
+        yield docker_archive.open_archive(path)
+
+
+async def load(source: Store, image: Image, name: Reference) -> None:
+    """Put `image`, whose layers lie in `source`, into the engine under `name`."""
+    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
+        path = Path(folder, "image.tar")
+        await docker_archive.write(source, image, [name], path)
+        await asyncio.to_thread(_load, path)
+
+
+def _save(name: Reference, path: Path) -> None:
+    with _engine() as (client, errors), path.open("wb") as stream:
+        try:
+            for chunk in client.images.get(str(name)).save():
+                stream.write(chunk)
+        except errors.ImageNotFound:
+            raise RegistryError(
+                f"the Docker engine has no image `{name}`",
+                hint="`docker images` lists what it has",
+                status=404,
+            ) from None
+
+
+def _load(path: Path) -> None:
+    with _engine() as (client, _), path.open("rb") as stream:
+        client.images.load(stream)
+
+
+@contextlib.contextmanager
+def _engine() -> Any:
+    try:
+        import docker
+        from docker import errors
+    except ImportError:
+        raise ConfigurationError(
+            "images of a Docker engine need the package `docker`, which is not installed",
+            hint='install it: `pip install "olmkit[docker]"`',
+        ) from None
+    _knock(os.environ.get("DOCKER_HOST") or docker.constants.DEFAULT_UNIX_SOCKET)
+    client = None
+    try:
+        client = docker.from_env()
+        yield client, errors
+    except errors.DockerException as error:
+        raise RemoteError(f"the Docker engine refuses: {str(error)[:300]}") from error
+    except OSError as error:
+        raise _silent() from error
+    finally:
+        if client is not None:
+            client.close()
+
+
+def _knock(host: str) -> None:
+    """Find out whether anybody listens, since the package leaks its socket when nobody does."""
+    scheme, _, path = host.partition("://")
+    if scheme not in ("unix", "http+unix"):
+        return
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as trial:
+        try:
+            trial.connect(f"/{path.lstrip('/')}")
+        except OSError as error:
+            raise _silent() from error
+
+
+def _silent() -> RemoteError:
+    return RemoteError(
+        "the Docker engine does not answer",
+        hint="check that it runs and that you may use it: `docker version`",
+    )

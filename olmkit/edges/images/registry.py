@@ -1,0 +1,280 @@
+"""A repository in a registry, over the OCI distribution API 1.1 (and Docker's before it).
+
+Every request is tried again while its error is temporary; downloads and uploads
+go on where they stopped. Content is checked by us on the way in and by the
+registry on the way out, whose digest we compare.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import urllib.parse
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from olmkit.base.diagnostics import InputError, RemoteError
+from olmkit.edges.images.credentials import Credentials
+from olmkit.edges.images.registry_endpoint import Endpoint, Request
+from olmkit.edges.images.registry_upload import Upload
+from olmkit.edges.web import Reply, Web
+from olmkit.oci.content import (
+    INDEX_TYPES,
+    MANIFEST_TYPES,
+    MAX_MANIFEST_SIZE,
+    Descriptor,
+    Digest,
+)
+from olmkit.oci.reference import Reference
+from olmkit.oci.store import Opener, RegistryError, Store, checked, read
+
+_ACCEPT = ", ".join([*sorted(INDEX_TYPES), *sorted(MANIFEST_TYPES)])
+_MAX_TAG_PAGES = 1000
+# One request up to here, several above: small enough to lose little to a cut connection, large
+# enough that the registry's work per request does not show.
+_CHUNK_SIZE = 64 * 1024 * 1024
+_KEPT_MANIFESTS = 64
+
+
+class Registry:
+    """A `Store` over one repository of a registry."""
+
+    def __init__(
+        self,
+        web: Web,
+        reference: Reference,
+        *,
+        credentials: Credentials | None = None,
+        chunk_size: int = _CHUNK_SIZE,
+        insecure: bool = False,
+    ) -> None:
+        self._web = web
+        self.reference = reference
+        self._endpoint = Endpoint(web, reference, credentials, insecure=insecure)
+        self._chunk_size = chunk_size
+        self._manifests: dict[Digest, bytes] = {}
+        self._pushed: set[Digest] = set()  # manifests
+
+    async def exists(self, descriptor: Descriptor) -> bool:
+        kind = "manifests" if descriptor.is_manifest else "blobs"
+        headers = {"Accept": descriptor.media_type} if descriptor.is_manifest else {}
+
+        async def ask() -> bool:
+            url = await self._endpoint.url(f"{kind}/{descriptor.digest}")
+            request = Request(method="HEAD", url=url, headers=headers)
+            async with self._endpoint.send(request) as reply:
+                if reply.status == 404:
+                    return False
+                if reply.status != 200:
+                    raise await self._endpoint.refusal(reply, "look for content in")
+                return True
+
+        return await self._web.retry(ask)
+
+    async def fetch(self, descriptor: Descriptor, offset: int = 0) -> AsyncIterator[bytes]:
+        kind = "manifests" if descriptor.is_manifest else "blobs"
+        position = offset
+        failures = 0
+        while True:
+            before = position
+            try:
+                async for chunk in self._fetch_once(kind, descriptor, position):
+                    position += len(chunk)
+                    yield chunk
+                return
+            except RemoteError as error:
+                failures = 0 if position > before else failures + 1
+                if not error.temporary or failures >= self._web.options.attempts:
+                    raise
+                await self._web.pause(failures, getattr(error, "retry_after", 0.0))
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        self._endpoint.pushing = True
+        if descriptor.is_manifest:
+            data = b"".join([chunk async for chunk in checked(descriptor, content(0))])
+            self._remember(descriptor, data)
+            await self._put_manifest(descriptor, data, str(descriptor.digest))
+            self._pushed.add(descriptor.digest)
+            return
+        await Upload(self._endpoint, descriptor, content, self._chunk_size).run()
+
+    async def mount(self, descriptor: Descriptor, source: Store) -> bool:
+        """Take a blob from another repository of the same registry, if it lets us."""
+        if (
+            not isinstance(source, Registry)
+            or source.reference.registry != self._endpoint.host
+            or source.reference.repository == self.reference.repository
+            or descriptor.is_manifest
+        ):
+            return False
+        self._endpoint.pushing = True
+        origin = source.reference.repository
+        query = urllib.parse.urlencode({"mount": str(descriptor.digest), "from": origin})
+
+        async def ask() -> bool:
+            request = Request(
+                method="POST", url=await self._endpoint.url(f"blobs/uploads/?{query}"), headers={}
+            )
+            async with self._endpoint.send(request, mounting=origin) as reply:
+                if reply.status == 201:
+                    return True
+                if reply.status == 202:  # an upload has begun instead, which nobody needs
+                    await self._endpoint.cancel(reply.location)
+                    return False
+                return False
+
+        with contextlib.suppress(RegistryError):
+            return await self._web.retry(ask)
+        return False
+
+    async def resolve(self, selector: str) -> Descriptor:
+        async def ask() -> Descriptor:
+            request = Request(
+                method="GET",
+                url=await self._endpoint.url(f"manifests/{selector}"),
+                headers={"Accept": _ACCEPT},
+            )
+            async with self._endpoint.send(request) as reply:
+                if reply.status == 404:
+                    raise RegistryError(
+                        f"registry `{self._endpoint.host}` has no image "
+                        f"`{self.reference.repository}{_suffix(selector)}`",
+                        hint="check repository and tag; private images look missing "
+                        "to those who are not logged in",
+                        status=404,
+                        codes=("MANIFEST_UNKNOWN",),
+                        url=reply.url,
+                    )
+                if reply.status != 200:
+                    raise await self._endpoint.refusal(reply, "read from")
+                size = reply.headers.get("Content-Length", "0")
+                if size.isdecimal() and int(size) > MAX_MANIFEST_SIZE:
+                    raise InputError(
+                        f"the manifest of image `{self.reference.name}{_suffix(selector)}` is "
+                        f"{int(size) / 1e6:.1f} MB large, more than the "
+                        f"{MAX_MANIFEST_SIZE / 1e6:.0f} MB that are read"
+                    )
+                media_type = reply.headers.get("Content-Type", "").partition(";")[0].strip()
+                data = await reply.read(MAX_MANIFEST_SIZE)
+            descriptor = Descriptor.of(data, media_type)
+            if ":" in selector:
+                wanted = Digest.parse(selector)
+                if not wanted.matches(data):
+                    raise RegistryError(
+                        f"registry `{self._endpoint.host}` gives another image than `{selector}`"
+                    )
+                descriptor = Descriptor(media_type=media_type, digest=wanted, size=len(data))
+            self._remember(descriptor, data)
+            return descriptor
+
+        return await self._web.retry(ask)
+
+    async def tag(self, descriptor: Descriptor, tag: str) -> None:
+        self._endpoint.pushing = True
+        # What came just now has no name yet; else the tag may stand for it already.
+        if descriptor.digest not in self._pushed and await self._is_tagged(descriptor, tag):
+            return
+        await self._put_manifest(descriptor, await read(self, descriptor), tag)
+
+    async def _is_tagged(self, descriptor: Descriptor, tag: str) -> bool:
+        """Whether the registry says that the tag stands for this already."""
+
+        async def ask() -> bool:
+            url = await self._endpoint.url(f"manifests/{tag}")
+            request = Request(method="HEAD", url=url, headers={"Accept": descriptor.media_type})
+            async with self._endpoint.send(request) as reply:
+                found = reply.headers.get("Docker-Content-Digest", "")
+                return reply.status == 200 and found == str(descriptor.digest)
+
+        return await self._web.retry(ask)
+
+    async def tags(self) -> tuple[str, ...]:
+        found: list[str] = []
+        url = await self._web.retry(lambda: self._endpoint.url("tags/list"))
+        for _ in range(_MAX_TAG_PAGES):
+            page, url = await self._tag_page(url)
+            found += page
+            if not url:
+                return tuple(sorted(set(found)))
+        raise RegistryError(f"registry `{self._endpoint.host}` lists tags without end")
+
+    async def _tag_page(self, url: str) -> tuple[list[str], str]:
+        async def ask() -> tuple[list[str], str]:
+            async with self._endpoint.send(Request(method="GET", url=url, headers={})) as reply:
+                if reply.status != 200:
+                    raise await self._endpoint.refusal(reply, "list the tags of")
+                following = _next_page(reply)
+                try:
+                    value = msgspec.json.decode(await reply.read(MAX_MANIFEST_SIZE))
+                    tags = value.get("tags") or []
+                    if all(isinstance(tag, str) for tag in tags):
+                        return list(tags), following
+                except (msgspec.DecodeError, AttributeError, TypeError, UnicodeDecodeError):
+                    pass
+                raise RegistryError(
+                    f"registry `{self._endpoint.host}` lists its tags in no known form"
+                )
+
+        return await self._web.retry(ask)
+
+    async def _fetch_once(
+        self, kind: str, descriptor: Descriptor, offset: int
+    ) -> AsyncIterator[bytes]:
+        kept = self._manifests.get(descriptor.digest)
+        if kept is not None:
+            yield kept[offset:]
+            return
+        headers = {"Accept": descriptor.media_type} if kind == "manifests" else {}
+        if offset:
+            headers["Range"] = f"bytes={offset}-"
+        request = Request(
+            method="GET",
+            url=await self._endpoint.url(f"{kind}/{descriptor.digest}"),
+            headers=headers,
+        )
+        async with self._endpoint.send(request) as reply:
+            if reply.status not in (200, 206):
+                raise await self._endpoint.refusal(reply, "read from")
+            skip = offset if reply.status == 200 else 0
+            async for chunk in reply.chunks():
+                if skip >= len(chunk):
+                    skip -= len(chunk)
+                    continue
+                yield chunk[skip:]
+                skip = 0
+
+    async def _put_manifest(self, descriptor: Descriptor, data: bytes, selector: str) -> None:
+        async def ask() -> None:
+            request = Request(
+                method="PUT",
+                url=await self._endpoint.url(f"manifests/{selector}"),
+                headers={"Content-Type": descriptor.media_type},
+                body=data,
+            )
+            async with self._endpoint.send(request) as reply:
+                if reply.status not in (200, 201, 202):
+                    raise await self._endpoint.refusal(reply, "push to")
+                self._endpoint.compare(reply, descriptor)
+
+        await self._web.retry(ask)
+
+    def _remember(self, descriptor: Descriptor, data: bytes) -> None:
+        if len(self._manifests) >= _KEPT_MANIFESTS:
+            self._manifests.clear()
+        self._manifests[descriptor.digest] = data
+
+
+def _next_page(reply: Reply) -> str:
+    """The URL of the next page from a `Link` header, when it is one of the same registry."""
+    target, _, relation = reply.headers.get("Link", "").partition(">")
+    if 'rel="next"' not in relation.replace("rel=next", 'rel="next"'):
+        return ""
+    base = urllib.parse.urlsplit(reply.full_url)
+    joined = urllib.parse.urlsplit(
+        urllib.parse.urljoin(reply.full_url, target.strip().removeprefix("<"))
+    )
+    return joined.geturl() if joined[:2] == base[:2] else ""
+
+
+def _suffix(selector: str) -> str:
+    return f"@{selector}" if ":" in selector else f":{selector}"

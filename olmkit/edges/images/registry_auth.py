@@ -1,0 +1,166 @@
+"""How a registry lets us in: its challenge, basic credentials, tokens for a scope.
+
+Tokens are kept for one registry and scope, asked for anew when the registry no
+longer takes them, and sent to nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import urllib.parse
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from olmkit.edges.images.credentials import Credentials
+from olmkit.edges.web import TEMPORARY_STATUS, Reply, Web, redact
+from olmkit.oci.store import RegistryError
+
+_MAX_TOKEN_ANSWER = 1024 * 1024
+_PARAMETER = re.compile(r'([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
+_CLIENT = "olmkit"
+
+
+@dataclass(frozen=True, slots=True)
+class Challenge:
+    """What a registry asks for before it answers: `Basic`, or `Bearer` with where to get it."""
+
+    scheme: str
+    parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+def parse_challenges(text: str) -> tuple[Challenge, ...]:
+    """The challenges of a `WWW-Authenticate` header that we can meet."""
+    found = []
+    parts = re.split(r"(?:^|,)\s*(?=(?:Basic|Bearer)\b)", text, flags=re.IGNORECASE)
+    for part in parts:
+        scheme, _, rest = part.strip().partition(" ")
+        if scheme.lower() in ("basic", "bearer"):
+            parameters = {
+                key.lower(): re.sub(r"\\(.)", r"\1", quoted) or plain
+                for key, quoted, plain in _PARAMETER.findall(rest)
+            }
+            found.append(Challenge(scheme.lower(), parameters))
+    return tuple(found)
+
+
+class Authenticator:
+    """The `Authorization` header for one registry; several requests may ask at once."""
+
+    def __init__(self, web: Web, host: str, credentials: Credentials | None) -> None:
+        self._web = web
+        self._host = host
+        self._credentials = credentials
+        self._challenge: Challenge | None = None
+        self._tokens: dict[str, str] = {}
+        self._lock = asyncio.Lock()
+
+    def challenged(self, reply: Reply) -> None:
+        """Learn from a 401 what the registry wants."""
+        challenges = parse_challenges(reply.headers.get("WWW-Authenticate", ""))
+        preferred = sorted(challenges, key=lambda challenge: challenge.scheme != "bearer")
+        if preferred:
+            self._challenge = preferred[0]
+
+    async def header(self, scope: str, *, refused: str | None = None) -> str | None:
+        """The header for `scope`; `refused` is one that no longer helps."""
+        challenge = self._challenge
+        if challenge is None:
+            return None
+        if challenge.scheme == "basic":
+            if self._credentials is None or not self._credentials.username:
+                raise self.denied(401)
+            return self._credentials.basic
+        if self._credentials is not None and self._credentials.registry_token:
+            return f"Bearer {self._credentials.registry_token}"
+        async with self._lock:
+            token = self._tokens.get(scope)
+            if token is None or f"Bearer {token}" == refused:
+                self._tokens.pop(scope, None)
+                token = await self._fetch_token(challenge, scope)
+                self._tokens[scope] = token
+        return f"Bearer {token}"
+
+    def denied(self, status: int, codes: tuple[str, ...] = (), url: str = "") -> RegistryError:
+        """The error for a registry that does not let us in."""
+        if self._credentials is None:
+            message = f"registry `{self._host}` asks for credentials, and there are none for it"
+            hint = f"log in first: `docker login {self._host}` or `podman login {self._host}`"
+        elif status == 401:
+            message = f"registry `{self._host}` does not accept the credentials"
+            hint = f"log in again: `docker login {self._host}` or `podman login {self._host}`"
+        else:
+            message = f"registry `{self._host}` does not allow this"
+            hint = "check that this user may do it to this repository"
+        return RegistryError(message, hint=hint, status=status, codes=codes, url=url)
+
+    async def _fetch_token(self, challenge: Challenge, scope: str) -> str:
+        realm = challenge.parameters.get("realm", "")
+        parsed = urllib.parse.urlsplit(realm)
+        if parsed.scheme not in ("http", "https") or not parsed.hostname:
+            raise RegistryError(f"registry `{self._host}` names no valid token server")
+        service = challenge.parameters.get("service", "")
+        credentials = self._credentials
+        if credentials is not None and parsed.scheme == "http" and not self._may_be_plain(parsed):
+            raise RegistryError(
+                f"registry `{self._host}` wants the credentials sent unencrypted "
+                f"to `{redact(realm)}`",
+                hint="tell the owner of the registry; nothing was sent",
+            )
+        if credentials is not None and credentials.identity_token:
+            form = {
+                "grant_type": "refresh_token",
+                "service": service,
+                "client_id": _CLIENT,
+                "scope": scope,
+                "refresh_token": credentials.identity_token,
+            }
+            sending = self._web.send(
+                "POST",
+                realm,
+                headers={"Content-Type": "application/x-www-form-urlencoded"},
+                body=urllib.parse.urlencode(form).encode(),
+            )
+        else:
+            # Each scope apart: token servers take what stands in one as one, spaces and all.
+            scopes = [("scope", one) for one in scope.split()]
+            query = [*urllib.parse.parse_qsl(parsed.query), ("service", service), *scopes]
+            if credentials is not None:
+                query.append(("account", credentials.username))
+            url = parsed._replace(query=urllib.parse.urlencode([q for q in query if q[1]])).geturl()
+            headers = {"Authorization": credentials.basic} if credentials is not None else {}
+            sending = self._web.send("GET", url, headers=headers)
+        async with sending as reply:
+            if reply.status in (400, 401, 403):
+                raise self.denied(401, url=reply.url)
+            if reply.status != 200:
+                raise RegistryError(
+                    f"token server `{redact(realm)}` answers with status {reply.status}",
+                    status=reply.status,
+                    url=reply.url,
+                    temporary=reply.status in TEMPORARY_STATUS,
+                    retry_after=reply.retry_after,
+                )
+            return _token(await reply.read(_MAX_TOKEN_ANSWER), redact(realm))
+
+    def _may_be_plain(self, realm: urllib.parse.SplitResult) -> bool:
+        """Whether secrets may go there unencrypted: this machine, or all of it was asked for."""
+        host = realm.hostname or ""
+        local = host == "localhost" or host.startswith("127.") or host == "::1"
+        return local or self._web.options.plain_http
+
+
+def _token(data: bytes, shown: str) -> str:
+    try:
+        value: Any = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        value = None
+    for key in ("token", "access_token"):
+        if isinstance(value, dict) and isinstance(value.get(key), str) and value[key]:
+            token: str = value[key]
+            if token.isprintable():
+                return token
+    raise RegistryError(f"token server `{shown}` gives no token")

@@ -1,0 +1,345 @@
+"""What a user typed, opened: a reference becomes a store, an image becomes files.
+
+Jobs come here with a text and get a `Store`, or the `Tree` of a bundle or a
+catalog with the labels and the pinned name of the image it came from. Folders
+are told from references by looking at the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import platform as machine
+import tempfile
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.tree import Tree
+from olmkit.edges import disk
+from olmkit.edges.images import docker_archive
+from olmkit.edges.images.access_settings import Access as Access
+from olmkit.edges.images.layout import Layout, open_archive
+from olmkit.oci import reference as references
+from olmkit.oci import store as stores
+from olmkit.oci.content import Descriptor, Platform
+from olmkit.oci.image import Image
+from olmkit.oci.layer import Files, Limits
+from olmkit.oci.reference import (
+    ArchiveReference,
+    DockerArchiveReference,
+    EngineReference,
+    FolderReference,
+    ImageReference,
+    LayoutReference,
+    Reference,
+    Source,
+)
+from olmkit.oci.store import Store
+
+if TYPE_CHECKING:
+    from olmkit.edges.web import Web, WebOptions
+    from olmkit.oci.mirrors import Place
+
+PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1"
+MANIFESTS_LABEL = "operators.operatorframework.io.bundle.manifests.v1"
+METADATA_LABEL = "operators.operatorframework.io.bundle.metadata.v1"
+TESTS_LABEL = "operators.operatorframework.io.test.config.v1"
+CONFIGS_LABEL = "operators.operatorframework.io.index.configs.v1"
+DATABASE_LABEL = "operators.operatorframework.io.index.database.v1"
+
+# What Go calls the machines that Python names by the kernel's words.
+_ARCHITECTURES = {
+    "x86_64": "amd64",
+    "aarch64": "arm64",
+    "armv7l": "arm",
+    "i686": "386",
+    "i386": "386",
+}
+_MAX_RELOCATIONS = 8
+# Layers up to this size stay in memory while they are unpacked.
+_SPOOL = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFiles:
+    """What was read from an image or a folder.
+
+    `pinned` names an image by its digest and is empty for a folder; `labels` are the
+    image's.
+    """
+
+    source: Source
+    tree: Tree = field(repr=False)
+    pinned: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_bundle(self) -> bool:
+        if isinstance(self.source, FolderReference):
+            return any(path.startswith("manifests/") for path in self.tree) and any(
+                path.startswith("metadata/") for path in self.tree
+            )
+        return PACKAGE_LABEL in self.labels
+
+
+def parse(text: str) -> Source:
+    """`text` as a folder that exists, or as what it says."""
+    with contextlib.suppress(OSError, ValueError):
+        if text and Path(text).is_dir():
+            return FolderReference(text)
+    return references.parse_source(text)
+
+
+def own_platform() -> Platform:
+    """Linux on this machine's processor, as OLM's nodes would be."""
+    name = machine.machine().lower()
+    return Platform(os="linux", architecture=_ARCHITECTURES.get(name, name))
+
+
+@contextlib.asynccontextmanager
+async def open_store(
+    reference: ImageReference, access: Access, *, web: Web | None = None, write: bool = False
+) -> AsyncIterator[Store]:
+    """The store that `reference` lies in, or with `write` will lie in; several may share one `web`.
+
+    What is only read from a registry may come from its mirrors.
+    """
+    match reference:
+        case LayoutReference():
+            yield Layout(local_path(reference.folder))
+        case ArchiveReference():
+            yield open_archive(local_path(reference.file))
+        case DockerArchiveReference():
+            yield docker_archive.open_archive(local_path(reference.file))
+        case EngineReference():
+            from olmkit.edges.images import docker_engine
+
+            async with docker_engine.open_image(reference.name) as store:
+                yield store
+        case Reference():
+            async with _open_registry(reference, access, web, write=write) as store:
+                yield store
+
+
+@contextlib.asynccontextmanager
+async def _open_registry(
+    reference: Reference, access: Access, web: Web | None, *, write: bool
+) -> AsyncIterator[Store]:
+    """The registry that `reference` names, or the places that `registries.conf` has for it."""
+    from olmkit.edges.images import mirrors
+    from olmkit.edges.web import Web
+
+    rules = mirrors.read(access.environment)
+    places: Sequence[Place] = ()
+    if rules is not None:
+        places = (rules.target(reference),) if write else rules.sources(reference)
+    async with contextlib.AsyncExitStack() as stack:
+        if web is None:
+            web = await stack.enter_async_context(Web(web_options(access)))
+        if not places or (len(places) == 1 and places[0].reference == reference):
+            insecure = any(place.insecure for place in places)
+            yield await _registry(reference, access, web, stack, insecure=insecure)
+            return
+        stores = [
+            await _registry(place.reference, access, web, stack, insecure=place.insecure)
+            for place in places
+        ]
+        yield mirrors.Mirrored(stores, str(reference)) if len(stores) > 1 else stores[0]
+
+
+async def _registry(
+    reference: Reference,
+    access: Access,
+    web: Web,
+    stack: contextlib.AsyncExitStack,
+    *,
+    insecure: bool,
+) -> Store:
+    from olmkit.edges.images import credentials
+    from olmkit.edges.images.registry import Registry
+
+    found = await credentials.find(
+        reference.name, environment=access.environment, authfile=access.authfile
+    )
+    if insecure:
+        options = replace(web_options(access), skip_tls_verify=True)
+        web = await stack.enter_async_context(type(web)(options))
+    return Registry(web, reference, credentials=found, insecure=insecure)
+
+
+def web_options(access: Access) -> WebOptions:
+    """The part of `access` that any HTTP client needs."""
+    from olmkit.edges.web import WebOptions
+
+    return WebOptions(
+        plain_http=access.plain_http,
+        ca_file=access.ca_file,
+        skip_tls_verify=access.skip_tls_verify,
+        environment=access.environment,
+    )
+
+
+def selector(reference: ImageReference) -> str:
+    """What the store of `reference` is asked for; empty for the only image there is."""
+    match reference:
+        case Reference():
+            return reference.selector
+        case LayoutReference() | ArchiveReference():
+            return str(reference.digest) if reference.digest else reference.tag or ""
+        case DockerArchiveReference():
+            return str(reference.name or "")
+        case EngineReference():
+            return ""  # its store has the one image that was asked for
+
+
+def pinned(reference: ImageReference, descriptor: Descriptor) -> str:
+    """`reference` by digest, as it can be typed again."""
+    match reference:
+        case Reference() | LayoutReference() | ArchiveReference():
+            return str(reference.pinned(descriptor.digest))
+        case DockerArchiveReference() | EngineReference():
+            return str(reference)
+
+
+async def read_bundle_tree(text: str, access: Access) -> ImageFiles:
+    """The files of a bundle: from its folder, or from an image with a bundle's labels."""
+    source = parse(text)
+    if isinstance(source, FolderReference):
+        return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
+    return await _read_image(source, access, _bundle_folders)
+
+
+async def read_catalog_tree(text: str, access: Access) -> ImageFiles:
+    """The files of a catalog, relative to its folder in the image."""
+    source = parse(text)
+    if isinstance(source, FolderReference):
+        return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
+    found = await _read_image(source, access, _catalog_folders)
+    return ImageFiles(
+        source=found.source,
+        tree=found.tree.under(_clean(found.labels.get(CONFIGS_LABEL, ""))),
+        pinned=found.pinned,
+        labels=found.labels,
+    )
+
+
+async def read_tree(text: str, access: Access) -> ImageFiles:
+    """The files of a bundle or a catalog, whichever it is; see `ImageFiles.is_bundle`."""
+    source = parse(text)
+    if isinstance(source, FolderReference):
+        return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
+    found = await _read_image(source, access, _any_folders)
+    if found.is_bundle or CONFIGS_LABEL not in found.labels:
+        return found
+    return ImageFiles(
+        source=found.source,
+        tree=found.tree.under(_clean(found.labels[CONFIGS_LABEL])),
+        pinned=found.pinned,
+        labels=found.labels,
+    )
+
+
+async def _read_image(
+    reference: ImageReference,
+    access: Access,
+    folders: Callable[[Mapping[str, str], ImageReference], Sequence[str]],
+) -> ImageFiles:
+    async with open_store(reference, access) as store:
+        root = await store.resolve(selector(reference))
+        image = await look_at(store, root, access)
+        labels = image.config.labels
+        wanted = [_clean(folder) for folder in folders(labels, reference)]
+        tree = await unpack(store, image, wanted)
+    return ImageFiles(source=reference, tree=tree, pinned=pinned(reference, root), labels=labels)
+
+
+async def look_at(store: Store, root: Descriptor, access: Access) -> Image:
+    """The image to read files or labels from: bundles and catalogs are alike on all platforms."""
+    return await stores.pull(
+        store,
+        str(root.digest),
+        access.platform or own_platform(),
+        any_platform=access.platform is None,
+    )
+
+
+async def unpack(
+    store: Store, image: Image, wanted: Sequence[str] = ("",), limits: Limits | None = None
+) -> Tree:
+    """The files of `image` below the `wanted` folders, under the names that were asked for."""
+    kept = tuple(wanted)
+    async with contextlib.AsyncExitStack() as stack:
+        layers = []
+        for layer in image.manifest.layers:
+            spool = stack.enter_context(
+                tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115
+            )
+            async for chunk in stores.checked(layer, store.fetch(layer)):
+                spool.write(chunk)
+            layers.append((layer, spool))
+        for _ in range(_MAX_RELOCATIONS):
+            files = Files(kept, limits)
+            for layer, spool in layers:
+                spool.seek(0)
+                files.add(spool, f"layer {layer.digest}")  # type: ignore[arg-type]
+            elsewhere = files.elsewhere()
+            if not elsewhere:
+                tree = Tree()
+                for folder in wanted:
+                    tree = tree.merge(files.folder(folder).at(folder))
+                return tree
+            kept = (*kept, *elsewhere)
+    raise InputError("the image's folders are links to links without end")
+
+
+def _bundle_folders(labels: Mapping[str, str], reference: ImageReference) -> Sequence[str]:
+    if PACKAGE_LABEL not in labels:
+        raise _no_kind(reference, labels, "bundle", PACKAGE_LABEL)
+    return _bundle_parts(labels)
+
+
+def _catalog_folders(labels: Mapping[str, str], reference: ImageReference) -> Sequence[str]:
+    if CONFIGS_LABEL in labels:
+        return (labels[CONFIGS_LABEL],)
+    if DATABASE_LABEL in labels:
+        raise InputError(
+            f"`{reference}` is a catalog in the SQLite form, which is not supported",
+            hint="migrate it to a file-based catalog with `opm migrate`",
+        )
+    raise _no_kind(reference, labels, "catalog", CONFIGS_LABEL)
+
+
+def _any_folders(labels: Mapping[str, str], reference: ImageReference) -> Sequence[str]:
+    if PACKAGE_LABEL in labels and CONFIGS_LABEL not in labels:
+        return _bundle_parts(labels)
+    return _catalog_folders(labels, reference)
+
+
+def _bundle_parts(labels: Mapping[str, str]) -> Sequence[str]:
+    named = (labels.get(key, "") for key in (MANIFESTS_LABEL, METADATA_LABEL, TESTS_LABEL))
+    return tuple(dict.fromkeys(["manifests", "metadata", "tests", *filter(None, named)]))
+
+
+def _no_kind(
+    reference: ImageReference, labels: Mapping[str, str], noun: str, key: str
+) -> InputError:
+    return InputError(
+        f"`{reference}` is no {noun} image: it has no label `{key}`",
+        hint=f"its labels are {', '.join(f'`{name}`' for name in sorted(labels))}"
+        if labels
+        else "it has no labels at all",
+    )
+
+
+def _clean(folder: str) -> str:
+    parts = [part for part in folder.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise InputError(f"the label's folder `{folder}` leaves the image")
+    return "/".join(parts)
+
+
+def local_path(text: str) -> Path:
+    """A path as a user types it, with `~` for the home folder."""
+    return Path(text).expanduser()

@@ -1,0 +1,4 @@
+"""Generating, validating and building bundles.
+
+Installing a bundle is in `jobs.cluster`.
+"""

@@ -1,0 +1,100 @@
+"""Bundle build: folders of bundles become images, by us or by an engine.
+
+Several folders share one repository or one layout, where each image has the version of
+its bundle as its tag. All of them are read before the first goes anywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.images import sources
+from olmkit.edges.images.access_settings import Access
+from olmkit.edges.images.transfer import Report, silent
+from olmkit.jobs.image import publish
+from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.oci.reference import ImageReference, LayoutReference, Reference
+
+if TYPE_CHECKING:
+    from olmkit.jobs.image.parts import Say
+
+
+async def build(
+    folders: Sequence[str], options: BuildOptions, access: Access, report: Report = silent
+) -> tuple[Published, ...]:
+    """Build the images of the bundles in `folders`, in this order."""
+    wanted = publish.check(options)
+    made = [publish.bundle_image(folder, options) for folder in folders]
+    targets = _targets(folders, [tag for _, tag in made], wanted, options.target)
+    async with contextlib.AsyncExitStack() as stack:
+        web = None
+        if options.push:
+            from olmkit.edges.web import Web
+
+            web = await stack.enter_async_context(Web(sources.web_options(access)))
+        return tuple(
+            [
+                await publish.publish(
+                    image, tag, replace(options, target=target), access, report, web=web
+                )
+                for (image, tag), target in zip(made, targets, strict=True)
+            ]
+        )
+
+
+async def build_with_engine(
+    engine: str,
+    folders: Sequence[str],
+    options: BuildOptions,
+    access: Access,
+    report: Report,
+    say: Say,
+) -> tuple[Published, ...]:
+    """The same by `docker` or `podman`, from the `bundle.Dockerfile` of each."""
+    from olmkit.jobs.image import engine_build
+
+    wanted = publish.check(options)
+    made = [publish.containerfile(folder, options) for folder in folders]
+    targets = _targets(folders, [tag for _, tag in made], wanted, options.target)
+    return tuple(
+        [
+            await engine_build.build(
+                engine, file, tag, replace(options, target=target), access, report, say
+            )
+            for (file, tag), target in zip(made, targets, strict=True)
+        ]
+    )
+
+
+def _targets(
+    folders: Sequence[str], tags: Sequence[str], wanted: ImageReference | None, target: str
+) -> Sequence[str]:
+    """Where each image goes; `tags` is how each is called by default, `NAME:VERSION`.
+
+    Raises `ConfigurationError` when two of them would have one name.
+    """
+    if len(folders) == 1:
+        return [target]
+    match wanted:
+        case None | LayoutReference(tag=None):
+            names, targets = tags, [target] * len(tags)
+        case Reference() if Reference.parse(target).tag is None:
+            names = targets = [f"{wanted.name}:{tag.partition(':')[2]}" for tag in tags]
+        case _:
+            raise ConfigurationError(
+                f"several images cannot all be called `{wanted}`",
+                hint="name a repository without a tag: each image gets its bundle's version",
+            )
+    first: dict[str, str] = {}
+    for folder, name in zip(folders, names, strict=True):
+        if name in first:
+            raise ConfigurationError(
+                f"the images of `{first[name]}` and `{folder}` would both be called `{name}`",
+                hint="build them one at a time, each with its own `-t`",
+            )
+        first[name] = folder
+    return targets

@@ -1,0 +1,462 @@
+"""Bundle generate: a project's manifests become its bundle folder.
+
+Reads the input through the disk edge, lets the middle decide, compares with
+what lies there, and writes. Everything that can fail has failed before the
+first file is written.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from olmkit import __version__
+from olmkit.base import documents
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
+from olmkit.base.documents import Document
+from olmkit.base.tree import Change, Changes, Tree, diff
+from olmkit.bundle import findings, generated_files, images, layout, metadata, model
+from olmkit.bundle import generate as generator
+from olmkit.bundle.generate import Generated, Origin, Wish
+from olmkit.edges import disk
+from olmkit.edges.images import sources
+from olmkit.edges.images.sources import Access
+from olmkit.jobs.project import overlay
+from olmkit.oci.content import Digest
+from olmkit.oci.reference import Reference
+from olmkit.project import config
+from olmkit.project.kustomize import build as kustomize
+
+STDIN = "-"
+BUILDER = f"olmkit-v{__version__}"
+
+MAX_INPUT_SIZE = overlay.MAX_INPUT_SIZE
+_CONFIG = "config/manifests"
+_ANNOTATIONS = f"{layout.DEFAULT_METADATA}/{layout.ANNOTATIONS_FILE}"
+_CONTAINERFILE = "bundle.Dockerfile"
+_DEFAULT_CHANNELS = "alpha"
+_YAML = (".yaml", ".yml", ".json")
+
+
+class Part(Enum):
+    """What a bundle consists of: its objects, and what says what they are."""
+
+    MANIFESTS = "manifests"
+    METADATA = "metadata"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateOptions:
+    """What `bundle generate` is asked; empty values mean "as the project says".
+
+    `inputs` are files, folders or `-` for `stdin`. `created_at` is the time to
+    write when something has changed, in RFC 3339. `parts`: the others stay as they are.
+    """
+
+    parts: frozenset[Part] = frozenset(Part)
+    inputs: tuple[str, ...] = ()
+    stdin: bytes | None = None
+    version: str = ""
+    channels: str = ""
+    default_channel: str = ""
+    package: str = ""
+    extra_service_accounts: tuple[str, ...] = ()
+    output: str = "bundle"
+    created_at: str = ""
+    builder: str = BUILDER
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateResult:
+    """What was written, or would be; paths are as the user names them."""
+
+    package: str
+    version: str
+    output: str
+    changes: Changes
+    diagnostics: tuple[Diagnostic, ...] = ()
+    origins: tuple[Origin, ...] = field(default=(), repr=False)
+
+
+def generate(
+    project: Path,
+    options: GenerateOptions,
+    *,
+    digests: Mapping[str, str] | None = None,
+    dry_run: bool = False,
+) -> GenerateResult:
+    """Write the bundle of a project; with `dry_run`, only say what would change.
+
+    With `digests`, which `resolve_digests` gives, all images are pinned. Raises
+    `InputError` for material that allows no bundle, `ConfigurationError` when it
+    is asked wrongly; then nothing is written.
+    """
+    facts = _facts(project)
+    package = _package(options, facts)
+    output = _output(project, options.output)
+    found = disk.read_tree(output) if output.exists() else Tree()
+    old = _old_annotations(found, output)
+    channels = options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS
+    _check_channels(channels, options.default_channel)
+    result = None
+    if Part.MANIFESTS in options.parts:
+        result = _generated(project, options, package, facts.layout, found, digests)
+    has_config = result is not None and result.scorecard is not None
+    values = metadata.annotation_values(
+        package=package,
+        channels=channels,
+        default_channel=_default_channel(options, old),
+        builder=options.builder,
+        project_layout=facts.layout,
+        has_scorecard=has_config or generator.SCORECARD_FILE in found,
+        others=old,
+    )
+    annotations = found.data(_ANNOTATIONS) if _ANNOTATIONS in found else None
+    written = _Written(project=project, output=output)
+    if Part.METADATA in options.parts:
+        annotations = metadata.annotations_file(values)
+        written.add_metadata(values, annotations, found)
+    if result is not None:
+        written.add_manifests(result, annotations, found)
+    if not dry_run:
+        for root, changes in written.parts:
+            disk.apply(root, changes)
+    return GenerateResult(
+        package=package,
+        version=str(result.csv["spec"].get("version", "")) if result else options.version,
+        output=str(output),
+        changes=_shown(written.parts),
+        diagnostics=(*(result.findings if result else ()), *written.notes),
+        origins=result.origins if result else (),
+    )
+
+
+async def pins(
+    project: Path, options: GenerateOptions, *, known: Path | None, ask: bool, access: Access
+) -> dict[str, str]:
+    """Image → the same by digest, as a file has it, else as registries say when they may be asked.
+
+    Raises `InputError` when one stays without a digest.
+    """
+    names = images_to_pin(project, options)
+    found = known_digests(known, names) if known else {}
+    left = [name for name in names if name not in found]
+    if left and not ask:
+        raise InputError(
+            f"`{known}` has no digest for `{left[0]}`",
+            "add it, or let registries be asked with `--image-digests`",
+        )
+    return found | (await resolve_digests(left, access) if left else {})
+
+
+def images_to_pin(project: Path, options: GenerateOptions) -> tuple[str, ...]:
+    """The images of the bundle that are named without a digest."""
+    facts = _facts(project)
+    package = _package(options, facts)
+    result = _generated(project, options, package, facts.layout, Tree(), None)
+    return tuple(
+        dict.fromkeys(item.image for item in images.pullspecs(result.csv) if "@" not in item.image)
+    )
+
+
+def known_digests(path: Path, names: Sequence[str]) -> dict[str, str]:
+    """Image → the same by digest, for those of `names` that a file knows.
+
+    The file is a YAML or JSON mapping from images to digests, or to images by digest. Raises
+    `InputError` when it is not.
+    """
+    document = documents.load(disk.read_file(path, limit=MAX_INPUT_SIZE), str(path))
+    if not isinstance(document.value, Mapping):
+        raise findings.refusal(
+            f"`{path}` holds no digests",
+            at=document.at(),
+            hint="write `registry/name:tag: sha256:…`, one image a line",
+        )
+    pinned: dict[str, str] = {}
+    for name in names:
+        if name not in document.value:
+            continue
+        digest = str(document.value[name]).rpartition("@")[2]
+        try:
+            Digest.parse(digest)
+        except InputError as error:
+            raise findings.refusal(error.message, at=document.at(name)) from None
+        pinned[name] = f"{images.without_tag(name)}@{digest}"
+    return pinned
+
+
+async def resolve_digests(names: Sequence[str], access: Access) -> dict[str, str]:
+    """Image → the same by the digest that its registry has for it now."""
+    # The HTTP client is large, and only this needs it.
+    import asyncio
+
+    from olmkit.edges.web import Web
+
+    references = [Reference.parse(name) for name in names]
+    async with Web(sources.web_options(access)) as web:
+
+        async def resolve(name: str, reference: Reference) -> str:
+            async with sources.open_store(reference, access, web=web) as store:
+                descriptor = await store.resolve(sources.selector(reference))
+            return f"{images.without_tag(name)}@{descriptor.digest}"
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(resolve(name, reference))
+                    for name, reference in zip(names, references, strict=True)
+                ]
+        except BaseExceptionGroup as failed:
+            raise failed.exceptions[0] from None
+    return {name: task.result() for name, task in zip(names, tasks, strict=True)}
+
+
+def _generated(
+    project: Path,
+    options: GenerateOptions,
+    package: str,
+    project_layout: str,
+    found: Tree,
+    digests: Mapping[str, str] | None,
+) -> Generated:
+    generator.check_version(options.version)
+    passed_over: list[Diagnostic] = []
+    made = generator.generate(
+        Wish(
+            package=package,
+            builder=options.builder,
+            project_layout=project_layout,
+            version=options.version,
+            extra_service_accounts=options.extra_service_accounts,
+            created_at=options.created_at,
+            digests=digests,
+        ),
+        _inputs(project, options, passed_over),
+        stored_base=_stored_base(project, package),
+        previous=_previous(found, package),
+    )
+    return replace(made, findings=(*passed_over, *made.findings))
+
+
+def _package(options: GenerateOptions, facts: _Facts) -> str:
+    if options.package or facts.name:
+        return options.package or facts.name
+    raise ConfigurationError(
+        "the bundle's package has no name: no `PROJECT` file with a `projectName` is here",
+        hint="say `--package`, or run it in the project's folder (`-C`)",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Facts:
+    """What a bundle takes from the PROJECT file, of whichever version that is."""
+
+    name: str = ""
+    layout: str = "unknown"
+
+
+def _facts(project: Path) -> _Facts:
+    path = project / config.PROJECT_FILE
+    if not path.is_file():
+        return _Facts()
+    document = documents.load(disk.read_file(path), str(path))
+    if wrong := config.faults(document):
+        raise ConfigurationError(wrong[0].message, diagnostics=wrong)
+    listed = document.get("layout")
+    plugins = listed if isinstance(listed, list) else [listed]
+    return _Facts(
+        name=model.text(document.get("projectName")),
+        layout=",".join(text for text in map(model.text, plugins) if text) or "unknown",
+    )
+
+
+def _check_channels(channels: str, default: str) -> None:
+    names = channels.split(",")
+    for name in (*names, *([default] if default else [])):
+        if not name or name != name.strip() or any(char.isspace() for char in name):
+            raise ConfigurationError(
+                f"`{name or channels}` is no name of a channel",
+                hint="separate channels by commas only, such as `--channels stable,fast`",
+            )
+
+
+def _inputs(
+    project: Path, options: GenerateOptions, passed_over: list[Diagnostic]
+) -> Iterator[Document]:
+    if not options.inputs:
+        folder = project / _CONFIG
+        if not kustomize.is_overlay(overlay.reader(project), _CONFIG):
+            raise ConfigurationError(
+                f"there is nothing to generate a bundle from: `{folder}` has no kustomization",
+                hint="name manifests with `--input`, or pipe them into `--input -`",
+            )
+        yield from _rendered(project, _CONFIG, passed_over)
+        return
+    loaded: list[Document] = []
+    errors: list[InputError] = []
+    for name in options.inputs:
+        try:
+            loaded.extend(_load(project, name, options.stdin, passed_over))
+        except InputError as error:
+            errors.append(error)
+    if errors:
+        raise _joined(errors)
+    if all(document.value is None for document in loaded):
+        named = ", ".join(f"`{name}`" for name in options.inputs)
+        raise findings.refusal(
+            f"there is no Kubernetes object in {named}",
+            hint="pipe what `kustomize build config/manifests` prints into `--input -`",
+        )
+    yield from loaded
+
+
+def _load(
+    project: Path, name: str, stdin: bytes | None, passed_over: list[Diagnostic]
+) -> Iterator[Document]:
+    if name == STDIN:
+        yield from documents.load_all(stdin or b"", "<stdin>")
+        return
+    path = project / name
+    if not path.is_dir():
+        yield from documents.load_all(disk.read_file(path, limit=MAX_INPUT_SIZE), str(path))
+        return
+    relative = overlay.inside(project, path)
+    if relative is not None and kustomize.is_overlay(overlay.reader(project), relative):
+        yield from _rendered(project, relative, passed_over)
+        return
+    tree = disk.read_tree(path, file_limit=MAX_INPUT_SIZE, total_limit=4 * MAX_INPUT_SIZE)
+    errors: list[InputError] = []
+    for inner, file in tree.items():
+        shown = str(path / inner)
+        try:
+            yield from list(documents.load_all(file.data, shown))
+        except InputError as error:
+            # A folder may hold a readme; only what calls itself YAML or JSON must be some.
+            if inner.endswith(_YAML):
+                errors.append(error)
+    if errors:
+        raise _joined(errors)
+
+
+def _rendered(project: Path, folder: str, passed_over: list[Diagnostic]) -> Iterator[Document]:
+    return iter(
+        kustomize.render(
+            overlay.reader(project),
+            folder,
+            shown=lambda path: str(project / path),
+            findings=passed_over,
+        )
+    )
+
+
+def _joined(errors: Sequence[InputError]) -> InputError:
+    if len(errors) == 1:
+        return errors[0]
+    return InputError(
+        f"{errors[0].message} (and {len(errors) - 1} more)",
+        hint=errors[0].hint,
+        diagnostics=tuple(found for error in errors for found in error.diagnostics),
+    )
+
+
+def _stored_base(project: Path, package: str) -> Document | None:
+    path = project / _CONFIG / "bases" / f"{package}.clusterserviceversion.yaml"
+    if not path.is_file():
+        return None
+    return documents.load(disk.read_file(path), str(path))
+
+
+def _previous(found: Tree, package: str) -> Mapping[str, Any]:
+    """The CSV that an earlier run left; nothing when it cannot be read."""
+    path = f"manifests/{package.lower()}.clusterserviceversion.yaml"
+    if path not in found:
+        return {}
+    try:
+        value = documents.load(found.data(path), path).value
+    except InputError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+@dataclass(slots=True, kw_only=True)
+class _Written:
+    """What changes below which folder, and what is to be said about it."""
+
+    project: Path
+    output: Path
+    parts: list[tuple[Path, Changes]] = field(default_factory=list)
+    notes: list[Diagnostic] = field(default_factory=list)
+
+    def add_manifests(self, result: Generated, annotations: bytes | None, found: Tree) -> None:
+        """The objects and a record of all files; what an earlier run left of others goes."""
+        files = result.files()
+        untouched, changed = generated_files.stale(found, (*files, _ANNOTATIONS))
+        recorded = files if annotations is None else {**files, _ANNOTATIONS: annotations}
+        files[generated_files.FILE] = generated_files.text(recorded)
+        self.parts.append((self.output, diff(Tree(files), found, stale=untouched)))
+        self.notes += [
+            findings.found(
+                "PRJ117",
+                f"`{self.output / name}` is no longer generated, but stays, "
+                "since it was changed by hand",
+                hint="remove it if the bundle does not need it",
+            )
+            for name in sorted(changed)
+        ]
+
+    def add_metadata(self, values: Mapping[str, str], annotations: bytes, found: Tree) -> None:
+        """The annotations, and the Containerfile that has them as labels."""
+        self.parts.append((self.output, diff(Tree({_ANNOTATIONS: annotations}), found)))
+        folder, directory = _containerfile_place(self.project, self.output)
+        path = folder / _CONTAINERFILE
+        existing = Tree({_CONTAINERFILE: disk.read_file(path)}) if path.exists() else Tree()
+        data = existing.data(_CONTAINERFILE) if existing else None
+        wanted = Tree({_CONTAINERFILE: metadata.containerfile(values, directory, data)})
+        self.parts.append((folder, diff(wanted, existing)))
+
+
+def _old_annotations(found: Tree, output: Path) -> Mapping[str, str]:
+    if _ANNOTATIONS not in found:
+        return {}
+    document = documents.load(found.data(_ANNOTATIONS), str(output / _ANNOTATIONS))
+    return layout.read_annotations(document)
+
+
+def _default_channel(options: GenerateOptions, old: Mapping[str, str]) -> str:
+    """The wished one; else the one that lies there, unless other channels are wished.
+
+    A bundle need not be in the channel that is its package's default.
+    """
+    if options.default_channel:
+        return options.default_channel
+    default = old.get(model.DEFAULT_CHANNEL, "")
+    stays = not options.channels or default in options.channels.split(",")
+    return default if stays else ""
+
+
+def _output(project: Path, name: str) -> Path:
+    """The bundle's folder, named as simply as it can be."""
+    return Path(os.path.normpath(project / name))
+
+
+def _containerfile_place(project: Path, output: Path) -> tuple[Path, str]:
+    """The folder of the Containerfile, from where images are built, and the bundle seen from it.
+
+    An image is built from below one folder, so a bundle outside of the project
+    has its Containerfile with it.
+    """
+    inside = overlay.inside(project, output)
+    return (output, "") if inside in (None, ".") else (project, inside or "")
+
+
+def _shown(parts: Sequence[tuple[Path, Changes]]) -> Changes:
+    changes = [
+        Change(change.kind, str(root / change.path), change.wanted, change.found)
+        for root, part in parts
+        for change in part
+    ]
+    return Changes(tuple(sorted(changes, key=lambda change: change.path)))

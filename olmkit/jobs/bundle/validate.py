@@ -1,0 +1,103 @@
+"""Checking: what the rules say about bundles.
+
+Bundles come from folders or images. One bundle is checked here and now; many
+are spread over the machine's processors. A bundle that cannot be read is an
+entry with its error, so that one bad name does not hide what is wrong elsewhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.base.tree import Tree
+from olmkit.bundle import layout
+from olmkit.edges import disk, workers
+from olmkit.jobs import validation
+from olmkit.jobs.validation import Checked, Pulled
+from olmkit.rules import engine
+from olmkit.rules.engine import Facts, Rule
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+
+class CheckOptions(NamedTuple):
+    """Which rules are asked, and for which world."""
+
+    profile: str = "default"
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    facts: Facts = Facts()
+
+
+async def pull(references: Sequence[str], access: Access) -> Pulled:
+    """The files of those that are images, or why they cannot be had."""
+    from olmkit.edges.images import sources
+
+    async def read(reference: str) -> Tree:
+        return (await sources.read_bundle_tree(reference, access)).tree
+
+    return await validation.pull(references, read)
+
+
+def validate_bundles(
+    references: Sequence[str],
+    options: CheckOptions,
+    *,
+    pulled: Pulled | None = None,
+) -> tuple[Checked, ...]:
+    """Check each bundle; the results stand in the order of the references.
+
+    Raises `ConfigurationError` for an unknown rule or profile, before any work.
+    """
+    check = _Check(options)
+    trees = pulled or {}
+
+    def work(reference: str) -> Checked:
+        return check.run(reference, trees.get(reference))
+
+    with _without_collector():
+        return tuple(workers.map_all(work, references))
+
+
+@contextlib.contextmanager
+def _without_collector() -> Iterator[None]:
+    """No search for cycles: parsed bundles have none, and looking takes half of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+class _Check:
+    def __init__(self, options: CheckOptions) -> None:
+        profile = engine.profile(options.profile)
+        self._rules: tuple[Rule, ...] = engine.choose(
+            profile, select=options.select, ignore=options.ignore
+        )
+        self._severities = profile.severities
+        self._facts = options.facts
+
+    def run(self, reference: str, tree: Tree | OlmkitError | None) -> Checked:
+        if isinstance(tree, OlmkitError):
+            return Checked(reference=reference, error=tree)
+        try:
+            found = disk.read_tree(Path(reference)) if tree is None else tree
+            bundle = layout.read(found, reference)
+        except OlmkitError as error:
+            return Checked(reference=reference, error=error)
+        return Checked(
+            reference=reference,
+            name=bundle.csv.name if bundle.csv else "",
+            diagnostics=engine.run(
+                bundle, self._rules, facts=self._facts, severities=self._severities
+            ),
+        )

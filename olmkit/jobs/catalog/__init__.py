@@ -1,0 +1,4 @@
+"""Rendering, changing, checking, building and serving catalogs; what OLM would choose from them.
+
+Nothing here writes to a cluster.
+"""

@@ -1,0 +1,116 @@
+"""Catalog add: a bundle, wherever it lies, becomes a new version in a catalog on disk.
+
+The catalog must be sound before, but for a default channel that this bundle
+brings, and must be sound afterwards, or nothing is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from olmkit.base.diagnostics import Diagnostic, InputError, Severity
+from olmkit.base.tree import Changes, Tree, diff
+from olmkit.catalog.bundles.migrate import Level
+from olmkit.catalog.changes import addition
+from olmkit.catalog.changes.addition import NewEntry, Wish
+from olmkit.edges import disk
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs, render
+from olmkit.jobs.catalog.render import RenderOptions
+
+_FILES: Final = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddOptions:
+    """Where the bundle's image is, in which form it is kept, and what it upgrades from."""
+
+    wish: Wish = field(default_factory=Wish)
+    image: str = ""
+    level: Level = Level.NONE
+    access: Access = field(default_factory=Access)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Added:
+    """What was written, or would be; paths are as the user names the catalog."""
+
+    package: str
+    bundle: str
+    entries: tuple[NewEntry, ...]
+    changes: Changes
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool = False) -> Added:
+    """Put a bundle into the catalog at `catalog`, a folder or one file, which need not exist.
+
+    Raises `InputError` when it cannot be there, and then nothing is written.
+    """
+    read = await render.read_bundle(
+        bundle,
+        RenderOptions(image=options.image, level=options.level, access=options.access),
+    )
+    if not read.rendered.image:
+        raise InputError(
+            f"nobody would know where the image of `{read.source.name}` is pulled from",
+            hint="say it: `--image registry/name:v{version}`",
+        )
+    root, tree, file = _open(catalog)
+    if tree:
+        _check_before(str(catalog), tree, read.source.package, str(root))
+    made = addition.add(tree, read.source, read.rendered, options.wish, file=file)
+    _check(str(catalog), made.tree)
+    changes = diff(made.tree, tree)
+    if not dry_run:
+        disk.apply(root, changes)
+    return Added(
+        package=read.source.package,
+        bundle=read.source.name,
+        entries=made.entries,
+        changes=Changes(tuple(change._replace(path=str(root / change.path)) for change in changes)),
+        diagnostics=read.diagnostics,
+    )
+
+
+def _open(catalog: Path) -> tuple[Path, Tree, str]:
+    """The catalog's folder, its files, and the only file of it when it is one."""
+    if catalog.is_dir() or (not catalog.exists() and catalog.suffix not in _FILES):
+        found = Tree()
+        if catalog.exists():
+            found = disk.read_tree(catalog, file_limit=catalogs.MAX_CATALOG_FILE)
+        return catalog, found, ""
+    name = catalog.name
+    if not catalog.exists():
+        return catalog.parent, Tree(), name
+    data = disk.read_file(catalog, limit=catalogs.MAX_CATALOG_FILE)
+    return catalog.parent, Tree({name: data}), name
+
+
+# A package that was just made has a default channel and no channel yet.
+_HEALED: Final = frozenset({"FBC014"})
+
+
+def _check_before(shown: str, tree: Tree, package: str, folder: str) -> None:
+    """Refuse a catalog that is broken in a way which a bundle of `package` cannot heal."""
+    try:
+        catalogs.read(shown, tree=tree, folder=folder)
+    except InputError as error:
+        errors = [found for found in error.diagnostics if found.severity is Severity.ERROR]
+        mine = f"package `{package}`,"
+        if not errors or not all(f.rule in _HEALED and mine in f.subject for f in errors):
+            raise
+
+
+def _check(shown: str, tree: Tree) -> None:
+    """Refuse what would break the catalog. Places are left out, since they are not written yet."""
+    try:
+        catalogs.read(shown, tree=tree)
+    except InputError as error:
+        raise InputError(
+            f"the catalog `{shown}` would not be valid, so nothing was written",
+            hint=error.hint,
+            diagnostics=[found._replace(at=None, related=()) for found in error.diagnostics],
+        ) from None

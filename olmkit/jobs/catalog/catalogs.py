@@ -1,0 +1,161 @@
+"""Catalogs: begun, checked, and looked at.
+
+A catalog comes from a folder or an image. Folders are read file by file, so that
+a check of a large one needs little memory. What is listed or drawn is checked
+first, as the field's own tools do, with the rules that OLM itself depends on.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from olmkit.base import diagnostics as judgement
+from olmkit.base.diagnostics import Diagnostic, InputError, OlmkitError
+from olmkit.base.tree import Tree
+from olmkit.catalog import model
+from olmkit.catalog.blobs import fbc, icons, outline_reader
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.blobs.fbc import Form
+from olmkit.catalog.model import Catalog
+from olmkit.edges import disk, workers
+from olmkit.edges.folder import Folder
+from olmkit.jobs import validation
+from olmkit.jobs.validation import Checked, Pulled
+from olmkit.rules import engine
+from olmkit.rules.engine import CATALOG, Rule
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+# A file may hold the whole catalog of a distribution.
+MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
+# Consoles load icons with every list of packages; the field's own are a few KB.
+MAX_ICON: Final = 1024 * 1024
+MAX_DESCRIPTION: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidateOptions:
+    """Which rules are asked: those of the profile, or the selected ones, but for the ignored."""
+
+    profile: str = "default"
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitOptions:
+    """What `catalog init` is asked; `icon` and `description` are files."""
+
+    package: str
+    default_channel: str = ""
+    icon: Path | None = None
+    description: Path | None = None
+
+
+def init(options: InitOptions, form: Form) -> bytes:
+    """The text of a new `olm.package`. Raises `InputError` when the icon is no image."""
+    value: dict[str, Any] = {
+        "schema": "olm.package",
+        "name": options.package,
+        "defaultChannel": options.default_channel,
+    }
+    if options.icon is not None:
+        data = disk.read_file(options.icon, limit=MAX_ICON)
+        media_type = icons.detect(data)
+        if not media_type:
+            raise InputError(
+                f"`{options.icon}` is not an image that is known",
+                hint="take a PNG, JPEG, GIF or SVG file",
+            )
+        value["icon"] = {"base64data": base64.b64encode(data).decode(), "mediatype": media_type}
+    if options.description is not None:
+        text = disk.read_file(options.description, limit=MAX_DESCRIPTION)
+        value["description"] = text.decode("utf-8", "replace")
+    return fbc.dump_blob(Blob.of(value), form)
+
+
+async def pull(references: Sequence[str], access: Access) -> Pulled:
+    """The files of those that are images or served in a cluster, or why they cannot be had."""
+    from olmkit.edges.images import sources
+    from olmkit.jobs.catalog import cluster_catalog
+
+    async def read(reference: str) -> Tree:
+        if reference.startswith(cluster_catalog.PREFIX):
+            return await cluster_catalog.fetch(reference, access.environment)
+        return (await sources.read_catalog_tree(reference, access)).tree
+
+    return await validation.pull(references, read)
+
+
+def validate(
+    references: Sequence[str],
+    options: ValidateOptions,
+    *,
+    pulled: Pulled | None = None,
+) -> tuple[Checked, ...]:
+    """Check each catalog; the results stand in the order of the references.
+
+    Raises `ConfigurationError` for an unknown rule or profile, before any work.
+    """
+    profile = engine.profile(options.profile)
+    rules = engine.choose(profile, select=options.select, ignore=options.ignore, subject=CATALOG)
+    trees = pulled or {}
+    return tuple(
+        workers.map_all(
+            lambda reference: _check(reference, trees.get(reference), rules), references
+        )
+    )
+
+
+def _check(reference: str, tree: Tree | OlmkitError | None, rules: Sequence[Rule]) -> Checked:
+    if isinstance(tree, OlmkitError):
+        return Checked(reference=reference, error=tree)
+    try:
+        _, found = _read(_files(reference, tree), rules)
+    except OlmkitError as error:
+        return Checked(reference=reference, error=error)
+    return Checked(reference=reference, diagnostics=judgement.below(reference, found))
+
+
+def read(
+    reference: str, *, tree: Tree | None = None, folder: str | None = None, valid: bool = True
+) -> Catalog:
+    """The model of a catalog, by default of one that has no errors.
+
+    `folder` is where the files of `tree` lie, when `reference` is one of them. Raises
+    `InputError` with all of its errors when it has some.
+    """
+    catalog, found = _read(_files(reference, tree), needed_rules() if valid else ())
+    errors = [one for one in found if judgement.has_errors((one,))]
+    if catalog is None or errors:
+        raise InputError(
+            f"the catalog `{reference}` is not valid",
+            diagnostics=judgement.below(reference if folder is None else folder, errors),
+        )
+    return catalog
+
+
+def needed_rules() -> Sequence[Rule]:
+    """The rules whose breach makes the field's own tools refuse a catalog."""
+    return [rule for rule in engine.rules(CATALOG) if rule.suite == engine.DEFAULT_SUITE]
+
+
+def _files(reference: str, tree: Tree | None) -> Tree:
+    return Folder(Path(reference), file_limit=MAX_CATALOG_FILE) if tree is None else tree
+
+
+def _read(tree: Tree, rules: Sequence[Rule]) -> tuple[Catalog | None, tuple[Diagnostic, ...]]:
+    """The model and what was found; no model when something cannot be read."""
+    notes: list[Diagnostic] = []
+    faults: list[Diagnostic] = []
+    catalog = model.build(outline_reader.load(tree, report=notes.append, faults=faults))
+    if faults:
+        # What is missing would be missed by the rules, too.
+        return None, tuple(sorted((*notes, *faults), key=Diagnostic.sort_key))
+    found = engine.run(catalog, rules)
+    return catalog, tuple(sorted((*notes, *found), key=Diagnostic.sort_key))

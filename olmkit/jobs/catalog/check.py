@@ -1,0 +1,27 @@
+"""Checking whether a new state of a catalog leaves anybody behind."""
+
+from __future__ import annotations
+
+from olmkit.base import diagnostics as judgement
+from olmkit.catalog.model import Catalog
+from olmkit.jobs.catalog.catalogs import ValidateOptions
+from olmkit.jobs.validation import Checked
+from olmkit.rules import engine
+from olmkit.rules.releases import Release
+
+
+def check(
+    reference: str, catalog: Catalog, old: Catalog | None, options: ValidateOptions
+) -> Checked:
+    """What the rules say about the catalog that was read from `reference`, beside the `old` one.
+
+    Raises `ConfigurationError` for an unknown rule.
+    """
+    rules = engine.choose(
+        engine.profile(options.profile),
+        select=options.select,
+        ignore=options.ignore,
+        subject=engine.RELEASE,
+    )
+    found = engine.run(Release(catalog, old), rules)
+    return Checked(reference=reference, diagnostics=judgement.below(reference, found))

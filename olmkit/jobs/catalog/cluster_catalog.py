@@ -1,0 +1,68 @@
+"""The catalog that OLM v1's catalogd serves in a cluster, named `clustercatalog:NAME`.
+
+It is read over catalogd's HTTP through the API server, so from wherever the cluster can be
+reached, with the credentials of the kubeconfig.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.tree import Tree
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.kube.objects import mapping, text
+from olmkit.olm import kinds, v1
+
+PREFIX = "clustercatalog:"
+# Where catalogd says that it serves one: a Service, as pods name it.
+_ADDRESS = re.compile(
+    r"(?P<scheme>https?)://(?P<service>[a-z0-9-]+)\.(?P<namespace>[a-z0-9-]+)(?:\.[a-z0-9.-]+)?"
+    r"(?::(?P<port>[0-9]+))?(?P<path>(?:/[^?#]*)?)"
+)
+
+
+async def fetch(reference: str, environment: Mapping[str, str]) -> Tree:
+    """The catalog `clustercatalog:NAME` of the kubeconfig's cluster, or of `OLMKIT_CONTEXT`.
+
+    Raises as `read` does, and `ConfigurationError` when there is no cluster.
+    """
+    from olmkit.edges.cluster import kubeconfig
+    from olmkit.edges.cluster.client import HttpCluster
+
+    named = environment.get("OLMKIT_KUBECONFIG")
+    config = kubeconfig.load(
+        paths=[Path(named)] if named else [], context=environment.get("OLMKIT_CONTEXT", "")
+    )
+    async with HttpCluster(config) as cluster:
+        return await read(ClusterObjects(cluster), reference.removeprefix(PREFIX))
+
+
+async def read(reader: ClusterObjects, name: str) -> Tree:
+    """The catalog that catalogd serves under that name.
+
+    Raises `InputError` when it is not served, `ClusterError`.
+    """
+    found = await reader.find(v1.CLUSTER_CATALOG, name)
+    if found is None:
+        known = await reader.knows(v1.CLUSTER_CATALOG)
+        raise InputError(
+            f"there is no ClusterCatalog `{name}`",
+            hint="" if known else "OLM v1, which brings them, is not installed in this cluster",
+        )
+    ailing = v1.of_catalog(found)
+    if ailing is not None:
+        raise InputError(ailing.message, hint=ailing.hint)
+    address = text(mapping(kinds.status(found).get("urls")).get("base"))
+    place = _ADDRESS.fullmatch(address)
+    if place is None:
+        raise InputError(f"the ClusterCatalog `{name}` is served at no Service: `{address}`")
+    path = (
+        f"/api/v1/namespaces/{place['namespace']}/services/"
+        f"{place['scheme']}:{place['service']}:{place['port'] or 443}"
+        f"/proxy{place['path']}/api/v1/all"
+    )
+    lines = await reader.cluster.request("GET", path, accept="*/*")
+    return Tree({"catalog.json": lines})

@@ -1,0 +1,100 @@
+"""Making a smaller catalog of a large one, which is valid again or not made at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from olmkit.base import diagnostics as judgement
+from olmkit.base import documents
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
+from olmkit.base.version_constraints import VersionConstraint
+from olmkit.catalog import model
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.changes import filter_configuration, filtering
+from olmkit.catalog.changes.filtering import Wanted
+from olmkit.catalog.selection import Request
+from olmkit.edges import disk
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs as catalog_job
+from olmkit.jobs.catalog import render
+from olmkit.jobs.catalog.render import RenderOptions
+from olmkit.rules import engine
+
+_VERSION = r"\d+(?:\.\d+){0,2}"
+_MIN_MAX = re.compile(rf"(?P<least>{_VERSION})?-(?P<most>{_VERSION})?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filtered:
+    """The blobs that are kept, and for each package which of them are in no range."""
+
+    blobs: tuple[Blob, ...]
+    extra: dict[str, tuple[str, ...]]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[Wanted, ...]:
+    """What is wanted, from `PACKAGE[:CHANNEL][@RANGE]`; several of a package count together.
+
+    A range is `MIN-MAX`, `MIN-`, `-MAX`, or any that OLM v1 takes. Raises `ConfigurationError`.
+    """
+    found: dict[str, Wanted] = {}
+    for request in map(Request.parse, words):
+        package, channel = request.package, request.channel
+        range_ = _range(request.version) if request.version else None
+        before = found.get(package, Wanted(package=package, is_full=is_full))
+        if channel:
+            found[package] = replace(before, channels={**before.channels, channel: range_})
+        else:
+            found[package] = replace(before, range=range_ or before.range)
+    return tuple(found.values())
+
+
+def read(file: Path, reference: str) -> tuple[Wanted, ...]:
+    """What is wanted of a catalog, from a configuration of another tool. Raises `InputError`."""
+    return filter_configuration.read(documents.load(disk.read_file(file), str(file)), reference)
+
+
+async def filter_catalog(reference: str, wanted: Sequence[Wanted], access: Access) -> Filtered:
+    """What is wanted of a catalog.
+
+    Raises `InputError` when something of it is not there, or when the rest is no valid catalog.
+    """
+    rendered = await render.render_all([reference], RenderOptions(access=access))
+    parts = filtering.parts(model.of_blobs(rendered.blobs), wanted)
+    blobs = tuple(filtering.kept(rendered.blobs, parts))
+    _check(reference, blobs)
+    return Filtered(
+        blobs=blobs,
+        extra={name: part.extra for name, part in parts.items() if part.extra},
+        diagnostics=rendered.diagnostics,
+    )
+
+
+def _check(reference: str, blobs: Sequence[Blob]) -> None:
+    """Refuse what is no valid catalog. Places are left out, since what is kept has none."""
+    found = engine.run(model.of_blobs(blobs), catalog_job.needed_rules())
+    errors = [one._replace(at=None, related=()) for one in found if judgement.has_errors((one,))]
+    if errors:
+        raise InputError(
+            f"what is kept of `{reference}` would be no valid catalog",
+            hint="keep more of it, such as the versions between",
+            diagnostics=errors,
+        )
+
+
+def _range(text: str) -> VersionConstraint:
+    ends = _MIN_MAX.fullmatch(text)
+    if ends and (ends["least"] or ends["most"]):
+        terms = [f">={ends['least']}"] * bool(ends["least"])
+        terms += [f"<={ends['most']}"] * bool(ends["most"])
+        text = ", ".join(terms)
+    try:
+        return VersionConstraint.parse(text)
+    except InputError as error:
+        raise ConfigurationError(
+            error.message, hint="write `MIN-MAX`, such as `1.0.0-1.9.9`"
+        ) from None

@@ -1,0 +1,100 @@
+"""The path of upgrades that OLM would take through a catalog, hop by hop.
+
+What is installed is named by its bundle or its version, and may be in the catalog no
+more: an edge may still name it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.versions import Version
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph.upgrades import Start, Way
+from olmkit.catalog.model import Catalog, Channel, Package
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathOptions:
+    """`start` and `goal` are names of bundles or versions; without channels, OLM's own choice."""
+
+    package: str
+    start: str
+    goal: str = ""
+    channels: tuple[str, ...] = ()
+    is_v1: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """The way through `channels`, up to the goal where there is one."""
+
+    channels: tuple[str, ...]
+    way: Way
+    reaches: bool
+
+
+def path(catalog: Catalog, options: PathOptions) -> Path:
+    """Where OLM goes from what is installed, as if all that the bundles need were there.
+
+    Raises `InputError` for a package, channel or goal that is not there and for a channel in
+    which OLM finds no order, `ConfigurationError` for words that do not go together.
+    """
+    (package,) = catalog.chosen(options.package)
+    channels = _channels(package, options)
+    goal = _name(package, options.goal)
+    if options.goal and not any(goal in channel.entries for channel in channels):
+        raise InputError(
+            f"`{options.goal}` is in no channel of package `{package.name}` that was asked for",
+            hint=f"`olmkit catalog list bundles` has all of `{package.name}`",
+        )
+    start = _start(package, options.start)
+    names = tuple(channel.name for channel in channels)
+    if options.is_v1:
+        way = upgrades.way_of_v1(package, names, start)
+    else:
+        way = upgrades.way(channels[0], start)
+    if not goal:
+        return Path(channels=names, way=way, reaches=way.end is upgrades.End.NEWEST)
+    passed = [hop.entry.name for hop in way.hops]
+    if goal not in passed:
+        return Path(channels=names, way=way, reaches=start.name == goal)
+    hops = way.hops[: passed.index(goal) + 1]
+    return Path(channels=names, way=replace(way, hops=hops), reaches=True)
+
+
+def _channels(package: Package, options: PathOptions) -> tuple[Channel, ...]:
+    names: Iterable[str] = options.channels
+    if not names:
+        names = sorted(package.channels) if options.is_v1 else (package.default_channel,)
+    elif len(options.channels) > 1 and not options.is_v1:
+        raise ConfigurationError("a Subscription of OLM v0 has one channel", hint="name one")
+    missing = [name for name in names if name not in package.channels]
+    if missing:
+        there = ", ".join(f"`{name}`" for name in sorted(package.channels))
+        raise InputError(
+            f"package `{package.name}` has no channel `{missing[0]}`", hint=f"it has {there}"
+        )
+    return tuple(package.channels[name] for name in names)
+
+
+def _start(package: Package, named: str) -> Start:
+    entries = {
+        name: one for channel in package.channels.values() for name, one in channel.entries.items()
+    }
+    name = _name(package, named)
+    if name in entries:
+        return upgrades.start_of(entries, name)
+    version = Version.read(named)
+    if version is not None:
+        return upgrades.start_of({}, f"{package.name}.v{version}", version)
+    # The version in a name is a custom, and all that is left of a bundle that is gone.
+    return upgrades.start_of({}, named, Version.read(named.partition(".v")[2]))
+
+
+def _name(package: Package, named: str) -> str:
+    """The name of the bundle that is named by that or by its version."""
+    found = package.bundle(named)
+    return found.name if found is not None else named

@@ -1,0 +1,320 @@
+"""Catalog render: bundles and catalogs, wherever they lie, as the blobs of one catalog.
+
+Nothing is checked beyond what can be read, and nothing is merged: what comes out
+is what the references hold, one after the other.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from olmkit.base import diagnostics as diagnostics_
+from olmkit.base.diagnostics import (
+    ConfigurationError,
+    Diagnostic,
+    InputError,
+    OlmkitError,
+)
+from olmkit.base.tree import Tree
+from olmkit.catalog.blobs import fbc, wire
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.bundles import findings, migrate, render, source_bundle
+from olmkit.catalog.bundles.migrate import Level
+from olmkit.catalog.bundles.render import RenderedBundle
+from olmkit.catalog.bundles.source_bundle import SourceBundle
+from olmkit.edges import disk, workers
+from olmkit.edges.images.access_settings import Access
+from olmkit.oci.reference import InvalidReferenceError, Reference, Source
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.sources import ImageFiles
+
+# A file may hold the whole catalog of a distribution.
+MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
+
+_SQLITE: Final = b"SQLite format 3\x00"
+_PLACEHOLDERS: Final = ("{package}", "{name}", "{version}")
+# So many images are pulled at once: more makes registries angry, not faster.
+_PULLS: Final = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderOptions:
+    """How to render.
+
+    `image` is the reference of bundles that lie in folders or layouts; `{package}`, `{name}` and
+    `{version}` stand for theirs. `processes` 0: one for each processor.
+    """
+
+    image: str = ""
+    level: Level = Level.NONE
+    access: Access = field(default_factory=Access)
+    processes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """The blobs in the order of the references, and what should be known about them."""
+
+    blobs: tuple[Blob, ...] = field(repr=False)
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BundleRead:
+    """One bundle: as it was read, as it stands in a catalog, and what should be known about it."""
+
+    source: SourceBundle
+    rendered: RenderedBundle
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+async def read_bundle(reference: str, options: RenderOptions) -> BundleRead:
+    """The bundle in a folder or an image. Raises `InputError` when there is none."""
+    _check_image(options.image)
+    wish = _Wish(options.image, options.level)
+    path = _path(reference)
+    if path is not None:
+        return _read(disk.read_tree(path), reference, wish)
+    found = await _pull(reference, options.access)
+    if not found.is_bundle:
+        raise InputError(f"`{reference}` is a catalog, where a bundle is needed")
+    return _read(found.tree, reference, wish, _pull_spec(found.source, reference))
+
+
+async def render_all(references: Sequence[str], options: RenderOptions) -> Rendered:
+    """The blobs of all references: bundle folders, catalog folders and files, images.
+
+    Raises `InputError` with all that is wrong in any of them.
+    """
+    _check_image(options.image)
+    wish = _Wish(options.image, options.level)
+    parts = _local(references, wish, options.processes)
+    parts.update(
+        await _images(
+            [(index, text) for index, text in enumerate(references) if index not in parts],
+            wish,
+            options.access,
+        )
+    )
+    return _together([parts[index] for index in range(len(references))])
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is wanted of each bundle; small, since it travels to other processes."""
+
+    image: str
+    level: Level
+
+
+# Folders and files
+
+
+def _local(
+    references: Sequence[str], wish: _Wish, processes: int
+) -> dict[int, Rendered | OlmkitError]:
+    """What of the references lies on this disk, rendered."""
+    parts: dict[int, Rendered | OlmkitError] = {}
+    bundles: dict[int, tuple[str, _Wish]] = {}
+    for index, reference in enumerate(references):
+        path = _path(reference)
+        if path is None:
+            continue
+        if _is_bundle_folder(path):
+            bundles[index] = (reference, wish)
+        else:
+            parts[index] = _attempt(lambda path=path: _catalog(path, wish))  # type: ignore[misc]
+    if len(bundles) > 1 and wish.image and not any(p in wish.image for p in _PLACEHOLDERS):
+        raise ConfigurationError(
+            f"`{wish.image}` would be the image of {len(bundles)} bundles",
+            hint="let it contain `{version}` or `{name}`",
+        )
+    rendered = workers.map_all(_bundle_folder, list(bundles.values()), processes=processes)
+    parts.update(zip(bundles, rendered, strict=True))
+    return parts
+
+
+def _path(reference: str) -> Path | None:
+    """The file or folder that a reference names, if there is one."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError):
+        path = Path(reference).expanduser()
+        if reference and path.exists():
+            return path
+    return None
+
+
+def _is_bundle_folder(path: Path) -> bool:
+    return all((path / name).is_dir() for name in (source_bundle.MANIFESTS, source_bundle.METADATA))
+
+
+def _bundle_folder(item: tuple[str, _Wish]) -> Rendered | OlmkitError:
+    """One bundle folder; errors are values here, since this may run in another process."""
+    reference, wish = item
+    return _attempt(lambda: _bundle(disk.read_tree(Path(reference).expanduser()), reference, wish))
+
+
+def _bundle(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> Rendered:
+    read = _read(tree, root, wish, image)
+    return Rendered(blobs=(read.rendered.blob(),), diagnostics=read.diagnostics)
+
+
+def _read(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> BundleRead:
+    """A bundle; without an image of its own it gets the one that was asked for."""
+    source = source_bundle.read(tree, root)
+    if image is None:
+        image = _filled(wish.image, source.package, source.name, source.version)
+    made, notes = render.render(source, image)
+    return BundleRead(
+        source=source, rendered=migrate.migrate(made, wish.level, root), diagnostics=notes
+    )
+
+
+def _catalog(path: Path, wish: _Wish) -> Rendered:
+    """A catalog folder, or one file of a catalog."""
+    if path.is_dir():
+        return _tree(disk.read_tree(path, file_limit=MAX_CATALOG_FILE), str(path), wish)
+    data = disk.read_file(path, limit=MAX_CATALOG_FILE)
+    if data.startswith(_SQLITE):
+        raise InputError(
+            f"`{path}` is a catalog in the SQLite form, which cannot be read yet",
+            hint="turn it into a file-based catalog with `opm migrate`",
+        )
+    return _blobs(
+        lambda report: fbc.load_stream(data, path.name, report=report), str(path.parent), wish
+    )
+
+
+def _tree(tree: Tree, root: str, wish: _Wish) -> Rendered:
+    return _blobs(lambda report: fbc.load(tree, report=report), root, wish)
+
+
+def _blobs(load: Callable[[fbc.Report], Iterator[Blob]], root: str, wish: _Wish) -> Rendered:
+    """The blobs of a catalog whose files lie in `root`, bundles arranged and migrated."""
+    notes: list[Diagnostic] = []
+    blobs: list[Blob] = []
+    try:
+        for blob in load(notes.append):
+            notes += fbc.unknown_fields(blob)
+            blobs.append(_arranged(blob, root, wish) if blob.schema == wire.BUNDLE else blob)
+    except InputError as error:
+        if error.diagnostics:
+            error.message = error.diagnostics[0].message
+        error.diagnostics = diagnostics_.below(root, (*notes, *error.diagnostics))
+        raise
+    return Rendered(blobs=tuple(blobs), diagnostics=diagnostics_.below(root, notes))
+
+
+def _arranged(blob: Blob, root: str, wish: _Wish) -> Blob:
+    bundle = RenderedBundle.of(blob)
+    arranged = migrate.migrate(render.arranged(bundle), wish.level, blob.path or root)
+    return blob if arranged == bundle else arranged.blob()
+
+
+# Images
+
+
+async def _images(
+    references: Sequence[tuple[int, str]], wish: _Wish, access: Access
+) -> dict[int, Rendered | OlmkitError]:
+    import asyncio  # as above
+
+    gate = asyncio.Semaphore(_PULLS)
+
+    async def pulled(reference: str) -> Rendered | OlmkitError:
+        async with gate:
+            try:
+                found = await _pull(reference, access)
+            except OlmkitError as error:
+                return error
+        return _attempt(lambda: _image(found, reference, wish))
+
+    async with asyncio.TaskGroup() as tasks:
+        made = {index: tasks.create_task(pulled(text)) for index, text in references}
+    return {index: task.result() for index, task in made.items()}
+
+
+async def _pull(reference: str, access: Access) -> ImageFiles:
+    from olmkit.edges.images import sources  # what reads folders alone needs no HTTP
+
+    try:
+        return await sources.read_tree(reference, access)
+    except InvalidReferenceError as error:
+        error.hint = error.hint or "name a folder that exists, or an image with its registry"
+        raise
+
+
+def _image(found: ImageFiles, reference: str, wish: _Wish) -> Rendered:
+    if not found.is_bundle:
+        return _tree(found.tree, reference, wish)
+    made = _bundle(found.tree, reference, wish, _pull_spec(found.source, reference))
+    if not wish.image and not isinstance(found.source, Reference):
+        note = findings.found(
+            "FBC907",
+            f"the catalog will not say where the image of `{made.blobs[0].name}` is pulled from",
+            hint="say where it will be pushed: `--image registry/name:tag`",
+        )
+        return replace(made, diagnostics=(*made.diagnostics, note))
+    return made
+
+
+def _pull_spec(source: Source, reference: str) -> str | None:
+    """What clusters pull; None for an image on this machine, which they cannot."""
+    return reference if isinstance(source, Reference) else None
+
+
+# Small things
+
+
+def _check_image(text: str) -> None:
+    rest = text
+    for placeholder in _PLACEHOLDERS:
+        rest = rest.replace(placeholder, "x")
+    if "{" in rest or "}" in rest:
+        raise ConfigurationError(
+            f"`{text}` holds a placeholder that nobody knows",
+            hint=f"there are {', '.join(f'`{placeholder}`' for placeholder in _PLACEHOLDERS)}",
+        )
+    if text:
+        Reference.parse(rest)
+
+
+def _filled(template: str, package: str, name: str, version: str) -> str:
+    # A version may hold a `+`, which tags may not.
+    values = (package, name, version.replace("+", "-"))
+    for placeholder, value in zip(_PLACEHOLDERS, values, strict=True):
+        template = template.replace(placeholder, value)
+    return template
+
+
+def _attempt(work: Callable[[], Rendered]) -> Rendered | OlmkitError:
+    try:
+        return work()
+    except OlmkitError as error:
+        return error
+
+
+def _together(parts: Sequence[Rendered | OlmkitError]) -> Rendered:
+    errors = [part for part in parts if isinstance(part, OlmkitError)]
+    if errors:
+        raise _all(errors)
+    done = [part for part in parts if isinstance(part, Rendered)]
+    return Rendered(
+        blobs=tuple(blob for part in done for blob in part.blobs),
+        diagnostics=tuple(found for part in done for found in part.diagnostics),
+    )
+
+
+def _all(errors: Sequence[OlmkitError]) -> OlmkitError:
+    """One error for all; the user's material counts before the world."""
+    first = next((error for error in errors if isinstance(error, InputError)), errors[0])
+    if len(errors) > 1:
+        first.diagnostics = tuple(found for error in errors for found in error.diagnostics)
+        unsaid = [error.message for error in errors if error is not first and not error.diagnostics]
+        if unsaid:
+            first.message = "; ".join((first.message, *unsaid))
+    return first

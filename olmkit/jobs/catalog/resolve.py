@@ -1,0 +1,177 @@
+"""What OLM would install, asked of catalogs alone: no cluster, and nothing is written.
+
+Each package that is asked for is a Subscription; what is installed already has one, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.version_constraints import VersionConstraint
+from olmkit.base.versions import Version
+from olmkit.catalog.blobs import properties
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph.upgrades import Ask
+from olmkit.catalog.model import Catalog, Package
+from olmkit.catalog.selection import Request
+from olmkit.olm import kinds
+from olmkit.olm.resolver import catalog_entries
+from olmkit.olm.resolver import reasons as resolver_reasons
+from olmkit.olm.resolver import solve as resolver
+from olmkit.olm.resolver import v1 as resolver_v1
+from olmkit.olm.resolver.reasons import Rejected
+from olmkit.olm.resolver.resolution import CatalogKey, Installed, Property, Scene, Source, Wish
+from olmkit.olm.resolver.solve import Answer, Result
+from olmkit.olm.resolver.v1 import Choice, Shelf
+
+_NAMESPACE = "operators"
+_MAX_ROUNDS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolution:
+    """The answers of OLM v0, several where it goes by chance.
+
+    `rounds` are the results one after the other until nothing moves, when there is one
+    answer each time; `goes_round` when they never end. `rejected` is what comes of none of them.
+    """
+
+    answers: tuple[Answer, ...]
+    rounds: tuple[Result, ...] = ()
+    goes_round: bool = False
+    rejected: tuple[Rejected, ...] = ()
+
+
+def resolve(
+    catalogs: Mapping[str, Catalog], requests: Sequence[Request], installed: Sequence[str] = ()
+) -> Resolution:
+    """What OLM v0 does in a namespace with these Subscriptions and installed CSVs.
+
+    Raises `InputError` for a package or version that no catalog has.
+    """
+    scene = _scene(catalogs, requests, installed)
+    answers = resolver.resolve(scene)
+    rounds: list[Result] = []
+    seen: set[frozenset[str]] = set()
+    now, found = scene, answers
+    goes_round = False
+    while len(found) == 1 and isinstance(found[0], Result) and found[0].moves:
+        rounds.append(found[0])
+        now = resolver.carried_out(now, found[0])
+        state = frozenset(one.name for one in now.installed)
+        if state in seen or len(rounds) >= _MAX_ROUNDS:
+            goes_round = True
+            break
+        seen.add(state)
+        found = resolver.resolve(now)
+    return Resolution(
+        answers=answers,
+        rounds=tuple(rounds),
+        goes_round=goes_round,
+        rejected=() if goes_round else resolver_reasons.rejected(now),
+    )
+
+
+def resolve_v1(
+    catalogs: Mapping[str, Catalog], request: Request, installed: Sequence[str] = ()
+) -> Choice:
+    """What OLM v1 installs for a ClusterExtension. Raises `InputError` when there is nothing."""
+    shelves = [Shelf(name=name, catalog=catalog) for name, catalog in catalogs.items()]
+    there = (_installed(catalogs, name) for name in installed)
+    starts = [
+        upgrades.start_of({}, csv.name, csv.version)
+        for package, csv in there
+        if package == request.package
+    ]
+    ask = Ask(
+        channels=(request.channel,) if request.channel else (),
+        range=VersionConstraint.parse(request.version) if request.version else None,
+        installed=starts[0] if starts else None,
+    )
+    return resolver_v1.resolve(shelves, request.package, ask, version=request.version)
+
+
+def _scene(
+    catalogs: Mapping[str, Catalog], requests: Sequence[Request], installed: Sequence[str]
+) -> Scene:
+    there = {name: _installed(catalogs, name) for name in installed}
+    wishes = [_wish(catalogs, request, there) for request in requests]
+    asked = {request.package for request in requests}
+    wishes += [
+        _wish(catalogs, Request(package=package), there)
+        for package in dict.fromkeys(package for package, _ in there.values())
+        if package not in asked
+    ]
+    keys = {name: CatalogKey(name, _NAMESPACE) for name in catalogs}
+    return Scene(
+        namespace=_NAMESPACE,
+        global_namespace=_NAMESPACE,
+        sources=[
+            Source(
+                key=keys[name],
+                priority=-number,
+                entries=tuple(catalog_entries.of_catalog(catalog, keys[name])),
+            )
+            for number, (name, catalog) in enumerate(catalogs.items())
+        ],
+        installed=[csv for _, csv in there.values()],
+        wishes=wishes,
+    )
+
+
+def _installed(catalogs: Mapping[str, Catalog], name: str) -> tuple[str, Installed]:
+    """Package and CSV of that name; one that no catalog has is known by its name alone."""
+    for catalog in catalogs.values():
+        for package in catalog.packages.values():
+            bundle = package.bundles.get(name)
+            if bundle is not None:
+                return package.name, Installed(
+                    name=name,
+                    version=catalog_entries.version_of(bundle),
+                    properties=catalog_entries.of_bundle(bundle),
+                )
+    named = kinds.package_named_in(name)
+    version = Version.read(name.partition(".v")[2])
+    value = {"packageName": named, "version": str(version or "")}
+    listed = (Property(properties.PACKAGE, value),)
+    return named, Installed(name=name, version=version, properties=listed)
+
+
+def _wish(
+    catalogs: Mapping[str, Catalog], request: Request, there: Mapping[str, tuple[str, Installed]]
+) -> Wish:
+    name, package = _package(catalogs, request)
+    own = [csv.name for found, csv in there.values() if found == package.name]
+    installed = own[0] if own else ""
+    return Wish(
+        name=package.name,
+        package=package.name,
+        channel=request.channel or package.default_channel,
+        catalog=CatalogKey(name, _NAMESPACE),
+        starting_csv=_starting(package, request.version) if request.version else "",
+        installed_csv=installed,
+        current_csv=installed,
+    )
+
+
+def _package(catalogs: Mapping[str, Catalog], request: Request) -> tuple[str, Package]:
+    """The first catalog that has the package, and the package in it."""
+    for name, catalog in catalogs.items():
+        if request.package in catalog.packages:
+            return name, catalog.packages[request.package]
+    for catalog in catalogs.values():
+        catalog.chosen(request.package)
+    raise InputError(f"no catalog has package `{request.package}`")
+
+
+def _starting(package: Package, version: str) -> str:
+    """The bundle of that name or version. Raises `InputError`."""
+    found = package.bundle(version)
+    if found is None:
+        raise InputError(
+            f"package `{package.name}` has no version `{version}`",
+            hint="a Subscription begins with one version; ranges are for `--olm v1`",
+        )
+    return found.name

@@ -1,0 +1,226 @@
+"""What OLM is going to install, read before anything is written.
+
+A bundle is read from its folder or image. Of a catalog, the head of the channel or the
+wanted version is looked up and its bundle read. What cannot be read from here is not
+an error: the cluster may reach registries that we do not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from olmkit.base import documents, names
+from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
+from olmkit.base.version_constraints import VersionConstraint
+from olmkit.bundle import layout
+from olmkit.catalog.bundles import migrate, render, source_bundle
+from olmkit.catalog.bundles.migrate import Level
+from olmkit.catalog.bundles.render import RenderedBundle
+from olmkit.catalog.graph import links as graph
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph.upgrades import Ask, Start
+from olmkit.catalog.model import Catalog, Channel, Package
+from olmkit.edges.images import sources
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs as catalog_job
+from olmkit.jobs.image import copy as image_job
+from olmkit.oci.reference import Reference
+from olmkit.olm import preview
+from olmkit.olm.preview import Preview
+
+# Seconds: who serves a catalog nearby answers at once, and nobody waits long for one far away.
+_ANSWER = 3.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """A bundle that was named: as a catalog holds it, its channel, and what it brings."""
+
+    rendered: RenderedBundle
+    channel: str
+    preview: Preview
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """What a catalog offers: the CSV's name and channel, and the bundle's preview if readable."""
+
+    csv: str
+    channel: str
+    preview: Preview | None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogImage:
+    """A catalog image: its packages, and the folder of its files when it cannot serve itself."""
+
+    catalog: Catalog
+    folder: str
+    pinned: str
+
+
+async def read_bundle(text: str, access: Access) -> Named:
+    """The bundle in a folder or in an image of a registry, which is pinned by its digest."""
+    found = await sources.read_bundle_tree(text, access)
+    image = ""
+    if isinstance(found.source, Reference):
+        image = found.pinned
+    source = source_bundle.read(found.tree, text)
+    rendered, _ = render.render(source, image)
+    if image:
+        rendered = migrate.migrate(rendered, Level.CSV_METADATA, text)
+    bundle = layout.read(found.tree, text)
+    if bundle.csv is None:
+        raise InputError(f"`{text}` has no ClusterServiceVersion")
+    channel = bundle.default_channel or next(iter(bundle.channels), "") or "stable"
+    return Named(
+        rendered=rendered,
+        channel=channel,
+        preview=preview.of_csv(bundle.csv.value, origin=image or text),
+    )
+
+
+async def read_catalog(text: str, access: Access) -> CatalogImage:
+    """The catalog in an image; raises `OlmkitError` when it cannot be read from here."""
+    found = await sources.read_catalog_tree(text, access)
+    facts = await image_job.inspect(text, access)
+    serves = any(facts.run.get(key) for key in ("Entrypoint", "Cmd"))
+    folder = "" if serves else found.labels.get(sources.CONFIGS_LABEL, "")
+    return CatalogImage(
+        catalog=catalog_job.read(text, tree=found.tree, valid=False),
+        folder=folder,
+        pinned=found.pinned,
+    )
+
+
+def is_image(catalog: str) -> bool:
+    """Whether a catalog is named as an image, not as an object of the cluster."""
+    return "/" in catalog or ":" in catalog
+
+
+def check_names(package: str, catalog: str) -> None:
+    """Refuse what cannot name a package, or the image of a catalog: `ConfigurationError`."""
+    if not names.is_subdomain(package):
+        raise ConfigurationError(
+            f"`{package}` is no name of a package",
+            hint="a bundle is named with `--bundle`, the image of a catalog with `--catalog`",
+        )
+    if is_image(catalog):
+        Reference.parse(catalog)
+
+
+async def choose(
+    catalog: Catalog, package: str, access: Access, *, channel: str = "", version: str = ""
+) -> Chosen:
+    """The bundle that OLM would install first. Raises `InputError` when there is none."""
+    found = catalog.chosen(package)[0]
+    line = _channel(found, channel)
+    entry = _entry(found, line, version)
+    bundle = found.bundles.get(entry)
+    return await _read_chosen(entry, line.name, bundle.image if bundle else "", access)
+
+
+async def newest(
+    catalog: Catalog,
+    package: str,
+    access: Access,
+    *,
+    channels: Sequence[str],
+    version: str,
+    after: Start | None = None,
+) -> Chosen:
+    """The bundle that OLM v1 would take: the highest version that fits.
+
+    Deprecated ones come last. `after`: the installed bundle, when only that and what upgrades
+    from it will do. Raises `InputError` when there is none.
+    """
+    found = catalog.chosen(package)[0]
+    for name in channels:
+        _channel(found, name)
+    wanted = VersionConstraint.parse(version) if version else None
+    ask = Ask(channels=channels, range=wanted, installed=after)
+    fitting = upgrades.offers_of_v1(found, ask)
+    if not fitting:
+        follows = f" and upgrades from `{after.name}`" if after else ""
+        raise InputError(
+            f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
+            hint="`olmkit catalog list bundles` has all",
+        )
+    best = fitting[0]
+    channel = next((c.name for c in found.channels.values() if best.name in c.entries), "")
+    return await _read_chosen(best.name, channel, best.image, access)
+
+
+async def brought(catalog: Catalog, package: str, name: str, access: Access) -> Preview | None:
+    """What a bundle of the catalog brings; None when it is not there or cannot be read."""
+    bundle = catalog.chosen(package)[0].bundles.get(name)
+    if bundle is None:
+        return None
+    return (await _read_chosen(name, "", bundle.image, access)).preview
+
+
+async def _read_chosen(csv: str, channel: str, image: str, access: Access) -> Chosen:
+    if not image:
+        return Chosen(csv=csv, channel=channel, preview=None, note="its bundle has no image")
+    try:
+        named = await read_bundle(image, access)
+    except OlmkitError as error:
+        note = f"the bundle `{image}` cannot be read from here: {error.message}"
+        return Chosen(csv=csv, channel=channel, preview=None, note=note)
+    return Chosen(csv=csv, channel=channel, preview=named.preview)
+
+
+async def ask(
+    address: str, package: str, access: Access, *, channel: str = "", version: str = ""
+) -> Chosen | None:
+    """The same of a served catalog, where it can be reached from here; else None."""
+    try:
+        from olmkit.edges.catalog import client as catalog_client
+    except ImportError:  # the extra `serve` is not installed
+        return None
+    asked = functools.partial(
+        catalog_client.offer, address, package, channel=channel, version=version, timeout=_ANSWER
+    )
+    bundle = await asyncio.to_thread(asked)
+    if bundle is None:
+        return None
+    csv, line = str(bundle.get("csvName", "")), str(bundle.get("channelName", ""))
+    image, inline = str(bundle.get("bundlePath", "")), str(bundle.get("csvJson", ""))
+    if image or not inline:
+        return await _read_chosen(csv, line, image, access)
+    manifest = documents.load(inline.encode(), csv).value
+    return Chosen(csv=csv, channel=line, preview=preview.of_csv(manifest, origin=address))
+
+
+def _channel(package: Package, name: str) -> Channel:
+    wanted = name or package.default_channel
+    if wanted not in package.channels:
+        listed = ", ".join(f"`{other}`" for other in package.channels) or "none"
+        raise InputError(
+            f"package `{package.name}` has no channel `{wanted}`", hint=f"it has {listed}"
+        )
+    return package.channels[wanted]
+
+
+def _entry(package: Package, channel: Channel, version: str) -> str:
+    if not version:
+        heads = graph.heads(channel)
+        if len(heads) != 1:
+            what = f"several heads: {', '.join(heads)}" if heads else "no head"
+            raise InputError(
+                f"channel `{channel.name}` of package `{package.name}` has {what}",
+                hint="OLM installs nothing from it: let one of them replace the others",
+            )
+        return heads[0]
+    for name, entry in channel.entries.items():
+        if version in (name, str(entry.version)):
+            return name
+    listed = ", ".join(f"`{entry.version}`" for entry in channel.entries.values())
+    raise InputError(
+        f"channel `{channel.name}` of package `{package.name}` has no version `{version}`",
+        hint=f"it has {listed}",
+    )

@@ -1,0 +1,177 @@
+"""Deploy an overlay of a project without OLM, and take it away again.
+
+Everything is applied by the server, in an order that works at the first go; then the
+operator's Deployments are waited for, and when they do not get available, their pods
+say why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import read, wait, write
+from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.write import Removed
+from olmkit.jobs.project import overlay
+from olmkit.kube import objects, rollout
+from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.oci.reference import Reference
+from olmkit.olm import kinds
+from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain.explanation import Explanation, Finding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeployOptions:
+    """`image` is that of the operator, instead of the overlay's."""
+
+    project: Path
+    overlay: str = overlay.DEFAULT
+    image: str = ""
+    crds_only: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undeploying:
+    """What would be deleted, in order; `operands` first."""
+
+    objects: tuple[Manifest, ...]
+    operands: tuple[Manifest, ...] = ()
+    kept: tuple[Manifest, ...] = ()
+
+    @property
+    def all(self) -> tuple[Manifest, ...]:
+        """Everything that goes, in order."""
+        return (*self.operands, *self.objects)
+
+
+def wanted(options: DeployOptions) -> tuple[Manifest, ...]:
+    """The objects of the overlay in the order in which they are applied.
+
+    Raises `ConfigurationError` when the image has no name that can be one.
+    """
+    if options.image:
+        Reference.parse(options.image)
+    found: Iterable[Manifest] = [
+        dict(document.value) for document in overlay.render(options.project, options.overlay)
+    ]
+    if options.crds_only:
+        found = [one for one in found if objects.kind(one) == kinds.CRD[1]]
+        if not found:
+            raise InputError(f"`{options.overlay}` has no CustomResourceDefinition")
+    elif options.image:
+        found = rollout.with_image(found, options.image)
+    return rollout.ordered(found)
+
+
+async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[str, ...]:
+    """What `apply` would do with each object, in words."""
+    lines = []
+    for manifest in found:
+        there = await reader.current(manifest)
+        if there is None:
+            lines.append(f"would create {explanation.subject(manifest)}")
+            continue
+        after = await reader.apply(manifest, dry_run=True)
+        same = all(after.get(key) == there.get(key) for key in {*after, *there} - {"metadata"})
+        lines.append(f"would {'leave' if same else 'change'} {explanation.subject(manifest)}")
+    return tuple(lines)
+
+
+async def apply(
+    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, patience: Patience
+) -> Explanation:
+    """Apply the objects in order and wait for the Deployments; how it stands in the end.
+
+    Raises `ClusterError` when the server refuses an object.
+    """
+    first = [one for one in found if objects.kind(one) in rollout.FIRST]
+    for manifest in first:
+        await reader.apply(manifest)
+        report(f"applied {explanation.subject(manifest)}")
+    await _until_known(reader, first, patience)
+    for manifest in found:
+        if manifest not in first:
+            await reader.apply(manifest)
+            report(f"applied {explanation.subject(manifest)}")
+    deployments = rollout.workloads(found)
+    names = ", ".join(f"`{objects.name(one)}`" for one in deployments)
+    return await wait.until_well(
+        lambda: _finding(reader, deployments),
+        f"{names} is available" if names else "all objects are applied",
+        report=report,
+        patience=patience,
+    )
+
+
+async def removal(
+    reader: ClusterObjects,
+    found: tuple[Manifest, ...],
+    *,
+    keep_crds: bool,
+    delete_operands: bool,
+    report: Report = wait.silent,
+) -> Undeploying:
+    """What would be deleted. Raises `InputError` when objects of its kinds would go unasked."""
+    found = await read.present(reader, found)
+    crds = [one for one in found if objects.kind(one) == kinds.CRD[1]]
+    operands = await wait.operands(reader, crds, report=report)
+    if operands and not keep_crds and not delete_operands:
+        raise InputError(
+            f"{len(operands)} objects of its kinds are there and would go with the CRDs",
+            hint="say `--delete-operands`, or leave the CRDs with `--keep-crds`",
+        )
+    kept = crds if keep_crds else []
+    return Undeploying(
+        objects=tuple(one for one in reversed(found) if one not in kept),
+        operands=tuple(operands) if delete_operands else (),
+        kept=tuple(kept),
+    )
+
+
+async def delete(
+    reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
+) -> Removed:
+    """Delete the operands while the operator can still look after them, then all of it."""
+    return await write.delete(
+        reader, (made.objects,), operands=made.operands, report=report, patience=patience
+    )
+
+
+async def _until_known(
+    reader: ClusterObjects, first: Iterable[Manifest], patience: Patience
+) -> None:
+    """Wait until the server serves the kinds that the CRDs define."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + min(patience.seconds, 60.0)
+    for crd in first:
+        if objects.kind(crd) != kinds.CRD[1]:
+            continue
+        while True:
+            found = await reader.current(crd)
+            if found is not None and kinds.condition(found, "Established") is not None:
+                break
+            refused = (
+                None if found is None else kinds.condition(found, "NamesAccepted", value="False")
+            )
+            if refused is not None or clock() >= end:
+                words = text(mapping(refused).get("message")) or "it takes too long"
+                raise InputError(
+                    f"the CustomResourceDefinition `{objects.name(crd)}` is not established: "
+                    f"{words}"
+                )
+            await asyncio.sleep(0.2)
+
+
+async def _finding(reader: ClusterObjects, deployments: tuple[Manifest, ...]) -> Finding | None:
+    for deployment in deployments:
+        seen = await read.snapshot(reader, objects.namespace(deployment))
+        finding = pods.of_deployment(seen, objects.name(deployment))
+        if finding is not None:
+            return finding
+    return None

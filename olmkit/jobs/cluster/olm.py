@@ -1,0 +1,183 @@
+"""OLM itself: whether it is there and well, installing it from its manifests, removing it.
+
+The manifests are files or addresses; those of a release are two. They are applied by the
+server, since the CRDs are too large for other ways, in an order that works at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError, RemoteError
+from olmkit.edges import disk
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images import sources
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import deploy, read, wait, write
+from olmkit.jobs.cluster.deploy import Undeploying
+from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.write import Removed
+from olmkit.kube import objects, rollout
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds, v1
+from olmkit.olm.explain import csvs, pods
+from olmkit.olm.explain.explanation import Explanation, Finding, Standing
+
+RELEASE = "v0.46.0"
+_ADDRESS = (
+    "https://github.com/operator-framework/operator-lifecycle-manager/releases/download/{}/{}"
+)
+_FILES = ("crds.yaml", "olm.yaml")
+_MAX_MANIFESTS = 64 * 1024 * 1024
+# What the programs of OLM are called, by the generation that they belong to.
+_PROGRAMS = {
+    "olm-operator": "v0",
+    "catalog-operator": "v0",
+    "packageserver": "v0",
+    "catalogd-controller-manager": "v1",
+    "operator-controller-controller-manager": "v1",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One Deployment of OLM; `finding` is empty when it is available."""
+
+    generation: str
+    namespace: str
+    name: str
+    image: str
+    finding: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Which generations the API knows, and the Deployments that do the work, where there are any.
+
+    OLM may also run as processes outside of the cluster: then there are none.
+    """
+
+    generations: tuple[str, ...]
+    parts: tuple[Part, ...]
+    subscriptions: int
+
+    @property
+    def is_ready(self) -> bool:
+        return bool(self.generations) and not any(part.finding for part in self.parts)
+
+
+async def status(reader: ClusterObjects) -> Status:
+    """What of OLM is in the cluster."""
+    known = [
+        name
+        for name, kind in (("v0", kinds.SUBSCRIPTION), ("v1", v1.CLUSTER_EXTENSION))
+        if await reader.knows(kind)
+    ]
+    found = [one for one in await reader.list(kinds.DEPLOYMENT) if objects.name(one) in _PROGRAMS]
+    parts = []
+    for deployment in found:
+        seen = await read.snapshot(reader, objects.namespace(deployment))
+        finding = pods.of_deployment(seen, objects.name(deployment))
+        containers = sequence(objects.pod_spec(deployment).get("containers"))
+        parts.append(
+            Part(
+                generation=_PROGRAMS[objects.name(deployment)],
+                namespace=objects.namespace(deployment),
+                name=objects.name(deployment),
+                image=text(mapping(containers[0]).get("image")) if containers else "",
+                finding=finding.message if finding else "",
+            )
+        )
+    subscriptions = await reader.list(kinds.SUBSCRIPTION)
+    return Status(generations=tuple(known), parts=tuple(parts), subscriptions=len(subscriptions))
+
+
+async def manifests(names: Sequence[str], release: str, access: Access) -> tuple[Manifest, ...]:
+    """The objects in files and at addresses; without any, those of a release of OLM v0.
+
+    Raises `InputError` when they cannot be read as objects, `RemoteError` when they cannot be had.
+    """
+    wanted = list(names) or [_ADDRESS.format(release, file) for file in _FILES]
+    found: list[Manifest] = []
+    for name in wanted:
+        data = await _read(name, access)
+        for document in documents.load_all(data, name):
+            value = document.value
+            if isinstance(value, dict) and objects.kind(value):
+                found += objects.items_of(value)
+    if not found:
+        raise InputError(f"there are no objects in {', '.join(f'`{name}`' for name in wanted)}")
+    return rollout.ordered(found)
+
+
+async def install(
+    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, patience: Patience
+) -> Explanation:
+    """Apply the manifests, and wait for the Deployments and for OLM's own CSVs."""
+    standing = await deploy.apply(reader, found, report=report, patience=patience)
+    if not standing.is_ready:
+        return standing
+    for csv in found:
+        if objects.kind(csv) == kinds.CSV[1]:
+            standing = await _until_succeeded(reader, csv, report, patience)
+            if not standing.is_ready:
+                return standing
+    return Explanation(standing=Standing.READY, cause="healthy", message="OLM is installed")
+
+
+async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undeploying:
+    """What would be deleted. Raises `InputError` while operators are installed through it."""
+    wanted = await reader.list(kinds.SUBSCRIPTION)
+    if wanted:
+        listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in wanted[:5])
+        raise InputError(
+            f"operators are installed through OLM: {listed}",
+            hint="uninstall them first, or they stay without anybody who looks after them",
+        )
+    found = await read.present(reader, found)
+    own = [one for one in found if objects.kind(one) == kinds.CSV[1]]
+    rest = tuple(one for one in reversed(found) if one not in own)
+    # Its own CSVs go while it still runs, since it holds them by a finalizer.
+    return Undeploying(objects=rest, operands=tuple(own))
+
+
+async def uninstall(
+    reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
+) -> Removed:
+    """Delete it, and wait until it is gone."""
+    steps = (made.operands, made.objects)
+    return await write.delete(reader, steps, report=report, patience=patience)
+
+
+async def _until_succeeded(
+    reader: ClusterObjects, csv: Manifest, report: Report, patience: Patience
+) -> Explanation:
+    name, place = objects.name(csv), objects.namespace(csv)
+
+    async def look() -> Finding | None:
+        seen = await read.snapshot(reader, place)
+        there = seen.csv(name)
+        if there is not None:
+            return csvs.of_csv(seen, there)
+        words = f"`{name}` is not there yet"
+        return Finding(cause="csv-missing", message=words, standing=Standing.WAITING)
+
+    return await wait.until_well(look, f"`{name}` is installed", report=report, patience=patience)
+
+
+async def _read(name: str, access: Access) -> bytes:
+    if not name.startswith(("https://", "http://")):
+        return disk.read_file(Path(name), limit=_MAX_MANIFESTS)
+    from olmkit.edges.web import Web
+
+    async with Web(sources.web_options(access)) as web, web.send("GET", name) as reply:
+        if reply.status != 200:
+            raise RemoteError(
+                f"`{name}` cannot be had: the server answered {reply.status}",
+                hint="name files or other addresses with `--manifests`",
+                temporary=reply.status >= 500,
+            )
+        return await reply.read(_MAX_MANIFESTS)

@@ -1,0 +1,163 @@
+"""What stands in the cluster around one namespace, as one value.
+
+Everything is asked for at once, since the answers are looked at together; what may not
+be read counts as not there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.edges import disk
+from olmkit.kube import objects
+from olmkit.kube.api import Forbidden
+from olmkit.kube.objects import Manifest
+from olmkit.olm import cluster_state as snapshots
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain import pods
+from olmkit.olm.explain.explanation import Explanation
+from olmkit.olm.explain.installs import explain
+
+if TYPE_CHECKING:
+    # What reads a file alone needs no HTTP.
+    from olmkit.edges.cluster.objects import ClusterObjects, Kind
+
+T = TypeVar("T")
+Objects = tuple[Manifest, ...]
+
+_JOB = ("batch/v1", "Job")
+_POD = ("v1", "Pod")
+_EVENT = ("v1", "Event")
+_ENDPOINTS = ("discovery.k8s.io/v1", "EndpointSlice")
+
+
+async def require_olm(reader: ClusterObjects) -> None:
+    """Raises `InputError` when the cluster has no OLM v0."""
+    if not await reader.knows(kinds.SUBSCRIPTION):
+        raise InputError(
+            "OLM is not installed in this cluster: it does not know Subscriptions",
+            hint="install it with `olmkit olm install`",
+        )
+
+
+async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True) -> Snapshot:
+    """Read all that `explain` looks at; `logs` of containers too that have ended badly."""
+    subscriptions, catalogs, groups, plans, csvs, deployments, slices = await asyncio.gather(
+        _everywhere(reader, kinds.SUBSCRIPTION, namespace),
+        _everywhere(reader, kinds.CATALOG_SOURCE, namespace),
+        _list(reader, kinds.OPERATOR_GROUP, namespace),
+        _list(reader, kinds.INSTALL_PLAN, namespace),
+        _list(reader, kinds.CSV, namespace),
+        _list(reader, kinds.DEPLOYMENT, namespace),
+        _list(reader, _ENDPOINTS, namespace),
+    )
+    here = tuple(one for one in subscriptions if objects.namespace(one) == namespace)
+    places = sorted({namespace, *(kinds.wish(one).catalog_namespace for one in here)} - {""})
+    around = await asyncio.gather(
+        *(_list(reader, kind, place) for kind in (_JOB, _POD, _EVENT) for place in places)
+    )
+    count = len(places)
+    jobs, found, events = (
+        tuple(one for part in around[index * count : (index + 1) * count] for one in part)
+        for index in range(3)
+    )
+    made = Snapshot(
+        namespace=namespace,
+        subscriptions=here,
+        elsewhere=tuple(one for one in subscriptions if objects.namespace(one) != namespace),
+        catalogs=catalogs,
+        jobs=jobs,
+        pods=found,
+        events=tuple(sorted(events, key=snapshots.event_time)),
+        groups=groups,
+        plans=plans,
+        csvs=csvs,
+        deployments=deployments,
+        slices=slices,
+    )
+    return await with_logs(reader, made) if logs else made
+
+
+async def with_logs(reader: ClusterObjects, made: Snapshot) -> Snapshot:
+    """The snapshot with the last lines of the containers that ended badly."""
+    wanted = list(dict.fromkeys(pods.logs_wanted(made)))
+    texts = await asyncio.gather(
+        *(
+            reader.log(namespace, pod, container, previous=previous)
+            for namespace, pod, container, previous in wanted
+        )
+    )
+    logs = {
+        f"{namespace}/{pod}/{container}": lines
+        for (namespace, pod, container, _), lines in zip(wanted, texts, strict=True)
+    }
+    return replace(made, logs=logs)
+
+
+async def present(reader: ClusterObjects, wanted: Iterable[Manifest]) -> tuple[Manifest, ...]:
+    """Those of the manifests whose objects are in the cluster."""
+    return tuple([one for one in wanted if await reader.current(one) is not None])
+
+
+async def why(
+    reader: ClusterObjects, package: str, namespace: str, *, save: Path | None = None
+) -> Explanation:
+    """Why an operator does not get installed, or that it is.
+
+    `save`: the file that gets all objects that were looked at; no Secrets are among them.
+    """
+    await require_olm(reader)
+    seen = await snapshot(reader, namespace)
+    if save is not None:
+        disk.write_atomically(save, documents.dump_all(snapshots.objects_of(seen)))
+    return explain(seen, package)
+
+
+def why_saved(file: Path, package: str, namespace: str) -> Explanation:
+    """The same of objects in a file, as `save` has written them or `kubectl get -o yaml` does.
+
+    Without a namespace, that of the Subscription of the package. Raises `InputError` when the
+    file cannot be read as objects.
+    """
+    found: list[Manifest] = []
+    for document in documents.load_all(disk.read_file(file), str(file)):
+        value = document.value
+        if isinstance(value, dict):
+            found += objects.items_of(value)
+    if not namespace:
+        namespace = next(
+            (
+                objects.namespace(one)
+                for one in found
+                if objects.kind(one) == "Subscription" and kinds.wish(one).package == package
+            ),
+            "default",
+        )
+    return explain(snapshots.of_objects(found, namespace), package)
+
+
+async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
+    """The objects of all namespaces, or of one where not all may be read."""
+    try:
+        return await reader.list(kind)
+    except Forbidden:
+        return await reader.list(kind, namespace)
+
+
+async def _list(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:
+    return await if_allowed(reader.list(kind, namespace), ())
+
+
+async def if_allowed(question: Awaitable[T], otherwise: T) -> T:
+    """The answer; `otherwise` for who may not ask."""
+    try:
+        return await question
+    except Forbidden:
+        return otherwise

@@ -1,0 +1,124 @@
+"""What OLM has installed, and how it stands: one line an operator, of either generation."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import read
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds, v1
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain.explanation import Explanation
+from olmkit.olm.explain.installs import explain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One Subscription, or ClusterExtension. `catalog` is namespace/name, or a name alone."""
+
+    olm: str
+    namespace: str
+    package: str
+    channel: str
+    catalog: str
+    approval: str
+    installed: str
+    explanation: Explanation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogRow:
+    """One CatalogSource or ClusterCatalog; `source` is its image or address."""
+
+    namespace: str
+    name: str
+    source: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    operators: tuple[Row, ...]
+    catalogs: tuple[CatalogRow, ...]
+
+
+async def status(reader: ClusterObjects, *, namespace: str = "", package: str = "") -> Status:
+    """What is wanted in the namespace, or in all, or of one package.
+
+    Raises `InputError` when the cluster has neither generation of OLM.
+    """
+    newer = await reader.knows(v1.CLUSTER_EXTENSION)
+    if not newer:
+        await read.require_olm(reader)
+    subscriptions, sources = await asyncio.gather(
+        reader.list(kinds.SUBSCRIPTION, namespace), reader.list(kinds.CATALOG_SOURCE, namespace)
+    )
+    wanted = [one for one in subscriptions if package in ("", kinds.wish(one).package)]
+    places = sorted({objects.namespace(one) for one in wanted})
+    seen = await asyncio.gather(*(read.snapshot(reader, place) for place in places))
+    pictures = dict(zip(places, seen, strict=True))
+    rows = [_subscription(one, pictures[objects.namespace(one)]) for one in wanted]
+    shown = [_source(one) for one in sources]
+    if newer:
+        extensions, catalogs = await asyncio.gather(
+            reader.list(v1.CLUSTER_EXTENSION), reader.list(v1.CLUSTER_CATALOG)
+        )
+        rows += [
+            row
+            for one in extensions
+            if (row := _extension(one, catalogs)).package == package or not package
+            if namespace in ("", row.namespace)
+        ]
+        shown += [_cluster_catalog(one) for one in catalogs]
+    return Status(operators=tuple(rows), catalogs=tuple(shown))
+
+
+def _subscription(one: Manifest, seen: Snapshot) -> Row:
+    wish = kinds.wish(one)
+    return Row(
+        olm="v0",
+        namespace=objects.namespace(one),
+        package=wish.package,
+        channel=wish.channel,
+        catalog=f"{wish.catalog_namespace}/{wish.catalog}",
+        approval=text(kinds.spec(one).get("installPlanApproval")) or "Automatic",
+        installed=seen.installed(one),
+        explanation=explain(seen, wish.package),
+    )
+
+
+def _extension(one: Manifest, catalogs: tuple[Manifest, ...]) -> Row:
+    asked = v1.asked(one)
+    package = text(asked.get("packageName"))
+    return Row(
+        olm="v1",
+        namespace=text(kinds.spec(one).get("namespace")),
+        package=package,
+        channel=", ".join(map(str, sequence(asked.get("channels")))),
+        catalog=v1.catalog_name(asked),
+        approval="Automatic",
+        installed=v1.installed(one)[0],
+        explanation=v1.explain(one, catalogs, package),
+    )
+
+
+def _source(one: Manifest) -> CatalogRow:
+    return CatalogRow(
+        namespace=objects.namespace(one),
+        name=objects.name(one),
+        source=text(kinds.spec(one).get("address") or kinds.spec(one).get("image")),
+        state=kinds.connection_state(one) or "none yet",
+    )
+
+
+def _cluster_catalog(one: Manifest) -> CatalogRow:
+    image = mapping(mapping(kinds.spec(one).get("source")).get("image"))
+    return CatalogRow(
+        namespace="",
+        name=objects.name(one),
+        source=text(image.get("ref")),
+        state="SERVING" if v1.of_catalog(one) is None else "not served",
+    )

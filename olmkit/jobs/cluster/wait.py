@@ -1,0 +1,252 @@
+"""Waiting for OLM: looking again and again, and telling what changes.
+
+Each look is a whole picture, explained anew, so that nothing depends on having seen
+every step. A server that is away for a while is waited for; a state that needs somebody
+is believed only after it has lasted, since OLM passes through some of them on its way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import read
+from olmkit.kube import objects
+from olmkit.kube.api import ClusterError
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain.explanation import Blame, Explanation, Finding, Standing
+from olmkit.olm.explain.installs import explain
+
+T = TypeVar("T")
+
+Report = Callable[[str], None]
+"""Told in one line what has changed."""
+
+
+def silent(_: str) -> None:
+    """Tell nobody."""
+
+
+Act = Callable[[Snapshot, Explanation], Awaitable[None]]
+"""May do something about what is seen, such as approving a plan."""
+
+# Resolution fails for some seconds while catalogs connect and old versions go.
+_BELIEVED = 12.0
+# OLM may look once more at an operator with webhooks, when it has said that it succeeded.
+_SETTLED = 3.0
+_TRIED_AGAIN = 1.0
+# An operator that OLM has just upgraded may not convert its objects yet.
+_CONVERTED = 60.0
+_APPROVAL = ("needs-approval", "upgrade-needs-approval")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long to wait in all, and how often to look, in seconds.
+
+    `believed` is how long a state lasts before it is taken for one that needs somebody;
+    `settled`, how long an operator with webhooks stays well before it is taken for ready.
+    """
+
+    seconds: float = 600.0
+    interval: float = 0.7
+    believed: float = _BELIEVED
+    settled: float = _SETTLED
+
+
+async def until_ready(
+    reader: ClusterObjects,
+    package: str,
+    namespace: str,
+    *,
+    report: Report,
+    target: str = "",
+    act: Act | None = None,
+    patience: Patience | None = None,
+) -> Explanation:
+    """Wait until the operator is ready or cannot get so; the explanation says which.
+
+    Raises `ClusterError` when the server stays away for the whole time.
+    """
+
+    def explained(seen: Snapshot) -> Explanation:
+        return explain(seen, package, target=target)
+
+    async def look() -> Snapshot:
+        seen = await read.snapshot(reader, namespace, logs=False)
+        if not explained(seen).is_ready:
+            seen = await read.with_logs(reader, seen)
+        return seen
+
+    patience = patience or Patience()
+
+    def lasting(seen: Snapshot) -> float:
+        hooked = any(kinds.webhook_services(csv) for csv in seen.own_csvs())
+        return patience.settled if hooked else 0.0
+
+    return await settled(
+        look, explained, report=report, act=act, lasting=lasting, patience=patience
+    )
+
+
+async def settled(
+    look: Callable[[], Awaitable[T]],
+    explained: Callable[[T], Explanation],
+    *,
+    report: Report,
+    patience: Patience,
+    act: Callable[[T, Explanation], Awaitable[None]] | None = None,
+    lasting: Callable[[T], float] = lambda _: 0.0,
+) -> Explanation:
+    """Look again and again until what is seen is ready, needs somebody, or the time is over.
+
+    `lasting`: for how many seconds it must have been ready until that is believed.
+    Raises `ClusterError` when the server stays away for the whole time.
+    """
+    clock = asyncio.get_running_loop().time
+    end = clock() + patience.seconds
+    last: Explanation | None = None
+    since = clock()
+    while True:
+        seen = await patiently(look, report, end)
+        now = clock()
+        explanation = explained(seen)
+        if last is None or (explanation.cause, explanation.message) != (last.cause, last.message):
+            since = now
+            report(explanation.message)
+        last = explanation
+        if act is not None:
+            await act(seen, explanation)
+        lasted = now - since
+        if explanation.is_ready and (lasted >= lasting(seen) or now >= end):
+            return explanation
+        if explanation.standing is Standing.BLOCKED and lasted >= patience.believed:
+            return explanation
+        if now >= end:
+            return _late(explanation, patience.seconds)
+        await asyncio.sleep(patience.interval)
+
+
+async def until_well(
+    look: Callable[[], Awaitable[Finding | None]], done: str, *, report: Report, patience: Patience
+) -> Explanation:
+    """The same of one thing that is looked at; `done` says in words that nothing is amiss."""
+
+    def explained(finding: Finding | None) -> Explanation:
+        if finding is not None:
+            return finding.below()
+        return Explanation(standing=Standing.READY, cause="healthy", message=done)
+
+    return await settled(look, explained, report=report, patience=patience)
+
+
+async def operands(
+    reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report = silent
+) -> list[Manifest]:
+    """The objects of the kinds that the CRDs define; any version that is served lists them all.
+
+    A server, or a webhook behind it, that does not answer is waited for, for a minute.
+    """
+    found: list[Manifest] = []
+    end = asyncio.get_running_loop().time() + _CONVERTED
+    for crd in crds:
+        spec = kinds.spec(crd)
+        served = [
+            text(version.get("name"))
+            for version in sequence(spec.get("versions"))
+            if isinstance(version, dict) and version.get("served")
+        ]
+        if served:
+            api = f"{text(spec.get('group'))}/{served[-1]}"
+            kind = (api, text(mapping(spec.get("names")).get("kind")))
+            found += await patiently(functools.partial(reader.list, kind), report, end)
+    return found
+
+
+async def until_gone(
+    reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, patience: Patience
+) -> tuple[Manifest, ...]:
+    """Wait until none of the objects is there; what is left when the time is over.
+
+    Another object that has got the name of one of them meanwhile is not that one.
+    """
+    clock = asyncio.get_running_loop().time
+    end = clock() + patience.seconds
+    left = wanted
+
+    async def look() -> list[Manifest]:
+        return [one for one in left if await _is_there(reader, one)]
+
+    while left:
+        found = await patiently(look, report, end)
+        if found and len(found) != len(left):
+            report(f"{len(found)} of {len(wanted)} objects are still there")
+        left = tuple(found)
+        if clock() >= end:
+            break
+        if left:
+            await asyncio.sleep(patience.interval)
+    return left
+
+
+async def _is_there(reader: ClusterObjects, wanted: Manifest) -> bool:
+    found = await reader.current(wanted)
+    uid = objects.metadata(wanted).get("uid")
+    return found is not None and uid in (None, objects.metadata(found).get("uid"))
+
+
+def is_approval(explanation: Explanation) -> bool:
+    """Whether all that is missing is somebody's approval."""
+    return explanation.cause in _APPROVAL
+
+
+async def approve(reader: ClusterObjects, plan: Manifest) -> None:
+    """Approve an InstallPlan."""
+    await reader.merge(plan, {"spec": {"approved": True}})
+
+
+def waiting_plans(seen: Snapshot) -> list[Manifest]:
+    """The InstallPlans that nobody has approved yet, the newest last."""
+    found = [
+        plan
+        for plan in seen.plans
+        if kinds.phase(plan) == "RequiresApproval" and not kinds.spec(plan).get("approved")
+    ]
+    return sorted(found, key=lambda plan: kinds.number(kinds.spec(plan).get("generation")))
+
+
+async def patiently(work: Callable[[], Awaitable[T]], report: Report, end: float) -> T:
+    """What `work` gives; while the API server is away, until `end`, it is tried again.
+
+    `end` is a time of the loop. Raises the `ClusterError` that does not pass.
+    """
+    told = False
+    while True:
+        try:
+            found = await work()
+        except ClusterError as error:
+            if not error.temporary or asyncio.get_running_loop().time() >= end:
+                raise
+            if not told:
+                report(f"{error.message}; trying again")
+                told = True
+            await asyncio.sleep(_TRIED_AGAIN)
+            continue
+        if told:
+            report("the API server answers again")
+        return found
+
+
+def _late(explanation: Explanation, seconds: float) -> Explanation:
+    return replace(
+        explanation,
+        standing=Standing.STUCK,
+        message=f"{explanation.message} (after {seconds:.0f} s)",
+        blame=Blame.WORLD if explanation.standing is Standing.WAITING else explanation.blame,
+    )

@@ -1,0 +1,93 @@
+"""Making objects in the cluster and deleting them, each told in one line.
+
+What is made is remembered, so that it can be taken back; what is there already is taken
+only when it is ours. Deleting goes step by step, and asks the API whether a step is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import wait
+from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.kube import objects
+from olmkit.kube.api import AlreadyExists, ClusterError, Propagation
+from olmkit.kube.objects import Manifest
+from olmkit.olm import install_objects
+from olmkit.olm.explain import explanation
+
+Objects = tuple[Manifest, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What was deleted, and what of a step did not go in time; later steps are not begun then."""
+
+    gone: Objects
+    left: Objects = ()
+
+
+async def create(
+    reader: ClusterObjects, manifest: Manifest, *, created: list[Manifest], report: Report
+) -> None:
+    """Make the object and add it to `created`; one of ours that is there gets what is wanted.
+
+    Raises `ClusterError` when somebody else's is there; a namespace may be anybody's.
+    """
+    subject = explanation.subject(manifest)
+    try:
+        made = await reader.create(manifest)
+    except AlreadyExists:
+        if not await _is_alike(reader, manifest):
+            elsewhere = ", or use another namespace" if objects.namespace(manifest) else ""
+            raise ClusterError(
+                f"{subject} is there already, and olmkit did not make it",
+                hint=f"delete it{elsewhere}",
+            ) from None
+        await reader.apply(manifest)
+        report(f"found {subject}")
+        return
+    created.append({**manifest, "metadata": dict(objects.metadata(made))})
+    report(f"created {subject}")
+
+
+async def delete(
+    reader: ClusterObjects,
+    steps: Iterable[Objects],
+    *,
+    operands: Objects = (),
+    report: Report,
+    patience: Patience,
+) -> Removed:
+    """Delete the objects step by step, each step gone before the next.
+
+    `operands` go first, in the foreground: with all that they own, which would stay for ever
+    when their CRD goes before the garbage collector has come to it.
+    """
+    gone: list[Manifest] = []
+    clock = asyncio.get_running_loop().time
+    for step in (operands, *steps):
+        propagation = Propagation.FOREGROUND if step is operands else Propagation.BACKGROUND
+        there = []
+        end = clock() + patience.seconds
+        for manifest in step:
+            deletion = functools.partial(reader.delete, manifest, propagation=propagation)
+            if await wait.patiently(deletion, report, end):
+                there.append(manifest)
+                report(f"deleting {explanation.subject(manifest)}")
+        left = await wait.until_gone(reader, tuple(there), report=report, patience=patience)
+        gone += [one for one in there if one not in left]
+        if left:
+            return Removed(gone=tuple(gone), left=left)
+    return Removed(gone=tuple(gone))
+
+
+async def _is_alike(reader: ClusterObjects, manifest: Manifest) -> bool:
+    found = await reader.current(manifest)
+    return found is not None and (
+        install_objects.is_ours(found) or objects.kind(manifest) == "Namespace"
+    )

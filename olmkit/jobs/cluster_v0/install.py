@@ -1,0 +1,283 @@
+"""Install an operator through OLM v0: first a plan, then its objects, then waiting.
+
+`plan` reads and decides and writes nothing; what it gives is shown, and refused where
+OLM would only fall silent. `carry_out` creates what is missing, approves the first
+InstallPlan where approval is manual, and waits. When that comes to nothing, what was created
+is taken back if it is wanted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from dataclasses import dataclass, field, replace
+
+from olmkit.base.diagnostics import InputError, RemoteError
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import read as cluster_read
+from olmkit.jobs.cluster import wait as cluster_wait
+from olmkit.jobs.cluster import write as cluster_write
+from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster_v0 import install_choice, uninstall
+from olmkit.jobs.cluster_v0.install_choice import Choice, InstallOptions
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+from olmkit.olm import install_objects, kinds
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain.explanation import Explanation, Finding, Standing
+from olmkit.olm.install_objects import InstallRequest, Mode, Served
+from olmkit.olm.preview import Preview
+
+# Longer than a pull of that image over a slow line, much shorter than what one waits in all.
+_SERVED = 120.0
+# Somebody who has interrupted a command sits before it.
+_TAKEN_BACK = Patience(seconds=120)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What would be created, in order. `csv` is empty when OLM alone knows what it chooses."""
+
+    request: InstallRequest
+    objects: tuple[Manifest, ...] = field(repr=False)
+    targets: tuple[str, ...] = ()
+    csv: str = ""
+    preview: Preview | None = None
+    notes: tuple[str, ...] = ()
+    served: Served | None = field(default=None, repr=False)
+
+
+async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) -> Plan:
+    """Decide what to create; nothing is written.
+
+    Raises `InputError` for what OLM would not install, `ConfigurationError` for what was asked
+    wrongly, `ClusterError`.
+    """
+    install_choice.check(options)
+    await cluster_read.require_olm(reader)
+    here = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    choice = await install_choice.choose(reader, options, access, here)
+    if here.subscription(choice.package) is not None:
+        raise InputError(
+            f"`{choice.package}` is already wanted in namespace `{options.namespace}`",
+            hint=f"`olmkit status {choice.package}` says how it stands, "
+            f"`olmkit upgrade {choice.package}` takes it on",
+        )
+    _refuse_orphans(here, choice)
+    await _refuse_twin(reader, here, choice)
+    supported = choice.preview.modes if choice.preview else ()
+    mode, targets = _mode(here, options, supported)
+    manual = options.manual or bool(options.version)
+    request = InstallRequest(
+        package=choice.package,
+        namespace=options.namespace,
+        catalog=choice.catalog,
+        channel=choice.channel,
+        starting_csv=choice.csv if options.version else "",
+        manual=manual,
+    )
+    notes = list(choice.notes)
+    names = [options.namespace, *(mode.namespaces if mode else ())]
+    made = [
+        install_objects.namespace(name)
+        for name in dict.fromkeys(names)
+        if await reader.find(kinds.NAMESPACE, name) is None
+    ]
+    if options.version and not options.manual:
+        notes.append(
+            "approval is manual, since with automatic approval OLM would go on to the newest "
+            "version at once"
+        )
+    if choice.served is not None:
+        made += install_objects.served_objects(choice.served)
+    made += install_objects.subscription_objects(request, mode)
+    return Plan(
+        request=request,
+        objects=tuple(made),
+        targets=targets,
+        csv=choice.csv,
+        preview=choice.preview,
+        notes=tuple(notes),
+        served=choice.served,
+    )
+
+
+async def carry_out(
+    reader: ClusterObjects,
+    made: Plan,
+    *,
+    report: Report,
+    patience: Patience,
+    created: list[Manifest],
+    undone: Report | None = None,
+) -> Explanation:
+    """Create the objects and wait; `created` and `undone` are those of `attempt`."""
+    work = _create_and_wait(reader, made, report=report, patience=patience, created=created)
+    return await attempt(reader, work, created=created, undone=undone)
+
+
+async def attempt(
+    reader: ClusterObjects,
+    work: Awaitable[Explanation],
+    *,
+    created: list[Manifest],
+    undone: Report | None,
+) -> Explanation:
+    """What the work gives; `created` says at any time what is there because of it.
+
+    When it fails, is interrupted, or does not end in an operator that is ready, that is taken
+    back, and `undone` is told; without `undone` it stays.
+    """
+    found: Explanation | None = None
+    try:
+        found = await work
+        return found
+    finally:
+        if undone is not None and not (found and found.is_ready):
+            taking = asyncio.ensure_future(take_back(reader, created, report=undone))
+            await asyncio.shield(taking)
+
+
+async def _create_and_wait(
+    reader: ClusterObjects,
+    made: Plan,
+    *,
+    report: Report,
+    patience: Patience,
+    created: list[Manifest],
+) -> Explanation:
+    for manifest in made.objects:
+        if objects.kind(manifest) == "CatalogSource" and made.served is not None:
+            await until_served(reader, made.served, report, patience)
+        await cluster_write.create(reader, manifest, created=created, report=report)
+    if made.served is not None:
+        await adopt(reader, made.served)
+    request = made.request
+
+    async def act(seen: Snapshot, found: Explanation) -> None:
+        if not (request.manual and cluster_wait.is_approval(found)):
+            return
+        for waiting in cluster_wait.waiting_plans(seen)[-1:]:
+            names = kinds.plan_csvs(waiting)
+            if made.csv and made.csv not in names:
+                continue
+            report(f"approving {objects.name(waiting)}: {', '.join(names)}")
+            await cluster_wait.approve(reader, waiting)
+
+    return await cluster_wait.until_ready(
+        reader,
+        request.package,
+        request.namespace,
+        report=report,
+        target=made.csv if request.manual else "",
+        act=act,
+        patience=patience,
+    )
+
+
+async def take_back(
+    reader: ClusterObjects,
+    created: list[Manifest],
+    *,
+    report: Report,
+    patience: Patience = _TAKEN_BACK,
+) -> None:
+    """Delete what this run has created, the newest first, and what OLM has made of it."""
+    for manifest in reversed(created):
+        if objects.kind(manifest) == kinds.SUBSCRIPTION[1]:
+            done = await uninstall.undo(reader, manifest, report=report, patience=patience)
+            for one in done.left:
+                report(f"still there: {explanation.subject(one)}")
+        else:
+            await reader.delete(manifest)
+        report(f"took back {explanation.subject(manifest)}")
+    created.clear()
+
+
+async def until_served(
+    reader: ClusterObjects, served: Served, report: Report, patience: Patience
+) -> None:
+    """Wait for the Pod of our own catalog: OLM retries late when it finds nobody at first."""
+    name = served.name
+
+    async def look() -> Finding | None:
+        seen = await cluster_read.snapshot(reader, served.namespace)
+        pod = next((one for one in seen.pods if objects.name(one) == name), None)
+        if pod is not None:
+            return pods.of_pod(seen, pod)
+        words = f"the Pod `{name}` is gone"
+        return Finding(cause="pod-not-ready", message=words, standing=Standing.WAITING)
+
+    report(f"serving the bundle as a catalog from Pod `{name}`")
+    seconds = min(patience.seconds, _SERVED)
+    found = await cluster_wait.until_well(
+        look,
+        f"the Pod `{name}` serves it",
+        report=report,
+        patience=replace(patience, seconds=seconds),
+    )
+    if not found.is_ready:
+        raise RemoteError(
+            f"the catalog cannot be served: {found.message}",
+            hint="name an image that has `opm`, and that the cluster can pull, "
+            "with `--catalog-server`",
+        )
+
+
+async def adopt(reader: ClusterObjects, served: Served) -> None:
+    """Let the CatalogSource own what serves it, so that they go together."""
+    catalog = await reader.find(kinds.CATALOG_SOURCE, served.name, served.namespace)
+    if catalog is None:
+        return
+    owner = {
+        "apiVersion": kinds.V1ALPHA1,
+        "kind": kinds.CATALOG_SOURCE[1],
+        "name": served.name,
+        "uid": objects.metadata(catalog)["uid"],
+    }
+    for manifest in install_objects.served_objects(served):
+        await reader.merge(manifest, {"metadata": {"ownerReferences": [owner]}})
+
+
+async def _refuse_twin(reader: ClusterObjects, here: Snapshot, choice: Choice) -> None:
+    """Where the copy of a CSV has its name, OLM does not make another, and falls silent."""
+    place = kinds.copied_from(here.copy(choice.csv))
+    if place and await reader.find(kinds.CSV, choice.csv, place) is not None:
+        raise InputError(
+            f"`{choice.csv}` is installed in namespace `{place}`, and watches namespace "
+            f"`{here.namespace}` from there",
+            hint=f"`olmkit uninstall {choice.package} -n {place}` removes it",
+        )
+
+
+def _refuse_orphans(here: Snapshot, choice: Choice) -> None:
+    """A CSV without a Subscription is not adopted by a new one: it stands in its way."""
+    label = kinds.operator_label(choice.package, here.namespace)
+    for csv in here.own_csvs():
+        if objects.name(csv) == choice.csv or label in objects.labels_of(csv):
+            raise InputError(
+                f"the ClusterServiceVersion `{objects.name(csv)}` is there without a Subscription, "
+                "and OLM would not install beside it",
+                hint=f"`olmkit uninstall {choice.package} -n {here.namespace}` removes it",
+            )
+
+
+def _mode(
+    here: Snapshot, options: InstallOptions, supported: tuple[str, ...]
+) -> tuple[Mode | None, tuple[str, ...]]:
+    """The OperatorGroup to make, if any, and the namespaces that will be watched."""
+    wished = Mode.parse(options.mode) if options.mode else None
+    if len(here.groups) > 1:
+        names = ", ".join(f"`{objects.name(group)}`" for group in here.groups)
+        raise InputError(
+            f"namespace `{here.namespace}` has several OperatorGroups, so OLM installs nothing "
+            f"in it: {names}",
+            hint="delete all but one, or use another namespace",
+        )
+    if here.groups:
+        install_objects.check_group(here.groups[0], supported, wished)
+        return None, kinds.target_namespaces(here.groups[0])
+    mode = install_objects.choose_mode(supported, here.namespace, wished)
+    return mode, mode.targets(here.namespace) or ("",)

@@ -1,0 +1,266 @@
+"""What is asked of an install, and the bundle and catalog that it comes to.
+
+Words that mean nothing are refused before a cluster is asked. The bundle is read where it
+can be read from here, so that what it brings can be said before anything is written.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+from olmkit.oci.reference import Reference
+from olmkit.olm import bundle_catalog, kinds
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.install_objects import Catalog, Mode, Served
+from olmkit.olm.preview import Preview
+
+# What serves a catalog inside the cluster; any image with `opm` does.
+CATALOG_SERVER = "quay.io/operator-framework/opm:v1.73.0"
+
+_MANIFESTS = ("packages.operators.coreos.com/v1", "PackageManifest")
+_ADDRESS = re.compile(r"[^\s/]+:[0-9]{1,5}")
+# As Go reads durations; OLM takes its own interval, without a word, for what is none.
+_DURATION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:ms|s|m|h))+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallOptions:
+    """What the user wants. One of `package` and `bundle`; `catalog` is an image or a name."""
+
+    namespace: str
+    package: str = ""
+    bundle: str = ""
+    catalog: str = ""
+    catalog_namespace: str = ""
+    catalog_address: str = ""
+    catalog_server: str = CATALOG_SERVER
+    poll: str = ""
+    channel: str = ""
+    version: str = ""
+    mode: str = ""
+    manual: bool = False
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What will be installed, as far as it is known; `csv` is empty when OLM alone chooses."""
+
+    package: str
+    catalog: Catalog
+    channel: str = ""
+    csv: str = ""
+    preview: Preview | None = None
+    notes: tuple[str, ...] = ()
+    served: Served | None = None
+
+
+def check(options: InstallOptions) -> None:
+    """Refuse words that mean nothing, before a cluster is asked: `ConfigurationError`."""
+    if bool(options.package) == bool(options.bundle):
+        raise ConfigurationError(
+            "say what to install: a package of a catalog, or a bundle",
+            hint="`olmkit install PACKAGE` or `olmkit install --bundle REF`",
+        )
+    if options.bundle and (options.version or options.catalog or options.catalog_address):
+        raise ConfigurationError("a bundle comes without a catalog and has one version")
+    if options.bundle:
+        Reference.parse(options.catalog_server)
+    else:
+        cluster_bundle.check_names(options.package, options.catalog)
+    if options.mode:
+        Mode.parse(options.mode)
+    if options.catalog_address and not _ADDRESS.fullmatch(options.catalog_address):
+        raise ConfigurationError(
+            f"`{options.catalog_address}` is no address of a server", hint="write `HOST:PORT`"
+        )
+    if options.poll and not cluster_bundle.is_image(options.catalog):
+        raise ConfigurationError("only a catalog that is named by its image can be polled")
+    if options.poll and not _DURATION.fullmatch(options.poll):
+        raise ConfigurationError(f"`{options.poll}` is no duration", hint="write `15m` or `1h30m`")
+
+
+async def choose(
+    reader: ClusterObjects, options: InstallOptions, access: Access, here: Snapshot
+) -> Choice:
+    """The bundle, and the catalog that it comes from; nothing is written.
+
+    Raises `InputError` when the catalog is not there, or has no such package or version.
+    """
+    if options.bundle:
+        return await _of_bundle(options, access)
+    if options.catalog_address:
+        catalog = Catalog(
+            name=f"{options.package}-catalog",
+            namespace=options.namespace,
+            address=options.catalog_address,
+        )
+        return await _of_address(options, catalog, options.catalog_address, access)
+    if cluster_bundle.is_image(options.catalog):
+        return await _of_image(options, access)
+    return await _of_existing(reader, options, access, here)
+
+
+async def _of_bundle(options: InstallOptions, access: Access) -> Choice:
+    named = await cluster_bundle.read_bundle(options.bundle, access)
+    channel = options.channel or named.channel
+    package = named.rendered.package
+    served = Served(
+        namespace=options.namespace,
+        package=package,
+        blobs=bundle_catalog.blobs(named.rendered, channel),
+        image=options.catalog_server,
+        secrets=options.secrets,
+    )
+    catalog = Catalog(
+        name=served.name,
+        namespace=options.namespace,
+        address=served.address,
+        secrets=options.secrets,
+    )
+    return Choice(
+        package=package,
+        catalog=catalog,
+        channel=channel,
+        csv=named.rendered.name,
+        preview=named.preview,
+        served=served,
+    )
+
+
+async def _of_image(options: InstallOptions, access: Access) -> Choice:
+    catalog = Catalog(
+        name=f"{options.package}-catalog",
+        namespace=options.namespace,
+        image=options.catalog,
+        poll=options.poll,
+        secrets=options.secrets,
+    )
+    try:
+        read = await cluster_bundle.read_catalog(options.catalog, access)
+    except OlmkitError as error:
+        return _unread(options, catalog, f"the catalog cannot be read from here: {error.message}")
+    chosen = await cluster_bundle.choose(
+        read.catalog, options.package, access, channel=options.channel, version=options.version
+    )
+    return _chosen(options, replace(catalog, folder=read.folder), chosen)
+
+
+async def _of_existing(
+    reader: ClusterObjects, options: InstallOptions, access: Access, here: Snapshot
+) -> Choice:
+    found = await _existing(reader, options, here)
+    catalog = Catalog(name=objects.name(found), namespace=objects.namespace(found))
+    image = objects.text(kinds.spec(found).get("image"))
+    if not image:
+        address = objects.text(kinds.spec(found).get("address"))
+        return await _of_address(options, catalog, address, access)
+    try:
+        read = await cluster_bundle.read_catalog(image, access)
+    except OlmkitError as error:
+        return _unread(options, catalog, f"`{image}` cannot be read from here: {error.message}")
+    chosen = await cluster_bundle.choose(
+        read.catalog, options.package, access, channel=options.channel, version=options.version
+    )
+    return _chosen(options, catalog, chosen)
+
+
+async def _of_address(
+    options: InstallOptions, catalog: Catalog, address: str, access: Access
+) -> Choice:
+    """What is served at an address, if it can be reached from here as well as from the cluster."""
+    inside = ".svc:" in address or address.startswith(("127.", "localhost:"))
+    chosen = None
+    if address and not inside:
+        chosen = await cluster_bundle.ask(
+            address, options.package, access, channel=options.channel, version=options.version
+        )
+    if chosen is None:
+        return _unread(options, catalog, f"the catalog `{catalog.name}` cannot be read from here")
+    return _chosen(options, catalog, chosen)
+
+
+async def _existing(reader: ClusterObjects, options: InstallOptions, here: Snapshot) -> Manifest:
+    """The CatalogSource that is meant: by its name, else the only one that has the package."""
+    near = [
+        one
+        for one in here.catalogs
+        if not options.catalog or objects.name(one) == options.catalog
+        if not options.catalog_namespace or objects.namespace(one) == options.catalog_namespace
+    ]
+    if options.catalog:
+        mine = [one for one in near if objects.namespace(one) == options.namespace]
+        near = mine or near
+        if not near:
+            raise InputError(
+                f"there is no CatalogSource `{options.catalog}`",
+                hint="`olmkit status` lists those that are there; an image is named with its "
+                "registry",
+            )
+    elif len(near) != 1:
+        near = await _offering(reader, options, near)
+    if len(near) > 1:
+        listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in near)
+        raise InputError(
+            f"several catalogs may be meant: {listed}",
+            hint="choose one with `--catalog` and `--catalog-namespace`",
+        )
+    return near[0]
+
+
+async def _offering(
+    reader: ClusterObjects, options: InstallOptions, near: list[Manifest]
+) -> list[Manifest]:
+    """The catalogs that offer the package, by OLM's own list of packages."""
+    if not near:
+        raise InputError(
+            "the cluster has no catalog",
+            hint="name an image with `--catalog`, or a bundle with `--bundle`",
+        )
+    listed = await reader.list(_MANIFESTS, options.namespace)
+    offered = {
+        (
+            objects.text(kinds.status(one).get("catalogSource")),
+            objects.text(kinds.status(one).get("catalogSourceNamespace")),
+        )
+        for one in listed
+        if objects.text(kinds.status(one).get("packageName")) == options.package
+    }
+    found = [one for one in near if (objects.name(one), objects.namespace(one)) in offered]
+    if listed and not found:
+        raise InputError(f"no catalog offers the package `{options.package}`")
+    return found or near
+
+
+def _unread(options: InstallOptions, catalog: Catalog, note: str) -> Choice:
+    csv = ""
+    if options.version:
+        csv = options.version
+        if not csv.startswith(options.package):
+            csv = f"{options.package}.v{options.version}"
+            note += f"; taking `{csv}` for the name of version {options.version}"
+    return Choice(
+        package=options.package,
+        catalog=catalog,
+        channel=options.channel,
+        csv=csv,
+        notes=(f"{note}, so its permissions cannot be said beforehand",),
+    )
+
+
+def _chosen(options: InstallOptions, catalog: Catalog, chosen: cluster_bundle.Chosen) -> Choice:
+    return Choice(
+        package=options.package,
+        catalog=catalog,
+        channel=chosen.channel,
+        csv=chosen.csv,
+        preview=chosen.preview,
+        notes=(chosen.note,) if chosen.note else (),
+    )

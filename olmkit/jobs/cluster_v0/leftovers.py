@@ -1,0 +1,87 @@
+"""What OLM leaves of an operator in the whole cluster when it cleans up.
+
+Roles and priority classes that a bundle brings as objects have no owner, and OLM forgets
+them. It names them in the InstallPlan that makes them, and labels them with the name of the
+ClusterServiceVersion when a later plan updates them. The roles of an OperatorGroup it
+deletes with the group, and makes once more when it was looking at the group then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from olmkit.edges.cluster.objects import ClusterObjects, Kind
+from olmkit.jobs.cluster.read import if_allowed
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+
+_OWNER = "olm.owner"
+_MANAGED = "olm.managed"
+_RBAC = "rbac.authorization.k8s.io/v1"
+_KINDS: tuple[Kind, ...] = (
+    (_RBAC, "ClusterRoleBinding"),
+    (_RBAC, "ClusterRole"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+)
+
+
+async def of_csvs(
+    reader: ClusterObjects, namespace: str, names: Iterable[str], plans: Iterable[Manifest]
+) -> list[Manifest]:
+    """What the bundles of the CSVs brought, by label and by plan; empty for who may not look.
+
+    Not what belongs to a CSV of that name that somebody has installed elsewhere, too.
+    """
+    return await if_allowed(_of_csvs(reader, namespace, set(names), list(plans)), [])
+
+
+async def of_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[Manifest]:
+    """The roles that OLM made for OperatorGroups; empty for who may not look."""
+    found: list[Manifest] = []
+    for group in groups:
+        owner = {
+            _OWNER: objects.name(group),
+            f"{_OWNER}.namespace": objects.namespace(group),
+            f"{_OWNER}.kind": kinds.OPERATOR_GROUP[1],
+        }
+        labels = ",".join(f"{key}={value}" for key, value in owner.items())
+        found += await if_allowed(reader.list((_RBAC, "ClusterRole"), labels=labels), ())
+    return found
+
+
+async def _of_csvs(
+    reader: ClusterObjects, namespace: str, names: set[str], plans: list[Manifest]
+) -> list[Manifest]:
+    if not names:
+        return []
+    alone = names - {
+        objects.name(csv)
+        for csv in await reader.list(kinds.CSV)
+        if not kinds.is_copy(csv) and objects.namespace(csv) != namespace
+    }
+    labelled = [
+        one
+        for kind in _KINDS
+        for name in sorted(alone)
+        for one in await reader.list(kind, labels=f"{_OWNER}={name}")
+        if f"{_OWNER}.namespace" not in objects.labels_of(one)
+    ]
+    planned = []
+    for kind, name, is_created in sorted({one for plan in plans for one in _made(plan, alone)}):
+        found = await reader.find(kind, name)
+        labels = objects.labels_of(found)
+        if found is not None and _OWNER not in labels and (is_created or _MANAGED in labels):
+            planned.append(found)
+    return labelled + planned
+
+
+def _made(plan: Manifest, csvs: set[str]) -> Iterator[tuple[Kind, str, bool]]:
+    """Kind and name of what a plan makes for the CSVs, and whether it says that it has made it."""
+    for one in sequence(kinds.status(plan).get("plan")):
+        step = mapping(one)
+        resource = mapping(step.get("resource"))
+        group, version = text(resource.get("group")), text(resource.get("version"))
+        kind = (f"{group}/{version}", text(resource.get("kind")))
+        if kind in _KINDS and text(step.get("resolving")) in csvs:
+            yield kind, text(resource.get("name")), step.get("status") == "Created"

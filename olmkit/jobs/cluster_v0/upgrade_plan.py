@@ -1,0 +1,210 @@
+"""The way of an upgrade, before it is gone: from where, through which versions, what comes.
+
+OLM's own choice comes first, where it has made one; what follows is read from the catalog.
+What cannot be read from here is said in a note, and is no reason to stop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.base.versions import Version
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.model import Catalog as Model
+from olmkit.catalog.model import Channel
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.jobs.cluster import read as cluster_read
+from olmkit.jobs.cluster_v0 import install_choice
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import install_objects, install_plan, kinds, preview
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain.installs import explain
+from olmkit.olm.kinds import SubscriptionKey
+from olmkit.olm.preview import Preview
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UpgradeOptions:
+    """What to take where.
+
+    `to` is a version or the name of a CSV; `catalog` replaces the image or address of the catalog.
+    """
+
+    namespace: str
+    package: str = ""
+    to: str = ""
+    bundle: str = ""
+    catalog: str = ""
+    catalog_server: str = install_choice.CATALOG_SERVER
+    secrets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """What an upgrade goes through, from `before`; no hops when there is nothing newer.
+
+    `brings` is what the last hop brings, `has` what the installed CSV does.
+    """
+
+    package: str
+    namespace: str
+    before: str
+    hops: tuple[str, ...]
+    targets: tuple[str, ...]
+    brings: Preview | None = field(repr=False)
+    has: Preview | None = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> Way:
+    """The way that an upgrade would take, as far as it can be known; nothing is written.
+
+    Raises `InputError` when nothing is installed, or when there is no way to `to`.
+    """
+    await cluster_read.require_olm(reader)
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    subscription = require(seen, options.package)
+    before = seen.installed(subscription)
+    chosen = text(kinds.status(subscription).get("currentCSV"))
+    pending: tuple[str, ...] = (chosen,) if chosen not in ("", before) else ()
+    brings = await planned(reader, seen, chosen) if pending else None
+    image = _image(seen, subscription, options)
+    try:
+        if not image:
+            raise InputError("it is named by an address, not by an image")
+        catalog = (await cluster_bundle.read_catalog(image, access)).catalog
+    except OlmkitError as error:
+        if image and options.catalog:  # the upgrade itself would stop here too
+            raise
+        note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
+        return way_of(seen, options.package, before, pending, brings, (note,))
+    channel = _channel(catalog, kinds.wish(subscription))
+    hops = _hops(channel, seen, before, pending, options.to)
+    notes: tuple[str, ...] = ()
+    if hops and hops[-1] in channel.entries:
+        last = await cluster_bundle.choose(
+            catalog, options.package, access, channel=channel.name, version=hops[-1]
+        )
+        brings = last.preview or (brings if hops == pending else None)
+        notes = (last.note,) if last.note and brings is None else ()
+    return way_of(seen, options.package, before, hops, brings, notes)
+
+
+def _image(seen: Snapshot, subscription: Manifest, options: UpgradeOptions) -> str:
+    """The image of the Subscription's catalog, or that which is to take its place."""
+    if options.catalog:
+        own_source(seen, subscription)
+    wish = kinds.wish(subscription)
+    source = seen.catalog(wish.catalog, wish.catalog_namespace)
+    image = text(kinds.spec(source).get("image")) if source else ""
+    return options.catalog if image and options.catalog else image
+
+
+def _channel(catalog: Model, wish: SubscriptionKey) -> Channel:
+    package = catalog.chosen(wish.package)[0]
+    name = wish.channel or package.default_channel
+    if name not in package.channels:
+        raise InputError(f"package `{package.name}` has no channel `{wish.channel}`")
+    return package.channels[name]
+
+
+def _hops(
+    channel: Channel, seen: Snapshot, before: str, pending: tuple[str, ...], goal: str
+) -> tuple[str, ...]:
+    """What OLM has chosen already and what follows in the channel, up to the goal if there is one.
+
+    Raises `InputError` when that is not reached.
+    """
+    if goal and is_goal(before, goal):
+        return ()
+    hops, start = pending, pending[-1] if pending else before
+    if not is_goal(start, goal):
+        hops += _offered(channel, start, seen)
+    if not goal:
+        return hops
+    for number, hop in enumerate(hops, 1):
+        if is_goal(hop, goal):
+            return hops[:number]
+    raise no_way(hops[-1] if hops else before, goal)
+
+
+def _offered(channel: Channel, start: str, seen: Snapshot) -> tuple[str, ...]:
+    if not start:
+        return (upgrades.order(channel)[0].name,)
+    installed = upgrades.start_of(
+        channel.entries, start, Version.read(text(kinds.spec(seen.csv(start)).get("version")))
+    )
+    return tuple(hop.entry.name for hop in upgrades.way(channel, installed).hops)
+
+
+def require(seen: Snapshot, package: str) -> Manifest:
+    subscription = seen.subscription(package)
+    if subscription is None:
+        explanation = explain(seen, package)
+        raise InputError(explanation.message, hint=explanation.hint)
+    return subscription
+
+
+def own_source(seen: Snapshot, subscription: Manifest) -> Manifest:
+    """The CatalogSource of the Subscription; raises `InputError` unless olmkit made it."""
+    wish = kinds.wish(subscription)
+    catalog = seen.catalog(wish.catalog, wish.catalog_namespace)
+    if catalog is None:
+        raise InputError(f"the CatalogSource `{wish.catalog}` is gone")
+    if not install_objects.is_ours(catalog):
+        raise InputError(
+            f"the CatalogSource `{wish.catalog}` was not made by olmkit, which leaves it alone",
+            hint="publish the new catalog under the image it names",
+        )
+    return catalog
+
+
+async def planned(reader: ClusterObjects, seen: Snapshot, csv: str) -> Preview | None:
+    """What the InstallPlan brings that leads to a CSV, where it can be read."""
+    made = install_plan.of_csv(seen.plans, csv)
+    found = install_plan.step(made, csv) if made else {}
+    if found.get("kind") == "ConfigMap":
+        place = text(found.get("namespace"))
+        question = reader.find(("v1", "ConfigMap"), text(found.get("name")), place)
+        config = await cluster_read.if_allowed(question, None)
+        found = install_plan.unpacked(config, csv) if config else {}
+    return preview.of_csv(found) if found else None
+
+
+def way_of(
+    seen: Snapshot,
+    package: str,
+    before: str,
+    hops: tuple[str, ...],
+    brings: Preview | None,
+    notes: tuple[str, ...] = (),
+) -> Way:
+    """A way from an installed CSV, with what that has now."""
+    has = seen.csv(before)
+    return Way(
+        package=package,
+        namespace=seen.namespace,
+        before=before,
+        hops=hops,
+        targets=kinds.target_namespaces(seen.groups[0]) if seen.groups else (),
+        brings=brings,
+        has=preview.of_csv(has) if has else None,
+        notes=notes,
+    )
+
+
+def no_way(reached: str, goal: str) -> InputError:
+    return InputError(
+        f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
+        hint="`olmkit catalog graph` shows what replaces what",
+    )
+
+
+def is_goal(csv: str, goal: str) -> bool:
+    """Whether a CSV is the one that was named, or is named by its version as is the custom."""
+    if not goal:
+        return False
+    return csv == goal or csv.endswith(f".v{goal}") or csv.partition(".")[2] == goal

@@ -1,0 +1,115 @@
+"""Looking at images and copying them, wherever they lie."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.images import sources, targets
+from olmkit.edges.images.sources import Access
+from olmkit.edges.images.transfer import Report, Step, silent
+from olmkit.oci import reference as references
+from olmkit.oci import store as stores
+from olmkit.oci.content import Descriptor, ImageManifest, Platform
+from olmkit.oci.reference import LayoutReference, Reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerFacts:
+    digest: str
+    media_type: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageFacts:
+    """What an image says of itself; `platforms` has more than one for an index."""
+
+    reference: str
+    digest: str
+    media_type: str
+    platforms: tuple[str, ...]
+    platform: str
+    created: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    run: Mapping[str, object] = field(default_factory=dict)
+    layers: tuple[LayerFacts, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return sum(layer.size for layer in self.layers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copied:
+    """An image that has arrived, by its pinned name."""
+
+    reference: str
+    digest: str
+    steps: tuple[Step, ...] = ()
+
+
+async def inspect(text: str, access: Access) -> ImageFacts:
+    """The facts of an image; of an index, those for the platform that is asked for, or ours."""
+    reference = references.parse_image(text)
+    async with sources.open_store(reference, access) as store:
+        root = await store.resolve(sources.selector(reference))
+        image = await sources.look_at(store, root, access)
+        platforms = await _platforms(store, root, image.config.platform)
+    options = image.config.run_options
+    created = image.config.value.get("created")
+    return ImageFacts(
+        reference=sources.pinned(reference, root),
+        digest=str(root.digest),
+        media_type=root.media_type,
+        platforms=platforms,
+        platform=str(image.config.platform),
+        created=created if isinstance(created, str) else "",
+        labels=image.config.labels,
+        annotations=image.manifest.annotations,
+        run={key: value for key, value in options.items() if key != "Labels" and value},
+        layers=tuple(
+            LayerFacts(digest=str(layer.digest), media_type=layer.media_type, size=layer.size)
+            for layer in image.manifest.layers
+        ),
+    )
+
+
+async def copy(
+    source: str,
+    target: str,
+    access: Access,
+    report: Report = silent,
+    *,
+    target_access: Access | None = None,
+) -> Copied:
+    """Copy an image with all its platforms, or only the one that `access` asks for."""
+    origin, wanted = references.parse_image(source), references.parse_image(target)
+    if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:
+        raise ConfigurationError(
+            f"`{target}` names an image by its digest, and only the content makes digests",
+            hint="copy to a tag",
+        )
+    steps: list[Step] = []
+
+    def noted(step: Step) -> None:
+        steps.append(step)
+        report(step)
+
+    async with sources.open_store(origin, access) as store:
+        root = await store.resolve(sources.selector(origin))
+        if access.platform is not None:
+            root = (await stores.pull(store, str(root.digest), access.platform)).descriptor
+        arrived = await targets.send(store, root, wanted, target_access or access, noted)
+    return Copied(
+        reference=sources.pinned(wanted, arrived), digest=str(arrived.digest), steps=tuple(steps)
+    )
+
+
+async def _platforms(store: stores.Store, root: Descriptor, only: Platform) -> tuple[str, ...]:
+    manifest = await stores.read_manifest(store, root)
+    if isinstance(manifest, ImageManifest):
+        return (str(only),)
+    return tuple(str(entry.platform) for entry in manifest.manifests if entry.platform)

@@ -1,0 +1,85 @@
+"""Building a Containerfile with an engine, and sending its image the way of all others.
+
+An engine gives its layers as plain archives. They are compressed here, each of them
+once: the cache knows those that it has seen.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.build import cache as build_cache
+from olmkit.edges.build import engine
+from olmkit.edges.build.cache import BuildCache
+from olmkit.edges.images import docker_archive, sources
+from olmkit.edges.images.access_settings import Access
+from olmkit.edges.images.transfer import Report
+from olmkit.jobs.image import publish
+from olmkit.jobs.image.parts import Say
+from olmkit.jobs.image.publish import BuildOptions, Published
+from olmkit.oci import image as images
+from olmkit.oci import layer as layers
+from olmkit.oci import reference as references
+from olmkit.oci import store as stores
+from olmkit.oci.content import Descriptor
+from olmkit.oci.layer import Layer
+from olmkit.oci.reference import Reference
+from olmkit.oci.store import Store
+
+_MAX_LAYER = 2 * 1024 * 1024 * 1024
+
+
+async def build(
+    name_of_engine: str,
+    containerfile: Path,
+    default_tag: str,
+    options: BuildOptions,
+    access: Access,
+    report: Report,
+    say: Say,
+    *,
+    arguments: Mapping[str, str] | None = None,
+) -> Published:
+    """Build `containerfile` in its folder; the image is called as asked for, or `default_tag`.
+
+    Raises `ConfigurationError` for several platforms, of which an engine knows one at a time.
+    """
+    if len(options.platforms) > 1:
+        raise ConfigurationError(
+            "an engine builds for one platform at a time",
+            hint="name one `--platform`, or build without an engine",
+        )
+    wanted = references.parse_image(options.target) if options.target else None
+    name = str(wanted) if isinstance(wanted, Reference) else default_tag
+    await engine.build(
+        name_of_engine,
+        containerfile.parent,
+        containerfile.name,
+        name,
+        arguments=arguments or {},
+        platform=next(iter(options.platforms), None),
+        environment=access.environment,
+        say=say,
+    )
+    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
+        archive = Path(folder) / "image.tar"
+        await engine.save(name_of_engine, name, archive, access.environment)
+        store = docker_archive.open_archive(archive)
+        found = await sources.look_at(store, await store.resolve(""), access)
+        cache = BuildCache(build_cache.folder(access.environment))
+        kept = [await _compressed(store, layer, cache) for layer in found.manifest.layers]
+        return await publish.publish(images.relayer(found, kept), name, options, access, report)
+
+
+async def _compressed(store: Store, descriptor: Descriptor, cache: BuildCache) -> Layer:
+    key = f"gzip-{descriptor.digest.encoded}"
+    layer = await cache.layer(key)
+    if layer is None:
+        archive = await stores.read(store, descriptor, limit=_MAX_LAYER)
+        layer = await asyncio.to_thread(layers.compress, archive)
+        await cache.keep(key, layer)
+    return layer

@@ -1,0 +1,179 @@
+"""What images that run Python are made of: a base for each platform, a layer of packages.
+
+Both are kept in a cache: the base until it is asked for again, a layer of packages
+for as long as what it was made from stays the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import Tree
+from olmkit.edges import disk
+from olmkit.edges.build.cache import BuildCache
+from olmkit.edges.images import sources, transfer
+from olmkit.edges.images.access_settings import Access
+from olmkit.edges.images.transfer import Report
+from olmkit.oci import layer as layers
+from olmkit.oci import reference as references
+from olmkit.oci import store as stores
+from olmkit.oci.content import Platform
+from olmkit.oci.image import Image
+from olmkit.oci.layer import Layer
+from olmkit.oci.reference import EngineReference, ImageReference, Reference
+from olmkit.oci.store import Store
+from olmkit.project import image_plan
+
+Say = Callable[[str], None]
+# Changes when the layer of packages is made in another way.
+_FORM = b"olmkit packages 1\n"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packages:
+    """The packages that a layer is to have; `lock` takes the place of `requirements`.
+
+    `wheels`: a folder that takes the place of the network. `sbom`: whose bill of materials
+    lies beside them; empty for none. `created`: the time of all files, in Unix seconds.
+    """
+
+    requirements: tuple[str, ...]
+    lock: Path | None = None
+    wheels: Path | None = None
+    python: str = ""
+    libc: str = image_plan.DEFAULT_LIBC
+    sbom: str = ""
+    created: int = 0
+
+
+async def bases(
+    text: str,
+    platforms: Sequence[Platform],
+    access: Access,
+    cache: BuildCache,
+    stack: contextlib.AsyncExitStack,
+    report: Report,
+    say: Say,
+    *,
+    pull: bool = False,
+) -> tuple[Sequence[Image], Store]:
+    """The base `text` for each platform, and the store in which their layers lie.
+
+    From a registry it is taken once, and again with `pull`. The store is open while `stack`
+    is. Raises `InputError` when there is no base for a platform.
+    """
+    reference = references.parse_image(text)
+    if not isinstance(reference, Reference | EngineReference):
+        store = await stack.enter_async_context(sources.open_store(reference, access))
+        found = [
+            await _base(store, sources.selector(reference), reference, platform)
+            for platform in platforms
+        ]
+        return found, store
+    found = []
+    for platform in platforms:
+        name = f"{reference} {platform}"
+        kept = None if pull else await cache.base(name)
+        if kept is None:
+            say(f"base: {reference} for {platform}")
+            async with sources.open_store(reference, access) as remote:
+                image = await _base(remote, sources.selector(reference), reference, platform)
+                await transfer.copy(remote, cache.layout, image.descriptor, tag=name, report=report)
+            kept = image.descriptor
+        else:
+            say(f"base: {reference} for {platform}, as it was when it was last asked for")
+        found.append(await _base(cache.layout, str(kept.digest), reference, platform))
+    return found, cache.layout
+
+
+async def _base(
+    store: Store, selector: str, reference: ImageReference, platform: Platform
+) -> Image:
+    image = await stores.pull(store, selector, platform)
+    found = image.config.platform
+    if not platform.runs(found):
+        raise InputError(
+            f"the base `{reference}` is not for `{platform}` but for `{found}`",
+            hint=f"name another base with `--base`, or build with `--platform {found}`",
+        )
+    return image
+
+
+async def packages_layer(
+    wanted: Packages,
+    platform: Platform,
+    base: Image,
+    cache: BuildCache,
+    access: Access,
+    say: Say,
+) -> Layer | None:
+    """The layer with the packages, kept from last time where nothing changed.
+
+    None when none are wanted. Raises what `olmkit.edges.build.wheels.collect` does.
+    """
+    if wanted.lock is None and not wanted.requirements:
+        return None
+    python = image_plan.python_version(base, wanted.python)
+    key = _key(wanted, platform, python)
+    is_fixed = wanted.lock is not None or wanted.wheels is not None
+    layer = await cache.layer(key) if is_fixed else None
+    if layer is not None:
+        say(f"packages for {platform}: unchanged")
+        return layer
+    from olmkit.edges.build import wheels
+    from olmkit.edges.build.wheels import WheelRequest
+
+    say(f"packages for {platform}: collected for Python {python}")
+    if not is_fixed:
+        say("no file with versions and hashes: `uv pip compile --generate-hashes` writes one")
+    tree = await wheels.collect(
+        WheelRequest(
+            python=python,
+            platform=platform,
+            libc=wanted.libc,
+            requirements=wanted.requirements,
+            lock=wanted.lock,
+            folder=wanted.wheels,
+        ),
+        access.environment,
+    )
+    files = tree.at(image_plan.PACKAGES)
+    if wanted.sbom:
+        files = files.merge(_sbom(wanted.sbom, tree, wanted.created))
+    layer = await asyncio.to_thread(layers.write, files, mtime=wanted.created)
+    await cache.keep(key, layer)
+    return layer
+
+
+def _sbom(name: str, packages: Tree, created: int) -> Tree:
+    from olmkit.project import sbom
+
+    return Tree({image_plan.SBOM.lstrip("/"): sbom.write(name, packages, created=created)})
+
+
+def _key(wanted: Packages, platform: Platform, python: str) -> str:
+    """A name for all that the layer of packages is made from."""
+    running = hashlib.sha256(_FORM)
+    words = [str(platform), python, wanted.libc, str(wanted.created), wanted.sbom]
+    words += wanted.requirements if wanted.lock is None else []
+    for path in _wheels(wanted.wheels):
+        info = path.stat()
+        words.append(f"{path.name} {info.st_size} {info.st_mtime_ns}")
+    running.update("\n".join(words).encode())
+    if wanted.lock is not None:
+        running.update(b"\0" + disk.read_file(wanted.lock))
+    return running.hexdigest()
+
+
+def _wheels(folder: Path | None) -> Iterable[Path]:
+    if folder is None:
+        return ()
+    if not folder.is_dir():
+        raise ConfigurationError(f"`{folder}` is no folder of wheels")
+    return sorted(folder.glob("*.whl"))

@@ -1,0 +1,353 @@
+"""Generate: what the types and markers of a project say goes into its `config/`.
+
+Reads the sources as text, lets the middle decide, compares with what lies
+there, and writes. When the sources have an error, nothing is written.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from olmkit.apis import csv_markers, roles, webhooks
+from olmkit.apis.crds import manifests
+from olmkit.apis.crds.schema import Options
+from olmkit.apis.csv_markers import ApiKey
+from olmkit.apis.findings import Findings
+from olmkit.apis.model import Sources
+from olmkit.apis.python import source
+from olmkit.base import documents
+from olmkit.base.diagnostics import (
+    ConfigurationError,
+    Diagnostic,
+    InputError,
+    Location,
+    Severity,
+    has_errors,
+)
+from olmkit.base.tree import Changes, File, Tree, diff
+from olmkit.bundle import base_csv
+from olmkit.edges import disk, go_modules
+from olmkit.edges.workspace import Workspace
+from olmkit.jobs.project import sources as project_sources
+from olmkit.project import config, makefile
+from olmkit.project.config import Project
+
+CRD_FOLDER = "config/crd/bases"
+ROLE_FILE = "config/rbac/role.yaml"
+WEBHOOK_FILE = "config/webhook/manifests.yaml"
+CSV_FOLDER = "config/manifests/bases"
+# The annotation in which controller-gen says of which version it is.
+STAMP = "controller-gen.kubebuilder.io/version"
+_STAMP = re.compile(rb"^ +controller-gen\.kubebuilder\.io/version: (\S+)$", re.MULTILINE)
+
+# What a bundle consists of, beside the base CSV.
+_OVERLAYS = ("default", "samples", "scorecard")
+_STRICT = frozenset({"API004", "API005", "API022"})
+# What is wrong with the form of types is no matter for roles, webhooks and words.
+_OF_SCHEMAS = frozenset({"API006", "API007"})
+
+
+class Target(StrEnum):
+    """What can be generated."""
+
+    CRD = "crd"
+    RBAC = "rbac"
+    WEBHOOK = "webhook"
+    CSV = "csv"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateOptions:
+    """`targets`: what to generate; `strict_markers`: doubtful markers are errors.
+
+    `settings`: `NAME=VALUE` texts that win over `[tool.olmkit]`; `environment` says where
+    Go's module cache is.
+    """
+
+    targets: frozenset[Target] = frozenset(Target)
+    strict_markers: bool = False
+    settings: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GenerateResult:
+    """What was written, or would be; `files` are all that the sources ask for."""
+
+    changes: Changes
+    files: tuple[str, ...]
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def generate(
+    folder: Path, options: GenerateOptions | None = None, *, dry_run: bool = False
+) -> GenerateResult:
+    """Write what the sources of a project say; with `dry_run`, only tell what would change.
+
+    Raises `InputError` when the sources or markers have errors, `ConfigurationError`
+    when there is no project or it is set up wrongly; then nothing is written.
+    """
+    result = plan(Workspace(folder), options)
+    if not dry_run:
+        disk.apply(folder, result.changes)
+    return result
+
+
+def plan(workspace: Workspace, options: GenerateOptions | None = None) -> GenerateResult:
+    """What `generate` would write; nothing is. Raises as it does."""
+    wish = options or GenerateOptions()
+    folder = workspace.folder
+    project = _project(workspace, wish)
+    findings = Findings()
+    if project_sources.has_no_types(project) and Target.CSV in wish.targets:
+        wish = replace(wish, targets=frozenset({Target.CSV}))
+        sources = Sources(packages=(), declarations={}, package_of={})
+    else:
+        sources = project_sources.read(
+            workspace, project, findings, prefix=_prefix(folder), environment=wish.environment
+        )
+    if Target.CRD not in wish.targets:
+        findings.items = [one for one in findings if one.rule not in _OF_SCHEMAS]
+    wanted, stale = _wanted(workspace, project, sources, wish, findings)
+    found = _judged(findings, strict=wish.strict_markers or project.settings.strict_markers)
+    if has_errors(found):
+        raise _refusal(found)
+    changes = diff(wanted, workspace.present(wanted))
+    return GenerateResult(
+        changes=changes,
+        files=tuple(wanted),
+        diagnostics=(*project.findings, *found, *stale),
+    )
+
+
+def load_project(folder: Path) -> Project:
+    """The project in a folder; `ConfigurationError` when there is none."""
+    return _load(Workspace(folder))
+
+
+def _load(workspace: Workspace) -> Project:
+    folder = workspace.folder
+    if not folder.is_dir():
+        raise ConfigurationError(f"`{folder}` is not a folder")
+    return config.parse(
+        _read_if_there(workspace, config.PROJECT_FILE),
+        _read_if_there(workspace, config.PYPROJECT_FILE),
+        prefix=_prefix(folder),
+    )
+
+
+def _project(workspace: Workspace, wish: GenerateOptions) -> Project:
+    """The project with the settings of this run; a Go module needs a project file for CSVs only."""
+    folder = workspace.folder
+    is_plain_go = workspace.has(go_modules.MOD_FILE) and not workspace.has(config.PROJECT_FILE)
+    if is_plain_go and Target.CSV in wish.targets:
+        raise ConfigurationError(
+            f"`{_prefix(folder)}{config.PROJECT_FILE}` does not exist, and the CSV needs it",
+            hint="name what can do without: `olmkit generate crd rbac webhook`",
+        )
+    if is_plain_go:
+        project = config.without_file(
+            _read_if_there(workspace, config.PYPROJECT_FILE), prefix=_prefix(folder)
+        )
+    else:
+        project = _load(workspace)
+    settings = project.settings
+    for text in wish.settings:
+        settings = config.changed(settings, text)
+    project = replace(project, settings=settings)
+    return _as_made(workspace, project) if project_sources.is_go(workspace, project) else project
+
+
+def _as_made(workspace: Workspace, project: Project) -> Project:
+    """What no setting says is as the project's Makefile has it for controller-gen."""
+    data = _read_if_there(workspace, makefile.MAKEFILE)
+    found = makefile.read(data.decode("utf-8", "replace")) if data else None
+    if found is None:
+        return project
+    settings, names = found.applied(project.settings)
+    if not names:
+        return project
+    note = Diagnostic(
+        rule="PRJ008",
+        name="makefile-options",
+        severity=Severity.INFO,
+        message=f"{', '.join(f'`{name}`' for name in names)}: as controller-gen is run here",
+        at=Location(path=_prefix(workspace.folder) + makefile.MAKEFILE, line=found.line),
+        hint="[tool.olmkit] and `--set` win over it",
+    )
+    return replace(project, settings=settings, findings=(*project.findings, note))
+
+
+def _prefix(folder: Path) -> str:
+    shown = folder.as_posix()
+    return "" if shown == "." else shown.rstrip("/") + "/"
+
+
+def _read_if_there(workspace: Workspace, path: str) -> bytes | None:
+    return workspace.read_if_there(path, limit=source.MAX_SOURCE_SIZE)
+
+
+# What is wanted
+
+
+def _wanted(
+    workspace: Workspace,
+    project: Project,
+    sources: Sources,
+    wish: GenerateOptions,
+    findings: Findings,
+) -> tuple[Tree, tuple[Diagnostic, ...]]:
+    files: dict[str, File | bytes] = {}
+    notes: list[Diagnostic] = []
+    header = _header(workspace, project)
+    if Target.CRD in wish.targets:
+        options = Options(
+            allow_dangerous_types=project.settings.allow_dangerous_types,
+            embedded_object_meta=project.settings.embedded_object_meta,
+            infer_defaults=project.settings.infer_defaults,
+            max_description=project.settings.max_description,
+            preserve_unknown_fields=project.settings.preserve_unknown_fields,
+            is_strict=not project_sources.is_go(workspace, project),
+        )
+        for name, crd in manifests.crds(sources, findings, options).items():
+            path = f"{CRD_FOLDER}/{name}"
+            _stamp(crd, _read_if_there(workspace, path), project.settings.controller_gen_version)
+            files[path] = header + _stream([crd])
+        notes += _strangers(workspace, sources, files)
+    if Target.RBAC in wish.targets:
+        found = roles.roles(sources, role_name=project.settings.role_name)
+        if found:
+            files[ROLE_FILE] = header + _stream(found)
+    if Target.WEBHOOK in wish.targets:
+        found = webhooks.configurations(sources, findings)
+        if found:
+            files[WEBHOOK_FILE] = header + _stream(found)
+    if Target.CSV in wish.targets and not has_errors(findings):
+        files |= _base_csv(workspace, project, sources, findings)
+        files |= _bundle_overlay(workspace, project)
+    return Tree(files), tuple(notes)
+
+
+def _stream(objects: Iterable[Any]) -> bytes:
+    return b"".join(b"---\n" + documents.dump(one) for one in objects)
+
+
+def _header(workspace: Workspace, project: Project) -> bytes:
+    """The text that stands above every generated object, its year put in."""
+    settings = project.settings
+    if not settings.header_file:
+        return b""
+    year = f" {settings.year}" if settings.year else " "
+    return workspace.read(settings.header_file).replace(b" YEAR", year.encode())
+
+
+def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
+    """Keep the stamp that controller-gen left in a CRD file, unless a setting names another.
+
+    A new file gets none: a tool's version changes files without a reason.
+    """
+    if not version and present is not None:
+        match = _STAMP.search(present)
+        version = match.group(1).decode("utf-8", "replace") if match else ""
+    if version:
+        annotations = crd["metadata"].get("annotations", {})
+        crd["metadata"]["annotations"] = {**annotations, STAMP: version}
+
+
+def _strangers(
+    workspace: Workspace, sources: Sources, files: dict[str, File | bytes]
+) -> tuple[Diagnostic, ...]:
+    """CRD files of our groups that no kind asks for any more; they may be somebody's, and stay."""
+    found = Findings()
+    groups = {package.group for package in sources.packages if package.kinds() and package.group}
+    bases = workspace.folder / CRD_FOLDER
+    for path in sorted(bases.glob("*.yaml")) if bases.is_dir() else ():
+        if f"{CRD_FOLDER}/{path.name}" in files or path.name.partition("_")[0] not in groups:
+            continue
+        found.add(
+            "API024",
+            f"no kind in the sources makes `{path.name}`",
+            Location(path=str(path)),
+            hint="remove it, also from `config/crd/kustomization.yaml`, when the kind is gone",
+        )
+    return tuple(found)
+
+
+def _base_csv(
+    workspace: Workspace, project: Project, sources: Sources, findings: Findings
+) -> dict[str, File | bytes]:
+    """The base CSV with its owned APIs as the markers say; not touched when they are so already."""
+    if not project.name:
+        raise ConfigurationError(
+            "the project has no name, so its ClusterServiceVersion has none",
+            hint="write `projectName: …` into the PROJECT file",
+        )
+    path = f"{CSV_FOLDER}/{project.name}.clusterserviceversion.yaml"
+    data = _read_if_there(workspace, path)
+    own = () if project_sources.has_no_types(project) else project.own_apis()
+    wanted = {ApiKey(api.qualified_group, api.version, api.kind): api.at for api in own}
+    generated = csv_markers.owned(sources, wanted, findings)
+    if data is None:
+        csv: Any = base_csv.default(project.name)
+        csv["spec"].setdefault("apiservicedefinitions", {})
+    else:
+        csv = _load_csv(data, str(workspace.folder / path))
+    spec = csv.setdefault("spec", {})
+    apis = spec.get("customresourcedefinitions") or {}
+    present = apis.get("owned") or []
+    merged = csv_markers.merged(present, generated)
+    if data is not None and merged == present:
+        return {path: data}
+    spec["customresourcedefinitions"] = {**apis, "owned": merged} if merged else apis
+    return {path: documents.dump(csv)}
+
+
+def _bundle_overlay(workspace: Workspace, project: Project) -> dict[str, File | bytes]:
+    """What a bundle is generated from, unless the project says it already."""
+    path = f"{posixpath.dirname(CSV_FOLDER)}/kustomization.yaml"
+    if workspace.has(path):
+        return {}
+    present = [name for name in _OVERLAYS if workspace.has(f"config/{name}")]
+    resources = [f"bases/{project.name}.clusterserviceversion.yaml"]
+    resources += [f"../{name}" for name in present]
+    return {path: documents.dump({"resources": resources})}
+
+
+def _load_csv(data: bytes, path: str) -> Any:
+    document = documents.load(data, path)
+    kind = document.get("kind")
+    shapes = (("spec",), ("spec", "customresourcedefinitions"))
+    is_one = isinstance(document.value, dict) and kind == "ClusterServiceVersion"
+    if not is_one or any(not isinstance(document.get(*keys) or {}, dict) for keys in shapes):
+        message = f"`{path}` holds no ClusterServiceVersion"
+        raise InputError(message, hint="take it away, and a plain one is written in its place")
+    owned = document.get("spec", "customresourcedefinitions", "owned")
+    if not isinstance(owned or [], list):
+        raise InputError(
+            f"{document.at('spec', 'customresourcedefinitions', 'owned')}: `owned` is no list"
+        )
+    return document.value
+
+
+# Findings
+
+
+def _judged(findings: Findings, *, strict: bool) -> tuple[Diagnostic, ...]:
+    found = findings.sorted()
+    if not strict:
+        return found
+    return tuple(
+        one._replace(severity=Severity.ERROR) if one.rule in _STRICT else one for one in found
+    )
+
+
+def _refusal(found: tuple[Diagnostic, ...]) -> InputError:
+    errors = sum(one.severity is Severity.ERROR for one in found)
+    what = "an error" if errors == 1 else f"{errors} errors"
+    return InputError(f"the sources have {what}, so nothing is written", hint="", diagnostics=found)

@@ -1,0 +1,148 @@
+"""Run: the project's operator as a process of this machine, against a cluster.
+
+Whether it can work at all is asked first, since its own answer would come late
+and be long: is there a project, a package, a cluster, and does that know the kinds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError
+from olmkit.edges import disk, processes
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.kube.api import NoSuchKind
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.project import config, image_plan, run_plan
+from olmkit.project.config import Project
+from olmkit.project.run_plan import RunPlan
+
+_MANAGER_FOLDER = "config/manager"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """`namespace`: the only one that is watched; `arguments` go to the operator."""
+
+    project: Path
+    kubeconfig: Path | None = None
+    context: str = ""
+    namespace: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """All that is needed to start: the plan, the variables, and the cluster it is for."""
+
+    plan: RunPlan
+    folder: Path
+    environment: Mapping[str, str]
+    cluster: ClusterConfig
+    kinds: tuple[GVK, ...]
+
+
+def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
+    """What would be run.
+
+    Raises `ConfigurationError` when there is no project here, no package in it that can be
+    run, or no cluster to talk to.
+    """
+    folder = options.project
+    pyproject = disk.read_if_there(folder / config.PYPROJECT_FILE)
+    project = config.parse(disk.read_if_there(folder / config.PROJECT_FILE), pyproject)
+    run_plan.check_language(project)
+    plan = run_plan.plan(
+        _entrypoint(folder, pyproject, project),
+        python=_python(folder),
+        manifests=_manifests(folder),
+        namespace=options.namespace,
+        arguments=options.arguments,
+    )
+    paths = [options.kubeconfig] if options.kubeconfig else []
+    cluster = kubeconfig.load(paths=paths, context=options.context, environment=environment)
+    # What the caller has in the environment wins over what the manifests say.
+    found = {**plan.environment, **environment, "PYTHONUNBUFFERED": "1"}
+    if options.namespace:
+        found[run_plan.WATCH_NAMESPACE] = options.namespace
+    found["PYTHONPATH"] = processes.path_with(folder.resolve(), environment)
+    if options.kubeconfig:
+        found["KUBECONFIG"] = str(options.kubeconfig.resolve())
+    return Ready(
+        plan=plan,
+        folder=folder,
+        environment=found,
+        cluster=cluster,
+        kinds=run_plan.kinds(project),
+    )
+
+
+async def check(ready: Ready) -> None:
+    """Raise `ConfigurationError` when the cluster lacks kinds, `ClusterError` when it is away."""
+    missing = []
+    async with HttpCluster(ready.cluster) as cluster:
+        for kind in ready.kinds:
+            try:
+                await cluster.resource(f"{kind.group}/{kind.version}", kind.kind)
+            except NoSuchKind:
+                missing.append(kind)
+    if missing:
+        raise run_plan.missing_kinds(missing)
+
+
+def run(ready: Ready, *, context: str = "") -> int:
+    """Run the operator to its end; its exit code."""
+    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
+        environment = dict(ready.environment)
+        if context:
+            # A file in front of the others, which says nothing but the context.
+            file = Path(folder, "context")
+            words = {"apiVersion": "v1", "kind": "Config", "current-context": context}
+            file.write_text(json.dumps(words))
+            home = Path(environment.get("HOME") or "/") / ".kube" / "config"
+            rest = environment.get("KUBECONFIG") or str(home)
+            environment["KUBECONFIG"] = os.pathsep.join([str(file), rest])
+        return processes.run(ready.plan.command, folder=ready.folder, environment=environment)
+
+
+def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tuple[str, ...]:
+    """How the operator's image would start it; the package must be there."""
+    settings = project.settings
+    if settings.image_entrypoint:
+        return settings.image_entrypoint
+    application = image_plan.application(pyproject, settings, disk.python_packages(folder))
+    package = application.packages[0]
+    if not (folder / package / "__main__.py").is_file():
+        raise ConfigurationError(
+            f"`{package}` cannot be run: `{package}/__main__.py` does not exist",
+            hint="write one, or say how the operator starts: "
+            "`image-entrypoint` below `[tool.olmkit]`",
+        )
+    return image_plan.entrypoint(application, settings)
+
+
+def _python(folder: Path) -> str:
+    """The project's own environment, where it has one; else the Python that runs this."""
+    own = folder / ".venv" / "bin" / "python"
+    return str(own.absolute()) if own.exists() else sys.executable
+
+
+def _manifests(folder: Path) -> list[Manifest]:
+    """What lies in the manager's folder; what cannot be read there is not ours to judge."""
+    found: list[Manifest] = []
+    for path in sorted((folder / _MANAGER_FOLDER).glob("*.yaml")):
+        try:
+            listed = [one.value for one in documents.load_all(disk.read_file(path), str(path))]
+        except OlmkitError:
+            continue
+        found += [value for value in listed if isinstance(value, dict)]
+    return found

@@ -1,0 +1,161 @@
+"""Projects: begin one, add an API or a webhook to one, change what it is.
+
+Reads the parts of a project that a scaffold may touch, lets the middle say what
+is wanted, and writes the difference. What markers say is generated with it, so that
+a project is complete after each command; sources with errors stop it before
+anything is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import olmkit.project
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic
+from olmkit.base.tree import Changes, File, Tree, diff
+from olmkit.edges import disk
+from olmkit.edges.workspace import Workspace
+from olmkit.jobs.project import generate as generating
+from olmkit.project import config
+from olmkit.project.config import Project
+from olmkit.project.scaffold import api as scaffold_api
+from olmkit.project.scaffold import edit as scaffold_edit
+from olmkit.project.scaffold import foreign as scaffold_foreign
+from olmkit.project.scaffold import project as scaffold
+from olmkit.project.scaffold import webhook as scaffold_webhook
+from olmkit.project.scaffold.api import ApiRequest
+from olmkit.project.scaffold.edit import EditRequest
+from olmkit.project.scaffold.project import Draft, InitRequest
+from olmkit.project.scaffold.webhook import WebhookRequest
+
+# A scaffold edits text files of people; what is larger is none of these.
+_MAX_FILE = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaffoldResult:
+    """What was written, or would be: scaffolded, and generated of it."""
+
+    changes: Changes
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+def init(folder: Path, request: InitRequest, *, dry_run: bool = False) -> ScaffoldResult:
+    """Begin a project in a folder, which is made when it is not there.
+
+    Raises `ConfigurationError` when a project or other files of its own lie there.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise ConfigurationError(f"`{folder}` is not a folder")
+    templates = _templates()
+    strangers = _visible(folder)
+    present = _read(folder, [*strangers, *_TOP_FILES])
+    if strangers and not set(strangers) <= _HARMLESS:
+        raise ConfigurationError(
+            f"`{folder}` is not empty: it holds `{strangers[0]}`",
+            hint="begin in a new folder: `olmkit init FOLDER --domain …`",
+        )
+    return _finish(folder, scaffold.init(request, present, templates), dry_run=dry_run)
+
+
+def create_api(folder: Path, request: ApiRequest, *, dry_run: bool = False) -> ScaffoldResult:
+    """Add a kind to a project, and generate what its markers say.
+
+    Raises `ConfigurationError` for names that cannot be or are taken, `InputError` where a
+    file of the project cannot be edited or its sources have errors; then nothing is written.
+    """
+    project, present = _open(folder)
+    make = scaffold_api.create_api
+    is_plain = request.resource and not request.is_external
+    if not is_plain and scaffold_foreign.is_foreign(request, project):
+        make = scaffold_foreign.create_controller
+    draft = make(request, project, present, _templates())
+    return _finish(folder, draft, project, dry_run=dry_run, generate=True)
+
+
+def create_webhook(
+    folder: Path, request: WebhookRequest, *, dry_run: bool = False
+) -> ScaffoldResult:
+    """Add webhooks to a kind of a project, and generate what their markers say.
+
+    Raises as `create_api` does.
+    """
+    project, present = _open(folder)
+    draft = scaffold_webhook.create_webhook(request, project, present, _templates())
+    return _finish(folder, draft, project, dry_run=dry_run, generate=True)
+
+
+def edit(folder: Path, request: EditRequest, *, dry_run: bool = False) -> ScaffoldResult:
+    """Change what a project is: several groups, its scope, the operator's image.
+
+    Another scope changes RBAC markers, from which roles are generated; raises as `create_api`
+    does.
+    """
+    project, present = _open(folder)
+    draft = scaffold_edit.edit(request, project, present, _templates())
+    generates = request.namespaced is not None
+    return _finish(folder, draft, project, dry_run=dry_run, generate=generates)
+
+
+_HARMLESS = frozenset({"LICENSE", "LICENSE.txt", "README.md"})
+_TOP_FILES = (config.PROJECT_FILE, config.PYPROJECT_FILE, "Makefile", ".gitignore")
+
+
+def _open(folder: Path) -> tuple[Project, Tree]:
+    project = generating.load_project(folder)
+    if project.language not in ("python", ""):
+        raise ConfigurationError(
+            f"the project is written in {project.language.capitalize()}, and Python is scaffolded",
+            hint="scaffold with the tools of that language; generating, bundles and catalogs "
+            "work on here",
+        )
+    package = scaffold.package_of(project).partition(".")[0]
+    names = (*_TOP_FILES, "config", "tests", package, f"src/{package}")
+    return project, _read(folder, names)
+
+
+def _finish(
+    folder: Path,
+    draft: Draft,
+    project: Project | None = None,
+    *,
+    dry_run: bool,
+    generate: bool = False,
+) -> ScaffoldResult:
+    """Write what the draft wants, and what is generated of it; both are known before."""
+    wanted = draft.tree()
+    findings = (*(project.findings if project else ()), *draft.notes)
+    if generate:
+        result = generating.plan(Workspace(folder, wanted))
+        made = {one.path: one.wanted for one in result.changes if one.wanted is not None}
+        wanted = wanted.merge(made)
+        findings = (*draft.notes, *result.diagnostics)
+    changes = diff(wanted, draft.present)
+    if not dry_run:
+        disk.apply(folder, changes)
+    return ScaffoldResult(changes=changes, diagnostics=findings)
+
+
+def _templates() -> Tree:
+    return disk.read_tree(Path(olmkit.project.__path__[0]) / "templates")
+
+
+def _visible(folder: Path) -> list[str]:
+    """What lies in a folder, without what starts with a dot."""
+    if not folder.is_dir():
+        return []
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+
+def _read(folder: Path, names: Iterable[str]) -> Tree:
+    files: dict[str, File] = {}
+    for name in names:
+        place = folder / name
+        for path in disk.files_of(place) if place.is_dir() else [place] * place.is_file():
+            if path.suffix == ".pyc":
+                continue
+            data = disk.read_file(path, limit=_MAX_FILE)
+            files[path.relative_to(folder).as_posix()] = File(data, path.stat().st_mode & 0o777)
+    return Tree(files)

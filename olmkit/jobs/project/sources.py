@@ -1,0 +1,150 @@
+"""The sources of a project, in whatever language it is written: from disk to `Sources`.
+
+Python packages and Go packages are read as text. Which of the two it is, the
+project file says, and else what lies there.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Mapping
+from pathlib import Path
+
+from olmkit.apis.findings import Findings
+from olmkit.apis.go import source as go_source
+from olmkit.apis.go.source import GoOptions
+from olmkit.apis.model import Sources
+from olmkit.apis.python import source
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import File, Tree
+from olmkit.edges import disk, go_modules
+from olmkit.edges.workspace import Workspace
+from olmkit.project.config import Project
+
+# Folders that hold no sources of the operator, when a whole project is looked through.
+_NO_SOURCES = frozenset(
+    {"tests", "test", "venv", "build", "dist", "node_modules", "config", "bundle", "catalog"}
+)
+
+
+def read(
+    workspace: Workspace,
+    project: Project,
+    findings: Findings,
+    *,
+    prefix: str,
+    environment: Mapping[str, str],
+) -> Sources:
+    """The types and markers of a project; `environment` says where Go's module cache is.
+
+    Raises `ConfigurationError` when there are no sources, or their reader is not installed.
+    """
+    if has_no_types(project):
+        raise ConfigurationError(
+            f"the project is written in {project.language.capitalize()}, which has no types that "
+            "are read",
+            hint="its CRDs and roles are yours to write; `olmkit generate csv` makes the base of "
+            "its bundles",
+        )
+    if is_go(workspace, project):
+        return _read_go(workspace.folder, project, findings, prefix=prefix, environment=environment)
+    return source.read(_python_tree(workspace, project), findings, prefix=prefix)
+
+
+def is_go(workspace: Workspace, project: Project) -> bool:
+    """Whether the project's types are Go's: its file says so, or says nothing beside a `go.mod`."""
+    if project.language:
+        return project.language == "go"
+    return workspace.has(go_modules.MOD_FILE)
+
+
+def has_no_types(project: Project) -> bool:
+    """Whether APIs are made of charts and roles, so that no source says what they look like."""
+    return project.language in ("helm", "ansible") and not project.settings.sources
+
+
+def _named_folders(folder: Path, project: Project) -> tuple[str, ...]:
+    for name in project.settings.sources:
+        if not (folder / name).exists():
+            raise ConfigurationError(
+                f"`{folder / name}` does not exist, and [tool.olmkit] names it in `sources`"
+            )
+    return project.settings.sources
+
+
+# Go
+
+
+def _read_go(
+    folder: Path,
+    project: Project,
+    findings: Findings,
+    *,
+    prefix: str,
+    environment: Mapping[str, str],
+) -> Sources:
+    modules = go_modules.ModuleFolders(folder, environment)
+    named = tuple(name.removeprefix("./") for name in _named_folders(folder, project))
+    files: dict[str, File] = {}
+    for path in go_modules.own_files(folder):
+        relative = path.relative_to(folder).as_posix()
+        if not named or any(_lies_in(relative, name) for name in named):
+            files[relative] = File(disk.read_file(path))
+    if not files:
+        raise ConfigurationError(
+            "the project has no Go sources", hint=f"they are looked for below `{folder}`"
+        )
+    options = GoOptions(ignore_unexported=project.settings.ignore_unexported_fields)
+    return go_source.read(
+        Tree(files), modules.module, modules, findings, prefix=prefix, options=options
+    )
+
+
+def _lies_in(relative: str, named: str) -> bool:
+    """Whether a file lies in a named folder, however deep; with a dot at the end, in it alone."""
+    if named == "." or named.endswith("/."):
+        return posixpath.dirname(relative) == named[:-1].rstrip("/")
+    return relative.startswith(f"{named.rstrip('/')}/")
+
+
+# Python
+
+
+def _python_tree(workspace: Workspace, project: Project) -> Tree:
+    """The Python files of a project: the packages it names, else all that are no tests."""
+    files: dict[str, File] = {}
+    for name in _python_folders(workspace, project):
+        for path in workspace.files(posixpath.normpath(name)):
+            if path.endswith(".py") and (name or not _is_elsewhere(path)):
+                files[path] = File(workspace.read(path))
+    if not files:
+        language = project.language
+        if language and language != "python":
+            raise ConfigurationError(
+                f"the project is written in {language.capitalize()}, whose sources are not read",
+                hint="generate with the tools of that language; bundles and catalogs work on",
+            )
+        raise ConfigurationError(
+            "the project has no Python sources",
+            hint='name their folders in `pyproject.toml`: [tool.olmkit] sources = ["…"]',
+        )
+    return Tree(files)
+
+
+def _python_folders(workspace: Workspace, project: Project) -> tuple[str, ...]:
+    if project.settings.sources:
+        return _named_folders(workspace.folder, project)
+    packages = dict.fromkeys(api.path.partition(".")[0] for api in project.own_apis() if api.path)
+    found = [
+        place
+        for package in packages
+        for place in (package, f"src/{package}")
+        if workspace.has(place)
+    ]
+    return tuple(found) if found else ("",)
+
+
+def _is_elsewhere(relative: str) -> bool:
+    *parents, name = relative.split("/")
+    is_test = name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py"
+    return is_test or any(part in _NO_SOURCES or part.startswith(".") for part in parents)

@@ -1,0 +1,504 @@
+"""Schemas of CRDs: whether they can be read, and whether the API server takes them.
+
+A schema of `apiextensions.k8s.io/v1` must be structural: every field has a type,
+what stands inside `allOf` and its like only narrows what stands outside, and a
+part of JSON Schema is forbidden. The words are the API server's.
+
+Schemas are most of the bytes of most bundles, hence the plain loop with a stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any, NamedTuple
+
+from olmkit.base.go import patterns as go_patterns
+from olmkit.kube.crds import field_errors, instances
+
+Key = str | int
+Keys = tuple[Key, ...]
+_Chain = tuple[Any, tuple[Key, ...]]
+
+TYPES = ("array", "boolean", "integer", "number", "object", "string")
+
+
+class Fault(Enum):
+    """What a problem means."""
+
+    TYPE = "a keyword has a value of a wrong type: nothing can read the schema"
+    UNKNOWN = "a keyword does not exist: the API server drops it"
+    STRUCTURE = "the API server refuses the schema"
+    REQUIRED = "a required field is not among the properties"
+    EMPTY = "no value fits the schema"
+
+
+class Problem(NamedTuple):
+    fault: Fault
+    keys: Keys
+    message: str
+
+
+_VALUES: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(
+        ("$ref", "$schema", "description", "format", "id", "pattern", "title", "type"), (str,)
+    ),
+    **dict.fromkeys(("x-kubernetes-list-type", "x-kubernetes-map-type"), (str,)),
+    **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum", "nullable", "uniqueItems"), (bool,)),
+    **dict.fromkeys(
+        (
+            "x-kubernetes-embedded-resource",
+            "x-kubernetes-int-or-string",
+            "x-kubernetes-preserve-unknown-fields",
+        ),
+        (bool,),
+    ),
+    **dict.fromkeys(("maximum", "minimum", "multipleOf"), (int, float)),
+    **dict.fromkeys(("maxItems", "maxLength", "maxProperties"), (int,)),
+    **dict.fromkeys(("minItems", "minLength", "minProperties"), (int,)),
+    **dict.fromkeys(("allOf", "anyOf", "enum", "oneOf", "required"), (list,)),
+    **dict.fromkeys(("x-kubernetes-list-map-keys", "x-kubernetes-validations"), (list,)),
+    **dict.fromkeys(("definitions", "dependencies", "patternProperties", "properties"), (dict,)),
+    **dict.fromkeys(("externalDocs", "not"), (dict,)),
+    **dict.fromkeys(("additionalItems", "additionalProperties"), (bool, dict)),
+    "items": (dict, list),
+    "default": (object,),
+    "example": (object,),
+}
+_NAMES: Mapping[type, str] = {
+    str: "a text",
+    bool: "`true` or `false`",
+    int: "a whole number",
+    float: "a number",
+    list: "a list",
+    dict: "a mapping",
+}
+_FORBIDDEN = ("$ref", "additionalItems", "definitions", "dependencies", "id", "patternProperties")
+_JUNCTORS = ("allOf", "anyOf", "oneOf")
+# What narrows nothing, and so stands outside of the junctors; and what it must be inside.
+_OUTSIDE_ONLY: Mapping[str, str] = {
+    "additionalProperties": "undefined",
+    "default": "undefined",
+    "description": "empty",
+    "nullable": "false",
+    "title": "empty",
+    "type": "empty",
+    "x-kubernetes-embedded-resource": "false",
+    "x-kubernetes-int-or-string": "false",
+    "x-kubernetes-list-map-keys": "empty",
+    "x-kubernetes-list-type": "undefined",
+    "x-kubernetes-map-type": "undefined",
+    "x-kubernetes-preserve-unknown-fields": "false",
+}
+_REASONS = (
+    "FieldValueDuplicate",
+    "FieldValueForbidden",
+    "FieldValueInvalid",
+    "FieldValueRequired",
+)
+# No schema of an API is nested deeper; recursion is bounded here, not by memory.
+_MAX_DEPTH = 150
+
+
+def check(schema: Any, keys: Keys = (), *, structural: bool = True) -> Iterator[Problem]:
+    """What is wrong with a schema whose place is `keys`.
+
+    Without `structural` only what nothing can read, and what does not exist.
+    """
+    # A place is a chain of (what is above, key), and becomes a path only when it is needed.
+    stack: list[tuple[Any, _Chain | None, int]] = [(schema, None, 0)]
+    while stack:
+        node, chain, depth = stack.pop()
+        if type(node) is not dict:
+            if node is not None:
+                yield _wrong(_path(keys, chain), (dict,))
+            continue
+        if depth > _MAX_DEPTH:
+            at = _path(keys, chain)
+            yield Problem(Fault.STRUCTURE, at, f"{field_errors.path(at)}: nested too deeply")
+            continue
+        is_plain = node.keys() <= _PLAIN and _is_plain(node)
+        if is_plain and (chain is not None or node["type"] == "object"):
+            _push(node, chain, depth, stack)
+            continue
+        at = _path(keys, chain)
+        yield from _keywords(node, at)
+        if "required" in node:
+            yield from _required_fields(node, at, is_root=chain is None)
+        yield from _limits(node, at)
+        if structural:
+            yield from _structure(node, at, chain is None)
+        _push(node, chain, depth, stack)
+
+
+# Most schemas have these keywords only, and right.
+_PLAIN = {"description", "format", "items", "properties", "required", "type"}
+
+
+def _is_plain(node: Mapping[str, Any]) -> bool:
+    """Whether a schema of plain keywords has nothing wrong, but for the schemas in it."""
+    kind = node.get("type")
+    if type(node.get("description", "")) is not str or type(node.get("format", "")) is not str:
+        return False
+    if kind == "object":
+        fields = node.get("properties", _NOTHING)
+        if "items" in node or type(fields) is not dict:
+            return False
+        required = node.get("required")
+        return required is None or (
+            type(required) is list
+            and all(type(name) is str and name in fields for name in required)
+        )
+    if "required" in node:
+        return False
+    if kind == "array":
+        return "properties" not in node and type(node.get("items")) is dict
+    is_scalar = type(kind) is str and kind in _SCALARS
+    return is_scalar and "items" not in node and "properties" not in node
+
+
+_NOTHING: dict[str, Any] = {}
+_SCALARS = frozenset({"boolean", "integer", "number", "string"})
+
+
+def _keywords(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    for key, value in node.items():
+        wanted = _VALUES.get(key)
+        if wanted is None:
+            yield Problem(Fault.UNKNOWN, (*at, key), f"`{key}` is no keyword of a schema")
+        elif type(value) not in wanted and not _is_tolerable(value, wanted):
+            yield _wrong((*at, key), wanted)
+
+
+def _required_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[Problem]:
+    fields = node.get("properties")
+    if type(fields) is not dict or not fields or node.get("x-kubernetes-preserve-unknown-fields"):
+        return
+    for index, name in enumerate(_list(node["required"])):
+        known = type(name) is not str or name in fields or (is_root and name in _OBJECT_FIELDS)
+        if not known:
+            message = f"required field `{name}` is not among the properties"
+            yield Problem(Fault.REQUIRED, (*at, "required", index), message)
+
+
+# Fields of every object, whatever its schema says.
+_OBJECT_FIELDS = ("apiVersion", "kind", "metadata")
+
+
+_BOUNDS = (
+    ("minimum", "maximum"),
+    ("minItems", "maxItems"),
+    ("minLength", "maxLength"),
+    ("minProperties", "maxProperties"),
+)
+
+
+def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    """Limits that leave nothing between them, in a schema and in what its `allOf` adds."""
+    places: list[tuple[Keys, Mapping[str, Any]]] = [(at, node)]
+    for index, entry in enumerate(_list(node.get("allOf"))):
+        if isinstance(entry, dict):
+            places.append(((*at, "allOf", index), entry))
+    for low, high in _BOUNDS:
+        least = [(node[low], node) for _, node in places if _is_number(node.get(low))]
+        most = [(node[high], keys, node) for keys, node in places if _is_number(node.get(high))]
+        if not most:
+            continue
+        top, keys, above = min(most, key=lambda one: one[0])
+        bottom, below = max(least, key=lambda one: one[0]) if least else (None, {})
+        if bottom is None:
+            if high != "maximum" and top < 0:
+                words = f"`{high}` is {top}, and nothing is that small"
+                yield Problem(Fault.EMPTY, (*keys, high), words)
+        elif bottom > top:
+            words = f"`{low}` {bottom} is greater than `{high}` {top}"
+            yield Problem(Fault.EMPTY, (*keys, high), words)
+        elif bottom == top and (below.get("exclusiveMinimum") or above.get("exclusiveMaximum")):
+            words = f"`{low}` and `{high}` are both {top}, which is excluded"
+            yield Problem(Fault.EMPTY, (*keys, high), words)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _path(keys: Keys, chain: _Chain | None) -> Keys:
+    below: list[Key] = []
+    while chain is not None:
+        below += reversed(chain[1])
+        chain = chain[0]
+    return (*keys, *reversed(below))
+
+
+def _push(
+    node: Mapping[str, Any],
+    chain: _Chain | None,
+    depth: int,
+    stack: list[tuple[Any, _Chain | None, int]],
+) -> None:
+    """Put the schemas inside a schema on the stack, so that the first one is taken first."""
+    depth += 1
+    for key in ("additionalProperties", "items"):
+        inner = node.get(key)
+        if type(inner) is dict:
+            stack.append((inner, (chain, (key,)), depth))
+    fields = node.get("properties")
+    if type(fields) is dict:
+        stack += [
+            (inner, (chain, ("properties", name)), depth)
+            for name, inner in reversed(fields.items())
+        ]
+
+
+def _structure(node: Mapping[str, Any], at: Keys, is_root: bool) -> Iterator[Problem]:
+    kind = node.get("type")
+    either = node.get("x-kubernetes-int-or-string") is True
+    keeps = node.get("x-kubernetes-preserve-unknown-fields")
+    if not kind:
+        if is_root or not (either or keeps is True):
+            detail = "must not be empty at the root" if is_root else _untyped(at)
+            yield _required((*at, "type"), detail)
+    elif kind not in TYPES:
+        yield _unsupported((*at, "type"), kind, TYPES)
+    elif is_root and kind != "object":
+        yield _invalid((*at, "type"), kind, "must be object at the root")
+    if kind == "array":
+        yield from _array(node, at)
+    elif node.get("x-kubernetes-list-type"):
+        detail = "must be array if x-kubernetes-list-type is specified"
+        yield _invalid((*at, "type"), kind or "", detail)
+    yield from _map_type(node, at)
+    if node.get("x-kubernetes-embedded-resource") is True:
+        yield from _embedded(node, at)
+    for key in _FORBIDDEN:
+        if node.get(key):
+            yield _forbidden((*at, key), f"{key} is not supported")
+    if node.get("uniqueItems") is True:
+        detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield _forbidden((*at, "uniqueItems"), detail)
+    if keeps is False:
+        detail = "must be true or undefined"
+        yield _invalid((*at, "x-kubernetes-preserve-unknown-fields"), keeps, detail)
+    yield from _open_fields(node, at, is_root=is_root)
+    pattern = node.get("pattern")
+    if isinstance(pattern, str) and (words := go_patterns.fault(pattern)):
+        detail = f"must be a valid regular expression, but isn't: {words}"
+        yield _invalid((*at, "pattern"), pattern, detail)
+    if node.get("default") is not None:
+        for keys, words in instances.differences(node["default"], node, is_object=False):
+            value = _inner(node["default"], keys)
+            yield _invalid((*at, "default", *keys), value, words)
+    if "x-kubernetes-validations" in node:
+        yield from _validations(node, at, is_root=is_root)
+    yield from _junctors(node, at)
+
+
+def _open_fields(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[Problem]:
+    values = node.get("additionalProperties")
+    if values is None:
+        return
+    keys = (*at, "additionalProperties")
+    if is_root:
+        yield _forbidden(keys, "must not be used at the root")
+    elif node.get("properties") and values is not True:
+        yield _forbidden(keys, "additionalProperties and properties are mutual exclusive")
+
+
+def _junctors(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    for junctor in _JUNCTORS:
+        for index, inner in enumerate(_list(node.get(junctor))):
+            if junctor == "anyOf" and _is_int_or_string(node):
+                break
+            if junctor == "allOf" and index == 0 and _is_int_or_string(inner):
+                continue
+            yield from _inside(inner, (*at, junctor, index))
+    if "not" in node:
+        yield from _inside(node["not"], (*at, "not"))
+
+
+def _is_int_or_string(node: Any) -> bool:
+    """Whether `anyOf` has the one form in which types may stand inside."""
+    return isinstance(node, dict) and node.get("anyOf") == [
+        {"type": "integer"},
+        {"type": "string"},
+    ]
+
+
+def _map_type(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    kind = node.get("x-kubernetes-map-type")
+    if not kind:
+        return
+    if node.get("type") != "object":
+        detail = "must be object if x-kubernetes-map-type is specified"
+        yield _invalid((*at, "type"), node.get("type") or "", detail)
+    if kind not in ("atomic", "granular"):
+        yield _unsupported((*at, "x-kubernetes-map-type"), kind, ("atomic", "granular"))
+
+
+def _embedded(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    if node.get("type") != "object":
+        detail = "must be object if x-kubernetes-embedded-resource is true"
+        yield _required((*at, "type"), detail)
+    if not node.get("properties") and not node.get("x-kubernetes-preserve-unknown-fields"):
+        detail = (
+            "must not be empty if x-kubernetes-embedded-resource is true without "
+            "x-kubernetes-preserve-unknown-fields"
+        )
+        yield _required((*at, "properties"), detail)
+
+
+def _array(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
+    items = node.get("items")
+    if isinstance(items, list):
+        yield _forbidden((*at, "items"), "items must be a schema object and not an array")
+        return
+    if items is None:
+        yield _required((*at, "items"), "must be specified")
+        return
+    kind, listed = node.get("x-kubernetes-list-type"), node.get("x-kubernetes-list-map-keys")
+    if kind not in (None, "atomic", "set", "map"):
+        yield _unsupported((*at, "x-kubernetes-list-type"), kind, ("atomic", "map", "set"))
+    elif listed and kind != "map":
+        detail = "must be map if x-kubernetes-list-map-keys is non-empty"
+        yield _invalid((*at, "x-kubernetes-list-type"), kind or "", detail)
+    if kind not in ("set", "map") or not isinstance(items, dict):
+        return
+    if items.get("nullable") is True:
+        detail = f"cannot be nullable when x-kubernetes-list-type is {kind}"
+        yield _forbidden((*at, "items", "nullable"), detail)
+    if kind == "map":
+        yield from _map_keys(items, _list(listed), at)
+    elif items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
+        yield _invalid(
+            (*at, "items", "x-kubernetes-map-type"),
+            items.get("x-kubernetes-map-type"),
+            "must be atomic as item of a list with x-kubernetes-list-type=set",
+        )
+
+
+def _map_keys(items: Mapping[str, Any], listed: list[Any], at: Keys) -> Iterator[Problem]:
+    place = (*at, "x-kubernetes-list-map-keys")
+    if not listed:
+        yield _required(place, "must not be empty if x-kubernetes-list-type is map")
+    if len(set(map(str, listed))) < len(listed):
+        yield _invalid(place, listed, "must not contain duplicate entries")
+    fields = items.get("properties")
+    for index, key in enumerate(listed):
+        field = fields.get(key) if isinstance(fields, dict) and isinstance(key, str) else None
+        keys = (*at, "items", "properties", key)
+        if not isinstance(field, dict):
+            yield _invalid((*place, index), key, "entries must all be names of item properties")
+            continue
+        if field.get("type") in ("array", "object"):
+            detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
+            yield _invalid((*keys, "type"), field["type"], detail)
+        if field.get("nullable") is True:
+            detail = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
+            yield _forbidden((*keys, "nullable"), detail)
+        if "default" not in field and key not in _list(items.get("required")):
+            detail = (
+                "this property is in x-kubernetes-list-map-keys, so it must have a default or be "
+                "a required property"
+            )
+            yield _required((*keys, "default"), detail)
+
+
+def _validations(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[Problem]:
+    from olmkit.base.cel import expressions as cel
+    from olmkit.kube.crds import cel_fields
+
+    for index, entry in enumerate(_list(node["x-kubernetes-validations"])):
+        text = entry.get("rule") if isinstance(entry, dict) else None
+        keys = (*at, "x-kubernetes-validations", index, "rule")
+        if not isinstance(text, str) or not text.strip():
+            yield _required(keys, "rule is not specified")
+            continue
+        try:
+            rule = cel.parse(text)
+        except cel.CelError as error:
+            yield _invalid(keys, text, f"compilation failed: {error.message}")
+            continue
+        for field in cel_fields.unknown(rule, node, is_object=is_root):
+            yield _invalid(keys, text, f"compilation failed: undefined field '{field.text}'")
+        yield from _words_of_rule(entry, text.strip(), keys[:-1])
+
+
+def _words_of_rule(entry: Mapping[str, Any], rule: str, at: Keys) -> Iterator[Problem]:
+    message, reason = entry.get("message"), entry.get("reason")
+    if isinstance(message, str) and message and not message.strip():
+        yield _invalid((*at, "message"), message, "must be non-empty if specified")
+    elif isinstance(message, str) and _is_broken(message.strip()):
+        yield _invalid((*at, "message"), message, "must not contain line breaks")
+    elif not message and not entry.get("messageExpression") and _is_broken(rule):
+        detail = "message must be specified if rule contains line breaks"
+        yield _required((*at, "message"), detail)
+    if isinstance(reason, str) and reason not in _REASONS:
+        yield _unsupported((*at, "reason"), reason, _REASONS)
+    if entry.get("optionalOldSelf") is not None and "oldSelf" not in rule:
+        detail = "may not be set if oldSelf is not used in rule"
+        yield _invalid((*at, "optionalOldSelf"), entry["optionalOldSelf"], detail)
+
+
+def _is_broken(text: str) -> bool:
+    return "\n" in text or "\r" in text
+
+
+def _inside(node: Any, at: Keys) -> Iterator[Problem]:
+    """What must not stand inside `allOf`, `anyOf`, `oneOf` and `not`."""
+    if not isinstance(node, dict) or len(at) > 2 * _MAX_DEPTH:
+        return
+    for key, word in _OUTSIDE_ONLY.items():
+        if node.get(key):
+            yield _forbidden((*at, key), f"must be {word} to be structural")
+    fields = node.get("properties")
+    for name, inner in (fields if isinstance(fields, dict) else {}).items():
+        yield from _inside(inner, (*at, "properties", name))
+    if "items" in node:
+        yield from _inside(node["items"], (*at, "items"))
+    yield from _junctors(node, at)
+
+
+def _untyped(at: Keys) -> str:
+    return (
+        "must not be empty for specified array items"
+        if at[-1] == "items"
+        else "must not be empty for specified object fields"
+    )
+
+
+def _is_tolerable(value: Any, wanted: tuple[type, ...]) -> bool:
+    """Whether a value that has another type passes all the same."""
+    if value is None or wanted == (object,):
+        return True
+    return type(value) is float and value.is_integer() and int in wanted
+
+
+def _inner(value: Any, keys: Keys) -> Any:
+    for key in keys:
+        value = value[key]
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _wrong(at: Keys, wanted: tuple[type, ...]) -> Problem:
+    words = " or ".join(_NAMES[kind] for kind in wanted)
+    return Problem(Fault.TYPE, at, f"`{field_errors.path(at)}` must be {words}")
+
+
+def _required(at: Keys, detail: str) -> Problem:
+    return Problem(Fault.STRUCTURE, at, field_errors.required(at, detail).message)
+
+
+def _invalid(at: Keys, value: Any, detail: str) -> Problem:
+    return Problem(Fault.STRUCTURE, at, field_errors.invalid(at, value, detail).message)
+
+
+def _forbidden(at: Keys, detail: str) -> Problem:
+    return Problem(Fault.STRUCTURE, at, field_errors.forbidden(at, detail).message)
+
+
+def _unsupported(at: Keys, value: Any, known: tuple[str, ...]) -> Problem:
+    return Problem(Fault.STRUCTURE, at, field_errors.unsupported(at, str(value), known).message)

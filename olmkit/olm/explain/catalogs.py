@@ -1,0 +1,330 @@
+"""Why a catalog is not ready, and why it gives no answer to a Subscription.
+
+A catalog that OLM cannot speak to stops every resolution of the namespaces that see it,
+also of Subscriptions to other catalogs. The words of the resolver are taken apart by the
+fragments that it always uses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain.explanation import Blame, Finding, Standing
+
+
+def of_catalog(snapshot: Snapshot, catalog: Manifest) -> Finding | None:
+    """Why OLM cannot read the catalog; None when it can."""
+    state = kinds.connection_state(catalog)
+    if state == "READY":
+        return None
+    name, namespace = objects.name(catalog), objects.namespace(catalog)
+    reason = kinds.reason(catalog)
+    top = explanation.link(catalog, f"connection: {state or 'none yet'}")
+    if reason in ("SpecInvalidError", "ConfigMapError"):
+        words = explanation.first_line(kinds.message(catalog))
+        return Finding(
+            cause="catalog-invalid",
+            message=f"the catalog `{name}` is set up wrongly: {words}",
+            links=(top,),
+            standing=Standing.BLOCKED,
+        )
+    below = pods.worst(snapshot, snapshot.pods_of(namespace, {kinds.CATALOG_LABEL: name}))
+    if below is not None:
+        return Finding(
+            cause="catalog-not-ready",
+            message=f"the catalog `{name}` is not ready: {below.message}",
+            hint=below.hint,
+            links=(top, *below.links),
+            log=below.log,
+            standing=below.standing,
+            blame=below.blame,
+        )
+    if reason == "RegistryServerError":
+        words = explanation.first_line(kinds.message(catalog))
+        return Finding(
+            cause="catalog-not-ready",
+            message=f"the catalog `{name}` cannot be served: {words}",
+            hint=pods.refused_hint(words),
+            links=(top,),
+            blame=Blame.WORLD,
+        )
+    address = text(kinds.spec(catalog).get("address"))
+    if address and state in ("TRANSIENT_FAILURE", "CONNECTING", "IDLE"):
+        return Finding(
+            cause="catalog-not-ready",
+            message=f"the catalog `{name}` is not ready: nothing answers at `{address}`",
+            hint="start what serves it, and see that the cluster can reach that address",
+            links=(top,),
+            standing=Standing.STUCK if state == "TRANSIENT_FAILURE" else Standing.WAITING,
+            blame=Blame.WORLD,
+        )
+    return Finding(
+        cause="catalog-not-ready",
+        message=f"the catalog `{name}` is not ready yet",
+        links=(top,),
+        standing=Standing.WAITING,
+        blame=Blame.WORLD,
+    )
+
+
+def of_resolution(snapshot: Snapshot, subscription: Manifest, words: str) -> Finding:
+    """What the message of a failed resolution means.
+
+    It may be about another Subscription: all of a namespace are resolved together.
+    """
+    words = words.removeprefix("constraints not satisfiable: ").strip("[]")
+    for pattern, explain in _FRAGMENTS:
+        found = pattern.search(words)
+        if found is not None:
+            return explain(snapshot, subscription, found.groupdict())
+    said = explanation.first_line(words) or "it does not say why"
+    return Finding(cause="resolution-failed", message=f"OLM finds no way to install it: {said}")
+
+
+Explain = Callable[[Snapshot, Manifest, Mapping[str, str]], Finding]
+
+
+def _broken_catalog(snapshot: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
+    namespace, name = part["namespace"], part["name"]
+    catalog = snapshot.catalog(name, namespace)
+    below = None if catalog is None else of_catalog(snapshot, catalog)
+    if below is not None:
+        wish = kinds.wish(subscription)
+        is_other = (wish.catalog, wish.catalog_namespace) != (name, namespace)
+        said = "; it stops every Subscription that sees it" if is_other else ""
+        return replace(below, message=below.message + said)
+    if catalog is not None and "no registry client established" in part["rest"]:
+        return Finding(
+            cause="waiting",
+            message=f"the catalog `{name}` has just got ready",
+            standing=Standing.WAITING,
+        )
+    return Finding(
+        cause="catalog-not-ready",
+        message=f"the catalog `{name}` in namespace `{namespace}` gives no answer: "
+        f"{explanation.first_line(part['rest'])}",
+        hint="one catalog that fails stops every Subscription that sees it: repair it or delete it",
+        blame=Blame.WORLD,
+    )
+
+
+def _missing(what: str) -> Explain:
+    def explain(snapshot: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
+        asking = snapshot.named_subscription(part["subscription"]) or subscription
+        wish = kinds.wish(asking)
+        package, channel = part.get("package", ""), part.get("channel", "")
+        where = f"channel `{channel}` of `{package}`" if channel else f"the package `{package}`"
+        subjects = {
+            "catalog": f"there is no catalog `{part.get('catalog', '')}` that namespace "
+            f"`{objects.namespace(subscription)}` sees, or it is empty",
+            "package": f"the catalog `{wish.catalog}` has no package `{package}`",
+            "channel": f"the package `{package}` has no channel `{channel}` "
+            f"in the catalog `{wish.catalog}`",
+            "name": f"{where} has no `{part.get('csv', '')}`",
+        }
+        hints = {
+            "catalog": "correct `source` and `sourceNamespace` of the Subscription",
+            "package": "correct the name of the package, or choose another catalog",
+            "channel": "choose another channel with `--channel`",
+            "name": "choose another version with `--version`",
+        }
+        is_other = part["subscription"] != objects.name(subscription)
+        other = f"; Subscription `{part['subscription']}` asks for it, and stops all beside it"
+        return Finding(
+            cause=f"no-such-{'version' if what == 'name' else what}",
+            message=subjects[what] + (other if is_other else ""),
+            hint=hints[what],
+            standing=Standing.BLOCKED,
+        )
+
+    return explain
+
+
+def _dependency(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+    needed = f"an operator {part['need'].strip()}".rstrip()
+    return Finding(
+        cause="missing-dependency",
+        message=f"`{part['bundle']}` needs {needed}, and no catalog offers one",
+        hint="add a catalog that has it, or install that operator first",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _orphan(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) -> Finding:
+    name = part["csv"]
+    csv = snapshot.csv(name)
+    return Finding(
+        cause="csv-without-subscription",
+        message=f"the ClusterServiceVersion `{name}` is there and belongs to no Subscription",
+        hint=f"delete it: `kubectl delete csv -n {snapshot.namespace} {name}`; "
+        "OLM does not adopt it",
+        links=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _heads(_: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
+    channel, package = part["channel"].strip('"'), part["package"].strip('"')
+    return Finding(
+        cause="several-heads",
+        message=f"channel `{channel}` of package `{package}` has several heads: {part['chains']}",
+        hint="let one of them replace or skip the other, and publish the catalog again; "
+        f"`olmkit catalog graph` draws the channels of `{kinds.wish(subscription).catalog}`",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _no_heads(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+    return Finding(
+        cause="no-head",
+        message=f"no way leads to a newest version: {explanation.first_line(part['words'])}",
+        hint="no entry of a channel may replace, directly or not, what replaces it",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _clash(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+    return Finding(
+        cause="api-provided-twice",
+        message=f"two operators would provide {part['api']}: {part['both'].strip()}",
+        hint="uninstall the other one, or use another namespace",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _same_package(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+    return Finding(
+        cause="package-wanted-twice",
+        message=f"package `{part['package']}` is wanted twice in this namespace: "
+        f"{part['both'].strip()}",
+        hint="keep one Subscription, and no ClusterServiceVersion without one",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _deprecated(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+    return Finding(
+        cause="bundle-deprecated",
+        message=f"the bundle `{part['bundle']}` is deprecated and cannot be installed",
+        hint="choose another version or channel",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _unread(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+    return Finding(
+        cause="bad-constraint",
+        message="a bundle of a catalog says what it needs in a way that OLM cannot read: "
+        f"{explanation.first_line(part['words'])}",
+        hint="such a bundle stops every Subscription that might take it: correct it, and publish "
+        "the catalog again",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _installed(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) -> Finding:
+    """What is wrong with the CSVs of the namespace, which OLM reads as a catalog."""
+    found = re.search(r'csv (?:"(?P<quoted>[^"]+)"|[^/\s]+/(?P<name>\S+))', part["rest"])
+    csv = snapshot.csv(found["quoted"] or found["name"]) if found else None
+    return Finding(
+        cause="csvs-unusable",
+        message="OLM cannot go on from the ClusterServiceVersions of namespace "
+        f"`{part['namespace']}`: {explanation.first_line(part['rest'])}",
+        hint="correct that ClusterServiceVersion, or uninstall it; until then nothing of the "
+        "namespace is installed or upgraded",
+        links=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
+    )
+
+
+def _groups(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+    return Finding(
+        cause="operator-groups",
+        message=f"the namespace needs exactly one OperatorGroup and has {part['count']}",
+        standing=Standing.BLOCKED,
+    )
+
+
+# In this order: a message may hold several of them, the cause before its consequences.
+_BY = r"referenced by subscription (?P<subscription>[^,\s]+)"
+_PACKAGE = rf"package (?P<package>\S+) in the catalog {_BY}"
+_FRAGMENTS: tuple[tuple[re.Pattern[str], Explain], ...] = (
+    (
+        re.compile(
+            r"error using catalogsource (?P<namespace>[^/\s]+)/@existing: "
+            r"(?P<rest>.*?)(?=, error using catalogsource |$)",
+            re.DOTALL,
+        ),
+        _installed,
+    ),
+    (
+        re.compile(
+            r"error using catalogsource (?P<namespace>[^/\s]+)/(?P<name>[^:\s]+): "
+            r"(?P<rest>.*?)(?=, error using catalogsource |$)",
+            re.DOTALL,
+        ),
+        _broken_catalog,
+    ),
+    (re.compile(r"expected 1 OperatorGroup in the namespace, found (?P<count>\d+)"), _groups),
+    (
+        re.compile(
+            r"a unique replacement chain within a channel is required .*? in channel "
+            r"(?P<channel>\S+) of package (?P<package>[^:\s]+): "
+            r"(?P<chains>[^\s,]+(?:, [^\s,]+(?=,|$))*)",
+            re.DOTALL,
+        ),
+        _heads,
+    ),
+    (re.compile(r"(?P<words>no channel heads .*|a cycle exists .*)"), _no_heads),
+    (
+        re.compile(
+            r"(?P<words>(?:(?:parse|convert) olm\.constraint|Could not (?:parse Range|get version)"
+            r"|Last element in range).*)"
+        ),
+        _unread,
+    ),
+    (
+        re.compile(rf"no operators found from catalog (?P<catalog>\S+) in namespace \S+ {_BY}"),
+        _missing("catalog"),
+    ),
+    (re.compile(rf"no operators found in {_PACKAGE}"), _missing("package")),
+    (
+        re.compile(rf"no operators found in channel (?P<channel>\S+) of {_PACKAGE}"),
+        _missing("channel"),
+    ),
+    (
+        re.compile(
+            rf"no operators found with name (?P<csv>\S+) in channel (?P<channel>\S*) of {_PACKAGE}"
+        ),
+        _missing("name"),
+    ),
+    (
+        re.compile(
+            r"bundle (?P<bundle>\S+) requires an operator "
+            r"(?P<need>.*?)(?=, bundle |, subscription |, clusterserviceversion |, \S+/\S|$)",
+            re.DOTALL,
+        ),
+        _dependency,
+    ),
+    (
+        re.compile(
+            r"clusterserviceversion (?P<csv>\S+) exists and is not referenced by a subscription"
+        ),
+        _orphan,
+    ),
+    (
+        re.compile(r"(?P<both>[^,]*(?:, [^,]*)?) provide (?P<api>\S+ \([^)]*\))"),
+        _clash,
+    ),
+    (
+        re.compile(r"(?P<both>[^,]*) originate from package (?P<package>[^,\s]+)"),
+        _same_package,
+    ),
+    (re.compile(r"bundle (?P<bundle>\S+) is deprecated"), _deprecated),
+)

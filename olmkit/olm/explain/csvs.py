@@ -1,0 +1,254 @@
+"""Why a ClusterServiceVersion is not Succeeded.
+
+Its phase and reason say where to look: at its requirements, at the OperatorGroup, at
+another owner of its CRDs, or at its Deployments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain.explanation import Finding, Standing
+
+_OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")
+
+
+def of_csv(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+    """Why the CSV is not Succeeded; None when it is."""
+    phase, reason = kinds.phase(csv), kinds.reason(csv)
+    if phase in ("Succeeded", "Replacing"):
+        return None
+    top = explanation.link(csv, f"{phase or 'new'}{f', {reason}' if reason else ''}")
+    finding = _by_reason(snapshot, csv, reason)
+    if finding is None and phase in ("Pending", "Failed"):
+        finding = next(_unmet(csv), None)
+    if finding is None and phase == "Pending":
+        finding = _waits_for_old(snapshot, csv)
+    if finding is None:
+        finding = _of_install(snapshot, csv)
+    if finding is None:
+        words = explanation.first_line(kinds.message(csv))
+        finding = Finding(
+            cause="csv-failed" if phase == "Failed" else "csv-not-ready",
+            message=f"`{objects.name(csv)}` is {phase or 'new'}: {words}"
+            if words
+            else f"`{objects.name(csv)}` is {phase or 'new'}",
+            standing=Standing.STUCK if phase == "Failed" else Standing.WAITING,
+        )
+    return finding.under(top)
+
+
+def _of_install(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+    """Why its Deployments are not there, or not available."""
+    phase = kinds.phase(csv)
+    finding = of_deployments(snapshot, csv)
+    if finding is not None and finding.cause == "deployment-missing":
+        failure = kinds.message(csv) if phase == "Failed" else _last_failure(csv)
+        if failure:
+            return Finding(
+                cause="csv-failed",
+                message=f"`{objects.name(csv)}` cannot be installed: "
+                f"{explanation.first_line(failure)}",
+                hint="OLM tries again and again; when it is the bundle's fault, correct it, and "
+                "publish it as a new version",
+            )
+    return finding if phase in ("Failed", "Installing", "InstallReady") else None
+
+
+def _last_failure(csv: Manifest) -> str:
+    """Why it could not be installed the last time; OLM says it for a moment, and tries again."""
+    return next(
+        (
+            text(one.get("message"))
+            for one in reversed(list(kinds.conditions(csv)))
+            if one.get("phase") == "Failed" and one.get("reason") == "InstallComponentFailed"
+        ),
+        "",
+    )
+
+
+def _by_reason(snapshot: Snapshot, csv: Manifest, reason: str) -> Finding | None:
+    words = explanation.first_line(kinds.message(csv))
+    name = objects.name(csv)
+    match reason:
+        case "UnsupportedOperatorGroup":
+            return _unsupported_mode(snapshot, csv)
+        case "InterOperatorGroupOwnerConflict":
+            return Finding(
+                cause="api-owned-elsewhere",
+                message=f"another operator that watches the same namespaces already provides "
+                f"the APIs of `{name}`",
+                hint="uninstall it, or let their OperatorGroups watch different namespaces",
+                standing=Standing.BLOCKED,
+            )
+        case "OwnerConflict":
+            return Finding(
+                cause="crd-owned-elsewhere",
+                message=f"an API of `{name}` belongs to another operator: {words}",
+                hint="uninstall the other one, or use another namespace",
+                standing=Standing.BLOCKED,
+            )
+        case "OperatorConditionNotUpgradeable":
+            return Finding(
+                cause="upgrade-held-back",
+                message=f"the installed operator does not allow its upgrade now: {words}",
+                hint="its OperatorCondition `Upgradeable` says when; an override in its spec "
+                "allows it anyway",
+                standing=Standing.BLOCKED,
+            )
+        case "CannotModifyStaticOperatorGroupProvidedAPIs":
+            return Finding(
+                cause="operator-groups",
+                message=f"the OperatorGroup of namespace `{snapshot.namespace}` allows no other "
+                f"APIs than those it lists, and `{name}` brings some",
+                hint="add them to its annotation `olm.providedAPIs`, or take `staticProvidedAPIs` "
+                "from its spec",
+                standing=Standing.BLOCKED,
+            )
+        case "InstallComponentFailedNoRetry" | "InvalidInstallModes" | "InvalidWebhookDescription":
+            return Finding(
+                cause="csv-invalid",
+                message=f"OLM gives up on `{name}`: {words}",
+                hint="correct the bundle, and publish it as a new version",
+                standing=Standing.BLOCKED,
+            )
+        case _:
+            pass
+    if reason in _OPERATOR_GROUP:
+        return Finding(
+            cause="operator-groups",
+            message=f"the OperatorGroup of namespace `{snapshot.namespace}` does not fit: {words}",
+            standing=Standing.BLOCKED,
+        )
+    return None
+
+
+def _unsupported_mode(snapshot: Snapshot, csv: Manifest) -> Finding:
+    supported = kinds.supported_modes(csv)
+    group = snapshot.groups[0] if snapshot.groups else {}
+    targets = kinds.target_namespaces(group) if group else ()
+    needed = kinds.needed_modes(targets, snapshot.namespace)
+    lacking = [mode for mode in needed if mode not in supported] or list(needed)
+    listed = ", ".join(f"`{mode}`" for mode in supported) or "none"
+    return Finding(
+        cause="install-mode-not-supported",
+        message=f"`{objects.name(csv)}` does not support the install mode `{lacking[0]}` "
+        f"that OperatorGroup `{objects.name(group)}` asks for",
+        hint=f"it supports {listed}: change the OperatorGroup, or install it elsewhere",
+        links=(explanation.link(group, f"watches {_namespaces(targets)}"),) if group else (),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _namespaces(targets: tuple[str, ...]) -> str:
+    if targets == ("",):
+        return "all namespaces"
+    return ", ".join(f"`{name}`" for name in targets) or "no namespace"
+
+
+def _unmet(csv: Manifest) -> Iterator[Finding]:
+    """Each requirement that is not met; missing APIs first, since permissions follow them."""
+    found = [one for one in sequence(kinds.status(csv).get("requirementStatus"))
+             if isinstance(one, Mapping)]  # fmt: skip
+    for one in sorted(found, key=lambda item: text(item.get("kind")) == "ServiceAccount"):
+        status = text(one.get("status"))
+        if status in ("Present", "DeploymentFound"):
+            continue
+        kind, name = text(one.get("kind")), text(one.get("name"))
+        words = explanation.first_line(text(one.get("message")))
+        if kind == "ServiceAccount":
+            yield _account(csv, one, name, words)
+        elif kind == "CustomResourceDefinition":
+            yield Finding(
+                cause="missing-api",
+                message=f"`{objects.name(csv)}` needs the CustomResourceDefinition `{name}`: "
+                f"{words or status}",
+                hint="install the operator that brings it",
+            )
+        elif kind == "ClusterServiceVersion":
+            yield Finding(
+                cause="cluster-too-old",
+                message=f"`{objects.name(csv)}` does not fit this cluster: {words}",
+                standing=Standing.BLOCKED,
+            )
+        else:
+            yield Finding(
+                cause="requirement-not-met",
+                message=f"`{objects.name(csv)}` needs {kind} `{name}`: {words or status}",
+            )
+
+
+def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Finding:
+    lacking = [
+        explanation.first_line(text(rule.get("message")))
+        for rule in sequence(one.get("dependents"))
+        if isinstance(rule, Mapping) and rule.get("status") != "Satisfied"
+    ]
+    what = f"lacks permissions: {lacking[0]}" if lacking else f"is not as it must be: {words}"
+    if text(one.get("status")) == "NotPresent":
+        what = "is not there"
+    return Finding(
+        cause="service-account",
+        message=f"the service account `{name}` of `{objects.name(csv)}` {what}",
+        standing=Standing.WAITING if what == "is not there" else Standing.STUCK,
+    )
+
+
+def _waits_for_old(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+    replaced = text(kinds.spec(csv).get("replaces"))
+    old = snapshot.csv(replaced) if replaced else None
+    if old is None or kinds.is_going(old) or kinds.phase(old) == "Succeeded":
+        return None
+    return Finding(
+        cause="old-version-failed",
+        message=f"`{objects.name(csv)}` waits for `{replaced}`, which is {kinds.phase(old)} "
+        "and must succeed before it can be replaced",
+        hint="repair the installed version, or let the OperatorGroup's `upgradeStrategy` be "
+        "`TechPreviewUnsafeFailForward`",
+        links=(explanation.link(old, f"{kinds.phase(old)}, {kinds.reason(old)}"),),
+    )
+
+
+def of_succeeded(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+    """Why an operator that OLM calls Succeeded does not run or answer; None when it does.
+
+    OLM says it once, and what it does afterwards may start the pods anew; it never looks
+    at what answers its webhooks. What may not be read is taken to be well.
+    """
+    ailing = of_deployments(snapshot, csv)
+    if ailing is not None and ailing.cause != "deployment-missing":
+        return ailing
+    for service in kinds.webhook_services(csv):
+        slices = list(snapshot.slices_of(service))
+        if slices and not any(_answers(one) for one in slices):
+            return Finding(
+                cause="webhook-away",
+                message=f"no pod answers yet behind the Service `{service}` of its webhooks",
+                links=(explanation.link(slices[0], "no endpoint is ready"),),
+                standing=Standing.WAITING,
+            )
+    return None
+
+
+def _answers(endpoints: Manifest) -> bool:
+    """Whether an EndpointSlice has an address that is ready."""
+    return any(
+        mapping(one.get("conditions")).get("ready") is not False
+        for one in sequence(endpoints.get("endpoints"))
+        if isinstance(one, Mapping)
+    )
+
+
+def of_deployments(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+    """Why the first of its Deployments that is not available is not."""
+    for name in kinds.deployment_names(csv):
+        finding = pods.of_deployment(snapshot, name)
+        if finding is not None:
+            return finding
+    return None

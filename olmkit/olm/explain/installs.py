@@ -1,0 +1,424 @@
+"""Why an operator does not get installed, or that it is: from the Subscription down.
+
+A pure function over what stands in the cluster. It follows the way that OLM goes
+(OperatorGroup, catalog, resolution, unpacking, InstallPlan, CSV, Deployment, pod) and
+stops where the way stops.
+"""
+
+from __future__ import annotations
+
+import re
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain import catalogs, csvs, explanation, pods
+from olmkit.olm.explain.explanation import Blame, Explanation, Finding, Link, Standing
+
+# What `BundleUnpackFailed` stands for beside a failed Job, by its reason: cause, words, hint, and
+# whether OLM tries again.
+_UNPACK_ENDS = {
+    "ErrorPreventedUnpacking": (
+        "bundle-cannot-be-unpacked",
+        "OLM cannot read the bundle",
+        "correct the bundle, and publish it as a new version",
+        Standing.BLOCKED,
+    ),
+    "EnsureInstallPlanFailed": (
+        "install-plan-failed",
+        "OLM cannot make the InstallPlan",
+        "",
+        Standing.STUCK,
+    ),
+}
+
+
+def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanation:
+    """How the install of `package` stands in the namespace, and why.
+
+    `target` is the name of the CSV that must be there; without it, and when OLM has gone on
+    from there, the newest that the Subscription has chosen.
+    """
+    subscription = snapshot.subscription(package)
+    if subscription is None:
+        return _not_installed(snapshot, package)
+    top = explanation.link(subscription, _state(subscription))
+    counted = _operator_groups(snapshot)
+    if counted is not None:
+        return counted.below(top)
+    status = kinds.status(subscription)
+    current = text(status.get("currentCSV"))
+    csv = snapshot.csv(target or current)
+    if current and target not in ("", current) and kinds.is_going(csv):
+        return explain(snapshot, package)
+    plan = snapshot.plan(kinds.plan_name(subscription))
+    if csv is None and not target and kinds.phase(plan) == "RequiresApproval":
+        csv = snapshot.csv(text(status.get("installedCSV")))
+    trouble = _plan_finding(subscription, plan)
+    # A plan may fail at a CRD, and the CSV succeed beside the old one. But a webhook that was
+    # late once is no trouble any more: the CRD that names it is there, and so is the operator.
+    harmless = ("needs-approval", "conversion-webhook-away")
+    goes_on = trouble is None or trouble.cause in harmless
+    if csv is not None and kinds.phase(csv) == "Succeeded" and goes_on:
+        return _ready(snapshot, subscription, csv, top)
+    links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
+    finding = _account(snapshot) or trouble or _csv_finding(snapshot, csv)
+    if finding is None:
+        links = [top]
+        finding = (
+            _unpack_finding(snapshot, subscription)
+            or _resolution_finding(snapshot, subscription)
+            or _catalog_finding(snapshot, subscription)
+        )
+    if finding is None and current and snapshot.csv(current) is None:
+        finding = _copied(snapshot, current) or _vanished(subscription, plan, current)
+    if finding is None:
+        finding = Finding(
+            cause="waiting",
+            message=f"OLM has not yet chosen a version of `{package}`"
+            if not current
+            else f"OLM is installing `{target or current}`",
+            standing=Standing.WAITING,
+        )
+    return finding.below(*links)
+
+
+def _not_installed(snapshot: Snapshot, package: str) -> Explanation:
+    places = [
+        objects.namespace(one) for one in snapshot.elsewhere if kinds.wish(one).package == package
+    ]
+    listed = ", ".join(f"`{place}`" for place in places)
+    csv = next((one for one in snapshot.own_csvs() if kinds.package(one) == package), None)
+    hint = f"it is in namespace {listed}: choose it with `-n`" if listed else ""
+    if not hint and csv is not None:
+        hint = (
+            f"the ClusterServiceVersion `{objects.name(csv)}` is there without a Subscription: "
+            "delete it before you install again"
+        )
+    return Explanation(
+        standing=Standing.BLOCKED,
+        cause="not-installed",
+        message=f"nothing asks for `{package}` in namespace `{snapshot.namespace}`",
+        hint=hint or f"install it: `olmkit install {package} -n {snapshot.namespace}`",
+        chain=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
+    )
+
+
+def _operator_groups(snapshot: Snapshot) -> Finding | None:
+    """OLM says nothing at all when there is not exactly one."""
+    count = len(snapshot.groups)
+    if count == 1:
+        return None
+    if count == 0:
+        return Finding(
+            cause="no-operator-group",
+            message=f"namespace `{snapshot.namespace}` has no OperatorGroup, "
+            "so OLM installs nothing in it",
+            hint="create one that names the namespaces to watch; `olmkit install` does",
+            standing=Standing.BLOCKED,
+        )
+    names = ", ".join(f"`{objects.name(group)}`" for group in snapshot.groups)
+    return Finding(
+        cause="several-operator-groups",
+        message=f"namespace `{snapshot.namespace}` has {count} OperatorGroups, "
+        f"so OLM installs nothing in it: {names}",
+        hint="delete all but one",
+        links=tuple(
+            explanation.link(group, f"watches {', '.join(kinds.target_namespaces(group)) or 'all'}")
+            for group in snapshot.groups
+        ),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _account(snapshot: Snapshot) -> Finding | None:
+    """The account that OLM is to install with, when it is not there: it waits and says no more."""
+    group = snapshot.groups[0]
+    if kinds.condition(group, "OperatorGroupServiceAccount") is None:
+        return None
+    account = text(kinds.spec(group).get("serviceAccountName"))
+    return Finding(
+        cause="service-account",
+        message=f"OLM does not find the service account `{account}` that OperatorGroup "
+        f"`{objects.name(group)}` names",
+        hint="make it, with the permissions to install; or let the OperatorGroup name none",
+        links=(explanation.link(group, f"service account {account}: not found"),),
+    )
+
+
+def _ready(snapshot: Snapshot, subscription: Manifest, csv: Manifest, top: Link) -> Explanation:
+    name = objects.name(csv)
+    ailing = csvs.of_succeeded(snapshot, csv)
+    if ailing is not None:
+        return ailing.below(top, explanation.link(csv, kinds.phase(csv)))
+    plan = snapshot.plan(kinds.plan_name(subscription))
+    chain = (top, explanation.link(csv, kinds.phase(csv)))
+    words = f"`{name}` is installed and healthy"
+    waiting = [
+        other
+        for other in snapshot.plans
+        if kinds.phase(other) == "RequiresApproval" and name not in kinds.plan_csvs(other)
+    ]
+    if waiting or (plan is not None and kinds.phase(plan) == "RequiresApproval"):
+        other = waiting[-1] if waiting else plan
+        names = ", ".join(kinds.plan_csvs(other))
+        package = kinds.wish(subscription).package
+        return Explanation(
+            standing=Standing.READY,
+            cause="upgrade-needs-approval",
+            message=f"{words}; an upgrade to {names} waits for approval",
+            hint=f"`olmkit upgrade {package} -n {snapshot.namespace}` approves it",
+            chain=chain,
+        )
+    return Explanation(
+        standing=Standing.READY,
+        cause="healthy",
+        message=words,
+        hint=kinds.deprecation(subscription),
+        chain=chain,
+    )
+
+
+def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Finding | None:
+    if plan is None:
+        return None
+    phase = kinds.phase(plan)
+    names = ", ".join(kinds.plan_csvs(plan))
+    if phase == "RequiresApproval":
+        package = kinds.wish(subscription).package
+        return Finding(
+            cause="needs-approval",
+            message=f"the InstallPlan `{objects.name(plan)}` for {names} waits for approval",
+            hint=f"`olmkit upgrade {package} -n {objects.namespace(plan)}` approves it",
+            standing=Standing.BLOCKED,
+        )
+    failed = kinds.condition(plan, "Installed", value="False")
+    words = text(failed.get("message")) if failed is not None else ""
+    retried = kinds.message(plan)
+    unchecked = mapping(failed).get("reason") == "InstallCheckFailed" and phase != "Complete"
+    if phase == "Failed" or unchecked or (phase == "Installing" and "error" in retried):
+        standing = Standing.BLOCKED if phase == "Failed" else Standing.STUCK
+        return _plan_failure(plan, words or retried, standing)
+    return None
+
+
+def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
+    said = explanation.first_line(words.removeprefix("retrying execution due to error: "))
+    name = objects.name(plan)
+    forbidden = re.search(
+        r'User "system:serviceaccount:(?P<account>[^"]+)" cannot (?P<rest>.*)', words
+    )
+    if forbidden is not None:
+        account = forbidden["account"].replace(":", "/")
+        return Finding(
+            cause="service-account-forbidden",
+            message=f"the OperatorGroup's service account `{account}` may not "
+            f"{explanation.first_line(forbidden['rest'])}",
+            hint="bind it a role that allows what the operator brings, ClusterServiceVersions "
+            "and Subscriptions too; or let the OperatorGroup name no service account",
+        )
+    away = re.search(r"conversion webhook for .*? failed: (?P<rest>.*)", words, re.DOTALL)
+    if away is not None:
+        return Finding(
+            cause="conversion-webhook-away",
+            message="OLM cannot look at the objects that are there, since the operator does not "
+            f"convert them: {explanation.first_line(away['rest'])}",
+            hint="wait for the operator's pod; that the InstallPlan fails meanwhile does no harm",
+            standing=Standing.STUCK,
+        )
+    if "error validating existing CRs" in words:
+        return Finding(
+            cause="crd-rejects-objects",
+            message=f"the new CustomResourceDefinition would refuse objects that are there: {said}",
+            hint="correct or delete those objects, or publish a schema that takes them",
+            standing=standing,
+        )
+    if "risk of data loss" in words:
+        return Finding(
+            cause="crd-loses-version",
+            message=f"a version of which objects are stored would vanish: {said}",
+            hint="keep that version in the CustomResourceDefinition, or migrate the objects and "
+            "its `status.storedVersions` first",
+            standing=standing,
+        )
+    if "pre-existing CRD owners" in words:
+        return Finding(
+            cause="crd-owned-elsewhere",
+            message=f"a CustomResourceDefinition belongs to another operator: {said}",
+            hint="uninstall the other one first",
+            standing=standing,
+        )
+    if "not found on the cluster" in words or "resource not found installing" in words:
+        return Finding(
+            cause="missing-api",
+            message=f"the cluster does not have an API that the bundle needs: {said}",
+            hint="install what brings that API first",
+            standing=standing,
+        )
+    unsupported = [
+        text(mapping(step.get("resource")).get("kind"))
+        for step in sequence(kinds.status(plan).get("plan"))
+        if isinstance(step, dict) and step.get("status") == "UnsupportedResource"
+    ]
+    if unsupported:
+        return Finding(
+            cause="kind-not-supported",
+            message=f"OLM does not install objects of kind `{unsupported[0]}`",
+            hint="take it out of the bundle; `olmkit bundle validate` names such kinds",
+            standing=standing,
+        )
+    return Finding(
+        cause="install-plan-failed",
+        message=f"the InstallPlan `{name}` fails: {said}",
+        standing=standing,
+    )
+
+
+def _csv_finding(snapshot: Snapshot, csv: Manifest | None) -> Finding | None:
+    return None if csv is None else csvs.of_csv(snapshot, csv)
+
+
+def _resolution_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | None:
+    failed = kinds.condition(subscription, "ResolutionFailed")
+    if failed is None:
+        return None
+    if any(kinds.is_going(csv) for csv in snapshot.own_csvs()):
+        return None  # every healthy upgrade passes through this
+    return catalogs.of_resolution(snapshot, subscription, text(failed.get("message")))
+
+
+def _unpack_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | None:
+    """What unpacking says; a failed resolution beside it is older, and OLM leaves it there."""
+    failed = kinds.condition(subscription, "BundleUnpackFailed")
+    if failed is None and kinds.condition(subscription, "BundleUnpacking") is None:
+        return None
+    jobs = [job for job in snapshot.jobs if kinds.UNPACK_LABEL in objects.labels_of(job)]
+    for job in jobs:
+        if kinds.condition(job, "Complete") is not None:
+            continue
+        labels = {"job-name": objects.name(job)}
+        below = pods.worst(snapshot, snapshot.pods_of(objects.namespace(job), labels))
+        ended = kinds.condition(job, "Failed")
+        state = text(ended.get("reason")) if ended is not None else "running"
+        link = explanation.link(job, f"unpacks {_bundle_image(job)}: {state}")
+        below = below or pods.refused(snapshot, job)
+        if below is not None and below.standing is not Standing.WAITING:
+            return Finding(
+                cause="bundle-cannot-be-unpacked",
+                message=f"the bundle cannot be unpacked: {below.message}",
+                hint=below.hint,
+                links=(link, *below.links),
+                log=below.log,
+                standing=Standing.STUCK if failed is None else Standing.BLOCKED,
+                blame=below.blame,
+            )
+        if failed is None:
+            return Finding(
+                cause="unpacking",
+                message=f"the bundle `{_bundle_image(job)}` is being unpacked",
+                links=(link,),
+                standing=Standing.WAITING,
+            )
+    ends = _UNPACK_ENDS.get(text(mapping(failed).get("reason")))
+    if failed is not None and ends is not None:
+        cause, what, hint, standing = ends
+        return Finding(
+            cause=cause,
+            message=f"{what}: {explanation.first_line(text(failed.get('message')))}",
+            hint=hint,
+            standing=standing,
+        )
+    if failed is not None:
+        words = text(failed.get("message"))
+        late = "DeadlineExceeded" in words
+        return Finding(
+            cause="unpack-time-out" if late else "bundle-cannot-be-unpacked",
+            message="unpacking the bundle took longer than is allowed"
+            if late
+            else f"the bundle cannot be unpacked: {explanation.first_line(words)}",
+            hint="see that the bundle's image can be pulled in the catalog's namespace; "
+            "OLM tries again after some minutes",
+            links=tuple(
+                explanation.link(job, f"unpacks {_bundle_image(job)}: failed") for job in jobs
+            ),
+            standing=Standing.BLOCKED,
+            blame=Blame.WORLD,
+        )
+    return Finding(
+        cause="unpacking", message="the bundle is being unpacked", standing=Standing.WAITING
+    )
+
+
+def _catalog_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | None:
+    wish = kinds.wish(subscription)
+    catalog = snapshot.catalog(wish.catalog, wish.catalog_namespace)
+    if catalog is None:
+        return Finding(
+            cause="no-such-catalog",
+            message=f"there is no CatalogSource `{wish.catalog}` in namespace "
+            f"`{wish.catalog_namespace}`",
+            hint="create it, or correct the Subscription",
+            standing=Standing.BLOCKED,
+        )
+    return catalogs.of_catalog(snapshot, catalog)
+
+
+def _copied(snapshot: Snapshot, current: str) -> Finding | None:
+    """OLM makes no CSV where the copy of another has its name, and says nothing."""
+    copy = snapshot.copy(current)
+    if copy is None:
+        return None
+    place = kinds.copied_from(copy)
+    return Finding(
+        cause="api-owned-elsewhere",
+        message=f"`{current}` is installed in namespace `{place}`, and watches this one from there",
+        hint="uninstall it there, or here; or let its OperatorGroup watch other namespaces",
+        links=(explanation.link(copy, f"a copy of that in {place}"),),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Finding | None:
+    installed = text(kinds.status(subscription).get("installedCSV"))
+    if plan is None:
+        lost = kinds.condition(subscription, "InstallPlanMissing") is not None
+        is_done = lost and installed == current
+    else:
+        is_done = kinds.phase(plan) == "Complete" and bool(installed)
+    if not is_done:
+        return None
+    return Finding(
+        cause="csv-deleted",
+        message=f"the ClusterServiceVersion `{current}` was deleted, and OLM does not make it anew",
+        hint="delete the Subscription and install again",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _bundle_image(job: Manifest) -> str:
+    template = mapping(mapping(kinds.spec(job).get("template")).get("spec"))
+    for container in sequence(template.get("initContainers")):
+        if isinstance(container, dict) and container.get("name") == "pull":
+            return text(container.get("image"))
+    return objects.name(job)
+
+
+def _state(subscription: Manifest) -> str:
+    status = kinds.status(subscription)
+    parts = [text(status.get("state")) or "no state yet"]
+    installed, current = text(status.get("installedCSV")), text(status.get("currentCSV"))
+    if installed:
+        parts.append(f"installed {installed}")
+    if current and current != installed:
+        parts.append(f"next {current}")
+    parts += [
+        text(one.get("type"))
+        for one in kinds.conditions(subscription)
+        if one.get("status") == "True" and one.get("type") != "CatalogSourcesUnhealthy"
+    ]
+    return ", ".join(parts)
+
+
+def _plan_state(plan: Manifest) -> str:
+    return kinds.phase(plan) or "new"

@@ -1,0 +1,4 @@
+"""OLM's dependency resolution, offline: candidates, requirements, search, reasons.
+
+Upgrade graphs of single packages are in `catalog.graph`.
+"""

@@ -1,0 +1,243 @@
+"""What may be selected in a resolution: bundles with what they need, in order of preference.
+
+Each Subscription has candidates, each requirement has providers; all of them together are
+the variables of the search. At most one bundle provides an API, and one is of a package.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph.upgrades import BrokenChannelError
+from olmkit.kube.objects import GVK
+from olmkit.olm.resolver import requirements, resolution
+from olmkit.olm.resolver.requirements import Predicate
+from olmkit.olm.resolver.resolution import CatalogKey, Entry, ResolutionError, Scene, Source, Wish
+from olmkit.olm.resolver.search import Problem
+
+Order = Callable[[Sequence[Entry]], Sequence[Entry]]
+"""In which order the channels of one name come, where nothing names the channel."""
+
+
+@dataclass(slots=True)
+class Collected:
+    """Everything that one resolution has to choose from.
+
+    `upgrades` says which CSV an entry would replace, `unmet` why a Subscription has no choice,
+    `offers` what it may choose, the best first, and `needs` what meets each requirement.
+    """
+
+    problem: Problem = field(default_factory=Problem)
+    entries: dict[Entry, int] = field(default_factory=dict)
+    anchors: list[int] = field(default_factory=list)
+    upgrades: dict[Entry, str] = field(default_factory=dict)
+    unmet: dict[str, str] = field(default_factory=dict)
+    offers: dict[str, tuple[Entry, ...]] = field(default_factory=dict)
+    needs: dict[Entry, list[tuple[Predicate, tuple[Entry, ...]]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    errors: list[ResolutionError] = field(default_factory=list)
+
+
+class Collector:
+    """Collects for one scene; `existing` are the entries of what is installed."""
+
+    def __init__(self, scene: Scene, existing: Sequence[Entry], linked: frozenset[str]) -> None:
+        self.scene = scene
+        self._existing = {one.name: one for one in existing}
+        self._linked = linked
+        self._sources = _in_scope(scene, existing)
+        self._channels: dict[tuple[CatalogKey, str, str], list[Entry]] = defaultdict(list)
+        self._ordered: dict[tuple[CatalogKey, str, str], Sequence[Entry]] = {}
+        self._twins: Counter[tuple[CatalogKey, str, str]] = Counter()
+        for source in self._sources.values():
+            for entry in source.entries:
+                self._twins[entry.catalog, entry.channel, entry.name] += 1
+                self._channels[_channel_of(entry)].append(entry)
+        self._providers: dict[tuple[Predicate, CatalogKey], tuple[Entry, ...]] = {}
+        self.found = Collected()
+
+    def collect_installed(self) -> None:
+        """The variables of what is installed; what no Subscription names must stay."""
+        for entry in self._existing.values():
+            variable = self._add(entry)
+            self.found.problem.kept.add(variable)
+            if entry.name not in self._linked:
+                self.found.problem.required.append(variable)
+                self.found.anchors.append(variable)
+
+    def collect(self, wish: Wish, order: Order) -> None:
+        """The variable of a Subscription, with all that it may lead to."""
+        problem = self.found.problem
+        variable = problem.variable()
+        problem.required.append(variable)
+        self.found.anchors.append(variable)
+        current = self._existing.get(wish.installed_csv) if wish.installed_csv else None
+        found = self._matching(wish, current)
+        if isinstance(found, str):
+            self.found.unmet[wish.name] = found
+            problem.prohibited.add(variable)
+            return
+        try:
+            candidates = list(self._candidates(wish, found, current, order))
+        except ResolutionError as error:
+            self.found.errors.append(error)
+            return
+        self.found.offers[wish.name] = tuple(candidates)
+        numbers = []
+        known = len(self.found.errors)
+        for candidate in candidates:
+            numbers.append(self._add(candidate))
+            if len(self.found.errors) > known:
+                return  # OLM looks no further
+        if current is not None:
+            before = self._add(current)
+            for candidate, number in zip(candidates, numbers, strict=True):
+                self.found.upgrades[candidate] = current.name
+                problem.at_most_one((number, before))
+            numbers.append(before)
+        if numbers:
+            problem.choices[variable].append(tuple(numbers))
+        else:
+            problem.prohibited.add(variable)
+
+    def close(self) -> Collected:
+        """Add what holds among all bundles together."""
+        apis: dict[GVK, list[int]] = defaultdict(list)
+        packages: dict[str, list[int]] = defaultdict(list)
+        for entry, number in self.found.entries.items():
+            if self.twins(entry) > 1:
+                continue
+            for api in entry.apis:
+                apis[api].append(number)
+            for package in entry.packages:
+                packages[package].append(number)
+        for numbers in (*apis.values(), *packages.values()):
+            self.found.problem.at_most_one(numbers)
+        return self.found
+
+    def twins(self, entry: Entry) -> int:
+        """How often its catalog has a CSV of that name in a channel of that name."""
+        return self._twins[entry.catalog, entry.channel, entry.name]
+
+    def _matching(self, wish: Wish, current: Entry | None) -> list[Entry] | str:
+        """What the Subscription may choose from, or in OLM's words why there is nothing."""
+        sources = list(self._sources.values())
+        if any(wish.catalog):
+            sources = [source for source in sources if source.key == wish.catalog]
+        place = f"referenced by subscription {wish.name}"
+        found = [one for source in sources for one in source.entries]
+        if not found:
+            catalog, namespace = wish.catalog
+            return f"no operators found from catalog {catalog} in namespace {namespace} {place}"
+        found = [one for one in found if wish.package in (one.package, *one.packages)]
+        if not found:
+            return f"no operators found in package {wish.package} in the catalog {place}"
+        found = [one for one in found if wish.channel in ("", one.channel)]
+        where = f"in channel {wish.channel} of package {wish.package} in the catalog {place}"
+        if not found:
+            return f"no operators found {where}"
+        if current is None and wish.starting_csv:
+            found = [one for one in found if one.name == wish.starting_csv]
+            if not found:
+                return f"no operators found with name {wish.starting_csv} {where}"
+        return found
+
+    def _candidates(
+        self, wish: Wish, found: list[Entry], current: Entry | None, order: Order
+    ) -> Iterator[Entry]:
+        ordered: list[Entry] = []
+        for channel in sorted({(not one.is_default, one.channel) for one in found}):
+            of_channel = [one for one in found if one.channel == channel[1]]
+            ordered += self._sorted(of_channel, wish.package)
+        if current is not None:
+            at = (current.name, current.version)
+            ordered = [one for one in ordered if upgrades.edge(one, one.skip_range, *at)]
+        named: dict[str, list[Entry]] = defaultdict(list)
+        for one in found:
+            named[one.name].append(one)
+        for name in dict.fromkeys(one.name for one in ordered):
+            yield from order(named[name])
+
+    def _sorted(self, entries: Sequence[Entry], package: str) -> Sequence[Entry]:
+        try:
+            return upgrades.order_of(entries, package, entries[0].channel)
+        except BrokenChannelError as error:
+            raise ResolutionError(error.fault, error.message) from None
+
+    def _add(self, entry: Entry) -> int:
+        """The variable of an entry; what it needs is collected with it."""
+        known = self.found.entries.get(entry)
+        if known is not None:
+            return known
+        problem = self.found.problem
+        waiting = [entry]
+        self.found.entries[entry] = problem.variable()
+        while waiting:
+            one = waiting.pop(0)
+            number = self.found.entries[one]
+            if one.is_deprecated:
+                problem.prohibited.add(number)
+            try:
+                predicates = requirements.of_entry(one)
+            except ResolutionError as error:
+                self.found.errors.append(error)
+                continue
+            for predicate in predicates:
+                try:
+                    providers = self._providers_of(predicate, one)
+                except ResolutionError as error:
+                    self.found.errors.append(error)
+                    continue
+                self.found.needs[one].append((predicate, providers))
+                for provider in providers:
+                    if provider not in self.found.entries:
+                        self.found.entries[provider] = problem.variable()
+                        waiting.append(provider)
+                numbers = tuple(self.found.entries[provider] for provider in providers)
+                problem.choices[number].append(numbers)
+        return self.found.entries[entry]
+
+    def _providers_of(self, predicate: Predicate, entry: Entry) -> tuple[Entry, ...]:
+        key = (predicate, entry.catalog)
+        if key not in self._providers:
+            self._providers[key] = tuple(self._find(predicate, entry.catalog))
+        return self._providers[key]
+
+    def _find(self, predicate: Predicate, own: CatalogKey) -> Iterator[Entry]:
+        def preference(source: Source) -> tuple[object, ...]:
+            return (
+                source.key.name != resolution.EXISTING,
+                source.key != own,
+                -source.priority,
+                source.key.namespace != self.scene.namespace,
+                source.key.name,
+            )
+
+        for source in sorted(self._sources.values(), key=preference):
+            met = [one for one in source.entries if predicate.holds(one)]
+            if source.key.name == resolution.EXISTING:
+                for package in sorted({one.package for one in met}):
+                    yield from self._sorted([one for one in met if one.package == package], package)
+                continue
+            channels = {_channel_of(one): one.is_default for one in met}
+            for key in sorted(channels, key=lambda key: (not channels[key], key[1], key[2])):
+                if key not in self._ordered:
+                    self._ordered[key] = self._sorted(self._channels[key], key[1])
+                yield from (one for one in self._ordered[key] if predicate.holds(one))
+
+
+def _in_scope(scene: Scene, existing: Sequence[Entry]) -> dict[CatalogKey, Source]:
+    own = CatalogKey(resolution.EXISTING, scene.namespace)
+    found = {own: Source(key=own, entries=tuple(existing))}
+    for source in scene.sources:
+        if source.key.namespace in scene.scope and not source.trouble:
+            found[source.key] = source
+    return found
+
+
+def _channel_of(entry: Entry) -> tuple[CatalogKey, str, str]:
+    return (entry.catalog, entry.package, entry.channel)

@@ -1,0 +1,55 @@
+"""A catalog as the entries that OLM v0 resolves with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from olmkit.base.versions import Version
+from olmkit.catalog.blobs import properties
+from olmkit.catalog.graph import links as graph
+from olmkit.catalog.model import Bundle, Catalog
+from olmkit.olm.resolver.resolution import CatalogKey, Entry, Property
+
+
+def of_catalog(catalog: Catalog, key: CatalogKey) -> Iterator[Entry]:
+    """Each bundle in each of its channels; entries whose bundle is missing are left out."""
+    by_bundle = {
+        id(bundle): of_bundle(bundle)
+        for package in catalog.packages.values()
+        for bundle in package.bundles.values()
+    }
+    for package in catalog.packages.values():
+        for channel in package.channels.values():
+            for entry in channel.entries.values():
+                if entry.bundle is None:
+                    continue
+                yield Entry(
+                    catalog=key,
+                    package=package.name,
+                    channel=channel.name,
+                    name=entry.name,
+                    is_default=channel.name == package.default_channel,
+                    version=version_of(entry.bundle),
+                    replaces=entry.replaces,
+                    skips=entry.skips,
+                    skip_range=graph.skip_range(entry),
+                    properties=by_bundle[id(entry.bundle)],
+                )
+
+
+def of_bundle(bundle: Bundle) -> tuple[Property, ...]:
+    """The properties of a bundle; that of its package is worked out when it is missing."""
+    found = [Property(type_, value) for type_, value in bundle.properties]
+    if not bundle.properties.identities:
+        version = str(bundle.version.version) if bundle.version else ""
+        value = {"packageName": bundle.package, "version": version}
+        found.append(Property(properties.PACKAGE, value))
+    return tuple(found)
+
+
+def version_of(bundle: Bundle) -> Version | None:
+    """The version of a bundle, read tolerantly as OLM does."""
+    if bundle.version is not None:
+        return bundle.version.version
+    read = (Version.read(one.version) for one in bundle.properties.identities)
+    return next((version for version in read if version is not None), None)

@@ -1,0 +1,109 @@
+"""What is installed in a namespace, as the entries that OLM v0 resolves with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from olmkit.base.versions import Version
+from olmkit.catalog.blobs import properties
+from olmkit.olm.resolver import resolution
+from olmkit.olm.resolver.resolution import (
+    CatalogKey,
+    Entry,
+    Installed,
+    Property,
+    ResolutionError,
+    Scene,
+)
+
+_NONE = Version(0, 0, 0)
+
+
+def annotated(text: str) -> tuple[tuple[Property, ...], str]:
+    """The properties in a CSV's annotation `operatorframework.io/properties`, or the trouble."""
+    trouble = "failed to unmarshal properties annotation"
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return (), f"{trouble}: {error}"
+    listed = value.get("properties") if isinstance(value, dict) else value
+    if listed is None:
+        return (), ""
+    if not isinstance(listed, list) or not isinstance(value, dict):
+        return (), f"{trouble}: it is no object with a list of properties"
+    found = []
+    for one in listed:
+        if not isinstance(one, dict) or not isinstance(one.get("type"), str):
+            return (), f"{trouble}: a property is an object with a type and a value"
+        found.append(Property(one["type"], one.get("value")))
+    return tuple(found), ""
+
+
+def linked(scene: Scene) -> frozenset[str]:
+    """The names of the CSVs that a Subscription has installed; these may be replaced."""
+    return frozenset(wish.installed_csv for wish in scene.wishes if wish.installed_csv)
+
+
+def entries(scene: Scene) -> tuple[Entry, ...]:
+    """An entry for each CSV that counts. Raises `ResolutionError`."""
+    left_out = _failing_forward(scene) if scene.fails_forward else set()
+    return tuple(_entry(scene, one) for one in scene.installed if one.name not in left_out)
+
+
+def _entry(scene: Scene, csv: Installed) -> Entry:
+    if csv.trouble:
+        raise _error(
+            scene,
+            "csv-properties",
+            f'failed to retrieve properties of csv "{csv.name}": {csv.trouble}',
+        )
+    listed = csv.properties
+    if listed is None:
+        listed = tuple(_worked_out(scene, csv))
+    named = [one.value for one in listed if one.type == properties.PACKAGE]
+    return Entry(
+        catalog=CatalogKey(resolution.EXISTING, scene.namespace),
+        package=str(named[0].get("packageName", "")) if named else "",
+        channel="",
+        name=csv.name,
+        version=csv.version or _NONE,
+        properties=listed,
+    )
+
+
+def _worked_out(scene: Scene, csv: Installed) -> Iterator[Property]:
+    for api in dict.fromkeys(csv.provided):
+        yield Property(properties.GVK, api._asdict())
+    for api in dict.fromkeys(csv.required):
+        yield Property(properties.GVK_REQUIRED, api._asdict())
+    claimed = {wish.package for wish in scene.wishes if wish.installed_csv == csv.name}
+    if len(claimed) == 1:
+        version = csv.version or _NONE
+        text = "" if version == _NONE else str(version)
+        yield Property(properties.PACKAGE, {"packageName": claimed.pop(), "version": text})
+
+
+def _failing_forward(scene: Scene) -> set[str]:
+    """The CSVs that are being replaced by one that failed, in the end."""
+    successors = {one.replaces: one for one in scene.installed if one.replaces}
+    left_out: set[str] = set()
+    for first in scene.installed:
+        walk = [first]
+        while (above := successors.get(walk[-1].name)) is not None:
+            below = walk[-1]
+            if below.phase != "Replacing":
+                state = f"in phase {below.phase} instead of Replacing"
+                raise _error(scene, "csv-phase", f"csv {scene.namespace}/{below.name} {state}")
+            if above in walk:
+                text = f"csv {scene.namespace}/{above.name} has already been seen"
+                raise _error(scene, "csv-seen", text)
+            walk.append(above)
+        if walk[-1].phase == "Failed":
+            left_out |= {one.name for one in walk if one.phase == "Replacing"}
+    return left_out
+
+
+def _error(scene: Scene, kind: str, text: str) -> ResolutionError:
+    place = f"{scene.namespace}/{resolution.EXISTING}"
+    return ResolutionError(kind, f"error using catalogsource {place}: {text}")

@@ -1,0 +1,239 @@
+"""What a bundle requires of others: predicates over entries, as OLM v0 reads them.
+
+The requirements stand in properties. A compound constraint is about one bundle at a time:
+that which meets it meets all of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from olmkit.base.cel import evaluation as cel_evaluation
+from olmkit.base.cel import expressions as cel
+from olmkit.base.cel import operators as cel_operators
+from olmkit.base.cel.values import EvaluationError
+from olmkit.base.versions import InvalidRangeError, InvalidVersionError, Version, VersionRange
+from olmkit.catalog.blobs import properties
+from olmkit.kube.objects import GVK
+from olmkit.olm.resolver import resolution
+from olmkit.olm.resolver.resolution import Entry, Property, ResolutionError
+
+MAX_CONSTRAINT: Final = 2 << 16  # bytes of JSON, operator-framework/api constraints
+_VARIABLES = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
+_FUNCTIONS = {"semver_compare": (2, cel.INT)}
+_KEYS: Final = {
+    "gvk": ("group", "version", "kind"),
+    "package": ("packageName", "versionRange"),
+    "all": ("constraints",),
+    "any": ("constraints",),
+    "not": ("constraints",),
+    "cel": ("rule",),
+}
+
+
+class Predicate(Protocol):
+    """Says of an entry whether it will do; its text is that of OLM's messages."""
+
+    def holds(self, entry: Entry) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Provides:
+    api: GVK
+
+    def holds(self, entry: Entry) -> bool:
+        return self.api in entry.apis
+
+    def __str__(self) -> str:
+        group, version, kind = self.api
+        return f"providing an API with group: {group}, version: {version}, kind: {kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class InRange:
+    package: str
+    range: VersionRange
+    text: str
+
+    def holds(self, entry: Entry) -> bool:
+        if entry.package != self.package and self.package not in entry.packages:
+            return False
+        own = [] if entry.version is None else [entry.version]
+        return any(version in self.range for version in (*own, *_versions(entry)))
+
+    def __str__(self) -> str:
+        return f"with package: {self.package} and with version in range: {self.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    label: str
+
+    def holds(self, entry: Entry) -> bool:
+        return any(value.get("label") == self.label for value in entry.values(properties.LABEL))
+
+    def __str__(self) -> str:
+        return f"with label: {self.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """`all`, `any` or `not` of others."""
+
+    word: str
+    parts: tuple[Predicate, ...]
+
+    def holds(self, entry: Entry) -> bool:
+        found = (part.holds(entry) for part in self.parts)
+        match self.word:
+            case "all":
+                return all(found)
+            case "any":
+                return any(found)
+            case _:
+                return not any(found)
+
+    def __str__(self) -> str:
+        joint = {"all": " and ", "any": " or ", "not": " and not "}[self.word]
+        return joint.join(map(str, self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule in CEL over the properties of an entry; one that has no value does not hold."""
+
+    expression: cel.Expr
+    text: str
+    message: str
+
+    def holds(self, entry: Entry) -> bool:
+        values = [{"type": one.type, "value": _doubles(one.value)} for one in entry.properties]
+        functions: Mapping[str, Callable[..., Any]] = {"semver_compare": _compare}
+        try:
+            found = cel_evaluation.evaluate(self.expression, {"properties": values}, functions)
+        except EvaluationError:
+            return False
+        return found is True
+
+    def __str__(self) -> str:
+        return f"with constraint: {json.dumps(self.text)} and message: {json.dumps(self.message)}"
+
+
+def of_entry(entry: Entry) -> list[Predicate]:
+    """Its requirements, in the order of its properties. Raises `ResolutionError`."""
+    found = [_of_property(one) for one in entry.properties]
+    return [one for one in found if one is not None]
+
+
+def _of_property(one: Property) -> Predicate | None:
+    value = one.value if isinstance(one.value, Mapping) else {}
+    match one.type:
+        case properties.GVK_REQUIRED:
+            return Provides(resolution.api_of(value))
+        case properties.PACKAGE_REQUIRED:
+            return _in_range(value, "range", "")
+        case properties.LABEL_REQUIRED:
+            return Labelled(str(value.get("label", "")))
+        case properties.CONSTRAINT:
+            return _constraint(one)
+        case _:
+            return None
+
+
+def _in_range(value: Mapping[str, Any], kind: str, before: str) -> InRange:
+    text = str(value.get("versionRange", ""))
+    try:
+        wanted = VersionRange.parse(text)
+    except InvalidRangeError as error:
+        raise ResolutionError(kind, f"{before}{error.reason}") from None
+    return InRange(str(value.get("packageName", "")), wanted, text)
+
+
+def _constraint(one: Property) -> Predicate:
+    if len(json.dumps(one.value)) > MAX_CONSTRAINT:
+        raise ResolutionError(
+            "constraint-parse", "parse olm.constraint: the constraint is too large"
+        )
+    _check_fields(one.value, {"failureMessage", *_KEYS})
+    return _converted(one.value)
+
+
+def _check_fields(value: Any, known: set[str]) -> None:
+    """Refuse keys that no constraint has, at any depth."""
+    if not isinstance(value, Mapping):
+        raise ResolutionError("constraint-parse", "parse olm.constraint: it is no object")
+    for key, inner in value.items():
+        if key not in known:
+            raise ResolutionError(
+                "constraint-parse", f"parse olm.constraint: json: unknown field {json.dumps(key)}"
+            )
+        if key in _KEYS and inner is not None:
+            _check_fields(inner, set(_KEYS[key]))
+        if key == "constraints":
+            for part in inner or ():
+                _check_fields(part, {"failureMessage", *_KEYS})
+
+
+def _converted(value: Mapping[str, Any]) -> Predicate:
+    before = "convert olm.constraint to resolver predicate: "
+    message = str(value.get("failureMessage", ""))
+    for key in _KEYS:
+        inner = value.get(key)
+        if inner is None:
+            continue
+        if key == "gvk":
+            return Provides(resolution.api_of(inner))
+        if key == "package":
+            return _in_range(inner, "constraint-convert", before)
+        if key == "cel":
+            return _rule(str(inner.get("rule", "")), message, before)
+        parts = tuple(_converted(part) for part in inner.get("constraints") or ())
+        return Compound(key, parts)
+    raise ResolutionError("constraint-convert", f"{before}constraint is empty")
+
+
+def _rule(text: str, message: str, before: str) -> Rule:
+    try:
+        expression = cel.parse(text)
+        found = cel.check(expression, _VARIABLES, _FUNCTIONS)
+    except cel.CelError as error:
+        raise ResolutionError("constraint-convert", f"{before}{error.message}") from None
+    if found != cel.BOOL:
+        raise ResolutionError("constraint-convert", f"{before}the rule is {found}, not bool")
+    return Rule(expression, text, message)
+
+
+def _versions(entry: Entry) -> Iterator[Version]:
+    for value in entry.values(properties.PACKAGE):
+        try:
+            yield Version.parse(str(value.get("version", "")))
+        except InvalidVersionError:
+            continue
+
+
+def _compare(left: Any, right: Any) -> int:
+    try:
+        one, other = (
+            Version.parse_tolerantly(cel_operators.text_of(value)) for value in (left, right)
+        )
+    except InvalidVersionError as error:
+        raise EvaluationError(error.reason) from None
+    return int(other < one) - int(one < other)
+
+
+def _doubles(value: Any) -> Any:
+    """The value with all numbers as doubles, as the reference's reader of JSON has them."""
+    match value:
+        case bool() | str() | None:
+            return value
+        case int() | float():
+            return float(value)
+        case Mapping():
+            return {key: _doubles(inner) for key, inner in value.items()}
+        case list():
+            return [_doubles(inner) for inner in value]
+        case _:
+            return value

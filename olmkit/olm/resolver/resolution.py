@@ -1,0 +1,155 @@
+"""What OLM v0 resolves: the catalogs, installed operators and Subscriptions of a namespace.
+
+One resolution is for one namespace, with all of its Subscriptions. An entry is a bundle in a
+channel; what is installed is an entry too, of a catalog of its own (`@existing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from olmkit.base.versions import Version, VersionRange
+from olmkit.catalog.blobs import properties
+from olmkit.kube.objects import GVK
+
+EXISTING = "@existing"
+
+
+class ResolutionError(Exception):
+    """Why nothing in the namespace can be resolved; `kind` names the sort of error.
+
+    Such errors concern every Subscription, whatever they have to do with it.
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.message = message
+
+
+class Property(NamedTuple):
+    """A property of a bundle: its type, and its value as JSON says it."""
+
+    type: str
+    value: Any
+
+
+class CatalogKey(NamedTuple):
+    """Name and namespace of a CatalogSource."""
+
+    name: str
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Entry:
+    """A bundle in a channel, or an installed CSV."""
+
+    catalog: CatalogKey
+    package: str
+    channel: str
+    name: str
+    is_default: bool = False
+    version: Version | None = None
+    replaces: str = ""
+    skips: tuple[str, ...] = ()
+    skip_range: VersionRange | None = None
+    properties: tuple[Property, ...] = field(default=(), repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.catalog.name}/{self.catalog.namespace}/{self.channel}/{self.name}"
+
+    @property
+    def is_installed(self) -> bool:
+        return self.catalog.name == EXISTING
+
+    def values(self, type_: str) -> list[Mapping[str, Any]]:
+        """The values of the properties of a type that are objects."""
+        return [
+            one.value
+            for one in self.properties
+            if one.type == type_ and isinstance(one.value, Mapping)
+        ]
+
+    @property
+    def apis(self) -> list[GVK]:
+        """What it provides; one that is listed twice is there twice."""
+        return [api_of(value) for value in self.values(properties.GVK)]
+
+    @property
+    def packages(self) -> list[str]:
+        """The packages that it says it is of."""
+        return [str(value.get("packageName", "")) for value in self.values(properties.PACKAGE)]
+
+    @property
+    def is_deprecated(self) -> bool:
+        return any(one.type == properties.DEPRECATED for one in self.properties)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A CatalogSource with its entries; `trouble` says why it cannot be read."""
+
+    key: CatalogKey
+    priority: int = 0
+    entries: tuple[Entry, ...] = field(default=(), repr=False)
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installed:
+    """A CSV of the namespace, without copies.
+
+    `properties` is None where the CSV has no annotation with them; they are worked out of
+    its APIs then. `trouble` says why the annotation cannot be read.
+    """
+
+    name: str
+    version: Version | None = None
+    phase: str = "Succeeded"
+    replaces: str = ""
+    properties: tuple[Property, ...] | None = None
+    trouble: str = ""
+    provided: tuple[GVK, ...] = ()
+    required: tuple[GVK, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """A Subscription; without a channel any will do."""
+
+    name: str
+    package: str
+    channel: str = ""
+    catalog: CatalogKey
+    starting_csv: str = ""
+    installed_csv: str = ""
+    current_csv: str = ""
+    is_manual: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """All that one resolution looks at."""
+
+    namespace: str
+    global_namespace: str
+    sources: Sequence[Source]
+    installed: Sequence[Installed] = ()
+    wishes: Sequence[Wish] = ()
+    groups: int = 1
+    excludes_global: bool = False
+    fails_forward: bool = False
+
+    @property
+    def scope(self) -> tuple[str, ...]:
+        """The namespaces whose catalogs count, the preferred one first."""
+        if self.excludes_global or self.namespace == self.global_namespace:
+            return (self.namespace,)
+        return (self.namespace, self.global_namespace)
+
+
+def api_of(value: Mapping[str, Any]) -> GVK:
+    return GVK(*(str(value.get(key, "")) for key in ("group", "version", "kind")))

@@ -1,0 +1,268 @@
+"""What OLM v0 would install in a namespace, and what its Subscriptions would then say.
+
+The answers are OLM's own, its whims included: where it goes by the order of its maps, every
+order is tried, and all the answers that it may give are given.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from olmkit.olm.resolver import installed_entries, search
+from olmkit.olm.resolver.candidates import Collector
+from olmkit.olm.resolver.resolution import (
+    CatalogKey,
+    Entry,
+    Installed,
+    ResolutionError,
+    Scene,
+    Wish,
+)
+
+# More orders than these are not tried: five Subscriptions that compete with each other.
+_MAX_ORDERS: Final = 120
+_MAX_TURNS: Final = 6
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Step:
+    """A CSV that is installed, and what its `spec.replaces` is to say."""
+
+    csv: str
+    package: str
+    channel: str
+    catalog: CatalogKey
+    replaces: str
+
+
+@dataclass(frozen=True, slots=True, order=True, kw_only=True)
+class Generated:
+    """A Subscription that OLM makes for a dependency."""
+
+    name: str
+    package: str
+    channel: str
+    catalog: CatalogKey
+    starting_csv: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """One answer. `moves` are the Subscriptions that move, with the CSV they move to.
+
+    `plan` is the approval of the InstallPlan; empty when there is none, since nothing moves.
+    """
+
+    steps: tuple[Step, ...] = ()
+    moves: tuple[tuple[str, str], ...] = ()
+    generated: tuple[Generated, ...] = ()
+    plan: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsatisfiable:
+    """Nothing is installed, since not all that must be can be. `unmet`: OLM's own words."""
+
+    unmet: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Nothing can be resolved in the namespace; the errors as OLM puts them."""
+
+    kinds: tuple[str, ...]
+    messages: tuple[str, ...]
+
+
+Answer = Result | Unsatisfiable | Failed
+
+
+def resolve(scene: Scene) -> tuple[Answer, ...]:
+    """The answers that OLM v0 may give: one, or several where it goes by chance."""
+    if scene.groups != 1:
+        message = f"expected 1 OperatorGroup in the namespace, found {scene.groups}"
+        return (Failed(kinds=("operator-group",), messages=(message,)),)
+    found: dict[Answer, None] = {}
+    for turns in _turns(scene):
+        found |= dict.fromkeys(_answers(scene, turns))
+    return tuple(found)
+
+
+def collect(scene: Scene, turns: Sequence[int] | None = None) -> Collector | Failed:
+    """All that there is to choose from, or what prevents OLM from choosing at all.
+
+    `turns`: for each Subscription, in which order it takes the channels that it does not name.
+    """
+    errors: list[ResolutionError] = []
+    entries: tuple[Entry, ...] = ()
+    try:
+        entries = installed_entries.entries(scene)
+    except ResolutionError as error:
+        errors.append(error)
+    collector = Collector(scene, entries, installed_entries.linked(scene))
+    collector.collect_installed()
+    if collector.found.errors:
+        return _failed(collector.found.errors)
+    errors += _troubles(scene)
+    if errors:
+        return _failed(errors)
+    for wish, turn in zip(scene.wishes, turns or (0,) * len(scene.wishes), strict=True):
+        collector.collect(wish, functools.partial(_turned, turn))
+    collector.close()
+    return _failed(collector.found.errors) if collector.found.errors else collector
+
+
+def _answers(scene: Scene, turns: Sequence[int]) -> Iterator[Answer]:
+    """The answers for all orders of what must be, channels being in one order each."""
+    collector = collect(scene, turns)
+    if isinstance(collector, Failed):
+        yield collector
+        return
+    found = collector.found
+    for anchors in _orders(found.anchors):
+        selected = search.solve(found.problem, anchors)
+        if selected is None:
+            yield Unsatisfiable(unmet=tuple(sorted(found.unmet.values())))
+            return
+        chosen = [one for one, number in found.entries.items() if number in selected]
+        try:
+            yield _result(scene, collector, [one for one in chosen if not one.is_installed])
+        except ResolutionError as error:
+            yield _failed([error])
+
+
+def carried_out(scene: Scene, result: Result) -> Scene:
+    """The scene after the plan of a result: its CSVs are there, those they replace are not."""
+    below = {one.name: one.replaces for one in scene.installed}
+    gone: set[str] = set()
+    for step in result.steps:
+        name = step.replaces
+        while name and name not in gone:
+            gone.add(name)
+            name = below.get(name, "")
+    entries = {
+        (entry.catalog, entry.channel, entry.name): entry
+        for source in scene.sources
+        for entry in source.entries
+    }
+    new = [
+        Installed(
+            name=step.csv,
+            version=entries[step.catalog, step.channel, step.csv].version,
+            replaces=step.replaces,
+            properties=entries[step.catalog, step.channel, step.csv].properties,
+        )
+        for step in result.steps
+    ]
+    names = {one.name for one in new}
+    kept = [one for one in scene.installed if one.name not in gone | names]
+    moved = dict(result.moves)
+    wishes = [
+        replace(wish, installed_csv=moved[wish.name], current_csv=moved[wish.name])
+        if wish.name in moved
+        else wish
+        for wish in scene.wishes
+    ]
+    wishes += [
+        Wish(
+            name=one.name,
+            package=one.package,
+            channel=one.channel,
+            catalog=one.catalog,
+            starting_csv=one.starting_csv,
+            installed_csv=one.starting_csv,
+            current_csv=one.starting_csv,
+        )
+        for one in result.generated
+    ]
+    return replace(scene, installed=[*kept, *new], wishes=wishes)
+
+
+def _troubles(scene: Scene) -> Iterator[ResolutionError]:
+    for source in scene.sources:
+        if source.trouble and source.key.namespace in scene.scope:
+            place = f"{source.key.namespace}/{source.key.name}"
+            text = f"error using catalogsource {place}: {source.trouble}"
+            yield ResolutionError("catalog-unavailable", text)
+
+
+def _failed(errors: Sequence[ResolutionError]) -> Failed:
+    return Failed(
+        kinds=tuple(sorted({error.kind for error in errors})),
+        messages=tuple(sorted({error.message for error in errors})),
+    )
+
+
+def _result(scene: Scene, collector: Collector, chosen: Sequence[Entry]) -> Result:
+    steps, generated = [], []
+    moves: dict[str, str] = {}
+    present = {one.name for one in scene.installed}
+    for entry in chosen:
+        if "/" in entry.channel:
+            raise ResolutionError("origin", f"unable to parse identifier {entry} for source info")
+        if collector.twins(entry) != 1:
+            text = f"expected exactly one operator, got {collector.twins(entry)}"
+            raise ResolutionError("exactly-one", text)
+        wishes = [wish for wish in scene.wishes if _is_for(wish, entry)]
+        if wishes and entry.name in present and all(w.current_csv == entry.name for w in wishes):
+            continue
+        replaces = collector.found.upgrades.get(entry, entry.replaces)
+        steps.append(
+            Step(csv=entry.name, package=entry.package, channel=entry.channel,
+                 catalog=entry.catalog, replaces=replaces)
+        )  # fmt: skip
+        if not wishes:
+            generated.append(_generated(entry))
+        moves |= {wish.name: entry.name for wish in wishes if wish.current_csv != entry.name}
+    manual = any(wish.is_manual for wish in scene.wishes)
+    return Result(
+        steps=tuple(sorted(steps)),
+        moves=tuple(sorted(moves.items())),
+        generated=tuple(sorted(generated)),
+        plan=("Manual" if manual else "Automatic") if moves else "",
+    )
+
+
+def _is_for(wish: Wish, entry: Entry) -> bool:
+    return (
+        wish.package == entry.package
+        and wish.channel in ("", entry.channel)
+        and wish.catalog in (entry.catalog, CatalogKey("", ""))
+    )
+
+
+def _generated(entry: Entry) -> Generated:
+    name = f"{entry.package}-{entry.channel}-{entry.catalog.name}-{entry.catalog.namespace}"
+    return Generated(
+        name=name,
+        package=entry.package,
+        channel=entry.channel,
+        catalog=entry.catalog,
+        starting_csv=entry.name,
+    )
+
+
+def _turns(scene: Scene) -> Iterator[tuple[int, ...]]:
+    """In which orders the channels are tried for each Subscription that names none."""
+    each = [range(1) if wish.channel else range(_MAX_TURNS) for wish in scene.wishes]
+    return itertools.islice(itertools.product(*each), _MAX_TURNS**2)
+
+
+def _turned(turn: int, found: Sequence[Entry]) -> Sequence[Entry]:
+    orders = list(itertools.islice(itertools.permutations(found), _MAX_TURNS))
+    return orders[turn % len(orders)]
+
+
+def _orders(anchors: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    if math.factorial(len(anchors)) <= _MAX_ORDERS:
+        yield from itertools.permutations(anchors)
+        return
+    for start in range(len(anchors)):
+        turned = (*anchors[start:], *anchors[:start])
+        yield turned
+        yield turned[::-1]

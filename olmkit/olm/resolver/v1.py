@@ -1,0 +1,98 @@
+"""What OLM v1 would install for a ClusterExtension: one bundle of one catalog, or an error.
+
+There is no solver: every catalog offers its best bundle, deprecated ones give way, and of
+several the catalog with the highest priority wins, if there is only one of these. What the
+bundle depends on is looked at last, and is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from olmkit.base.diagnostics import InputError
+from olmkit.catalog.blobs import properties
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph.upgrades import Ask
+from olmkit.catalog.model import Bundle, Catalog
+
+_UNSUPPORTED = (properties.GVK_REQUIRED, properties.PACKAGE_REQUIRED, properties.CONSTRAINT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """A ClusterCatalog that may be chosen from; `trouble` says why it cannot be read."""
+
+    name: str
+    priority: int = 0
+    catalog: Catalog = field(repr=False)
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    catalog: str
+    bundle: Bundle
+
+
+def resolve(shelves: Iterable[Shelf], package: str, ask: Ask, *, version: str = "") -> Choice:
+    """The bundle that OLM v1 takes; `version` is the range as it was written.
+
+    Raises `InputError` in OLM's words when there is none, several catalogs offer one, or it
+    depends on others.
+    """
+    before = ""
+    if ask.installed is not None and ask.installed.version is not None:
+        before = (
+            "error upgrading from currently installed version "
+            f'"{ask.installed.version.version.without_build}": '
+        )
+    found = _offers(shelves, package, ask)
+    if not found:
+        raise InputError(f"{before}no bundles found for {_wanted(package, ask, version)}")
+    best = max(priority for priority, _ in found)
+    top = [choice for priority, choice in found if priority == best]
+    if len(top) > 1:
+        names = " ".join(sorted(choice.catalog for _, choice in found))
+        raise InputError(
+            f"{before}found bundles for {_wanted(package, ask, version)} in multiple catalogs "
+            f"with the same priority [{names}]",
+            hint="choose one of them: `--catalog`",
+        )
+    _check_alone(top[0].bundle)
+    return top[0]
+
+
+def _offers(shelves: Iterable[Shelf], package: str, ask: Ask) -> list[tuple[int, Choice]]:
+    found: list[tuple[int, Choice]] = []
+    for shelf in shelves:
+        if shelf.trouble:
+            raise InputError(
+                f'error walking catalogs: error getting package "{package}" from catalog '
+                f'"{shelf.name}": {shelf.trouble}'
+            )
+        there = shelf.catalog.packages.get(package)
+        offers = upgrades.offers_of_v1(there, ask) if there else ()
+        if offers:
+            found.append((shelf.priority, Choice(catalog=shelf.name, bundle=offers[0])))
+    sound = [one for one in found if one[1].bundle.deprecation is None]
+    return sound or found
+
+
+def _wanted(package: str, ask: Ask, version: str) -> str:
+    words = f'package "{package}"'
+    if version:
+        words += f' matching version "{version}"'
+    if ask.channels:
+        words += f" in channels [{' '.join(ask.channels)}]"
+    return words
+
+
+def _check_alone(bundle: Bundle) -> None:
+    type_ = next((type_ for type_, _ in bundle.properties if type_ in _UNSUPPORTED), None)
+    if type_ is not None:
+        raise InputError(
+            f'validating bundle "{bundle.name}": bundle "{bundle.name}" has a dependency '
+            f'declared via property "{type_}" which is currently not supported',
+            hint="OLM v1 installs no dependencies: publish a bundle without them",
+        )

@@ -1,0 +1,95 @@
+"""Variables of older projects: `$(NAME)` in some fields stands for a field of a resource."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import Location
+from olmkit.base.documents import Document, Key
+from olmkit.kube import objects
+from olmkit.project.kustomize import fields
+from olmkit.project.kustomize.fields import FieldSpec
+from olmkit.project.kustomize.replacements import find_value
+from olmkit.project.kustomize.resources import Resource, Selector, refusal
+
+_USE = re.compile(r"\$(\$?)\(([a-zA-Z0-9_.-]+)\)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    name: str
+    source: Selector
+    path: str
+    at: Location
+
+
+def parse(overlay: Document, keys: tuple[Key, ...], entry: Mapping[str, Any]) -> Variable:
+    """One entry of `vars`."""
+    at = overlay.at(*keys)
+    name = objects.text(entry.get("name"))
+    reference = dict(objects.mapping(entry.get("objref")))
+    # An objref says `apiVersion` where selectors say group and version.
+    group, _, version = objects.text(reference.pop("apiVersion", "")).rpartition("/")
+    if version:
+        reference |= {"group": group, "version": version}
+    if not name or not reference.get("kind") or not reference.get("name"):
+        raise refusal("a variable needs `name`, and `kind` and `name` of its `objref`", at)
+    field = objects.mapping(entry.get("fieldref"))
+    path = objects.text(field.get("fieldPath") or field.get("fieldpath"))
+    source = Selector.parse(reference, at, exact=True)
+    return Variable(name, source, path or "metadata.name", at)
+
+
+def substitute(
+    resources: Sequence[Resource], variables: Sequence[Variable], specs: Sequence[FieldSpec]
+) -> None:
+    """Replace the uses of variables in the fields that may have some; unknown ones stay."""
+    if not variables:
+        return
+    values = {variable.name: _value(variable, resources) for variable in variables}
+
+    def change(value: Any) -> Any:
+        match value:
+            case str():
+                return _replaced(value, values)
+            case list():
+                return [change(item) for item in value]
+            case dict():
+                return {key: change(item) for key, item in value.items()}
+            case _:
+                return value
+
+    for resource in resources:
+        for spec in specs:
+            if spec.applies(resource.gvk):
+                fields.update(resource.value, spec, change)
+
+
+def _value(variable: Variable, resources: Sequence[Resource]) -> Any:
+    found = [resource for resource in resources if variable.source.matches(resource)]
+    if len(found) != 1:
+        count = "no resource" if not found else "several resources"
+        raise refusal(f"the variable `{variable.name}` means {count}", variable.at)
+    value = find_value(found[0].value, variable.path)
+    if value is None or isinstance(value, dict | list):
+        raise refusal(
+            f"{found[0]} has no text at `{variable.path}` for the variable `{variable.name}`",
+            variable.at,
+        )
+    return value
+
+
+def _replaced(text: str, values: Mapping[str, Any]) -> Any:
+    whole = _USE.fullmatch(text)
+    if whole and not whole[1] and whole[2] in values:
+        return values[whole[2]]
+
+    def use(match: re.Match[str]) -> str:
+        if match[1]:
+            return match[0]
+        return str(values.get(match[2], match[0]))
+
+    return _USE.sub(use, text)

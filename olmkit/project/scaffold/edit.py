@@ -1,0 +1,139 @@
+"""Which files `edit` changes: what a project is, beside what its author wrote.
+
+A project that sees its own namespace alone has a Role, is told its namespace, and is
+installed into one; a project that sees all has a ClusterRole. The RBAC markers of its
+sources say so too, and what concerns kinds of the cluster stays in a ClusterRole.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from olmkit.base import documents, names
+from olmkit.base.tree import Tree
+from olmkit.kube.objects import CLUSTER_SCOPED
+from olmkit.project.config import PROJECT_FILE, Project
+from olmkit.project.edits import python as python_edits
+from olmkit.project.edits import yaml as yaml_edits
+from olmkit.project.scaffold import project as scaffold
+from olmkit.project.scaffold import template_files
+from olmkit.project.scaffold.project import Draft
+
+_MARKER = re.compile(r"#\s*\+kubebuilder:rbac:(.*)")
+_ARGUMENT = re.compile(r"(\w+)=(\{[^}]*\}|\"[^\"]*\"|`[^`]*`|[^,]*)")
+_INSTALL_MODES = {"OwnNamespace": True, "AllNamespaces": False}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditRequest:
+    """What shall be different about a project; None leaves it as it is."""
+
+    multigroup: bool | None = None
+    namespaced: bool | None = None
+    image: str = ""
+
+
+def edit(request: EditRequest, project: Project, present: Tree, templates: Tree) -> Draft:
+    """A project with other properties; raises `ConfigurationError` for a wrong image."""
+    draft = Draft(present)
+    if request.multigroup is not None:
+        scaffold.set_flag(draft, "multigroup", on=request.multigroup)
+        if request.multigroup and not project.is_multigroup and project.own_apis():
+            draft.note("files of present APIs stay where they are", PROJECT_FILE)
+    if request.namespaced is not None:
+        scaffold.set_flag(draft, "namespaced", on=request.namespaced)
+        if request.namespaced != scaffold.is_namespaced(project):
+            _rescope(draft, project, templates)
+    if request.image:
+        scaffold.set_image(draft, request.image)
+    return draft
+
+
+def _rescope(draft: Draft, project: Project, templates: Tree) -> None:
+    """Roles, markers, variable and install modes of the scope that the project file has now."""
+    document = documents.load_yaml(draft.get(PROJECT_FILE) or b"", PROJECT_FILE)
+    project = replace(project, document=document)
+    is_namespaced = scaffold.is_namespaced(project)
+    values = scaffold.project_values(project)
+    for name in ("role.yaml", "role_binding.yaml"):
+        path = f"{scaffold.RBAC_FOLDER}/{name}"
+        draft.put(path, template_files.file(templates, f"init/{path}", values))
+    for api in project.own_apis():
+        scope = scaffold.api_values(project, api)
+        for template, path in scaffold.role_files(api, multigroup=project.is_multigroup).items():
+            if draft.get(path) is not None:
+                draft.put(path, template_files.file(templates, f"api/{template}", scope))
+    if _remark(draft, project) and is_namespaced:
+        scaffold.bind_to_cluster(draft, project, templates)
+    webhooks = (document.get("resources", index, "webhooks") for index in range(len(project.apis)))
+    if is_namespaced and any(isinstance(one, dict) and one.get("conversion") for one in webhooks):
+        scaffold.note_converted_in_one_namespace(draft)
+    if is_namespaced:
+        scaffold.watch_own_namespace(draft)
+    else:
+        scaffold.set_variable(draft, {"name": "WATCH_NAMESPACE", "value": ""})
+    _set_install_modes(draft, project, is_namespaced=is_namespaced)
+
+
+def _remark(draft: Draft, project: Project) -> bool:
+    """Rewrite the RBAC markers of the sources; whether any of them asks for the whole cluster."""
+    folder = scaffold.package_folder(project, draft.present)
+    of_cluster = {(group, names.plural_of_kind(kind)) for group, kind in CLUSTER_SCOPED}
+    of_cluster |= {
+        (api.qualified_group, scaffold.plural_of(api))
+        for api in project.apis
+        if scaffold.is_of_cluster(api)
+    }
+    argument = f"namespace={project.name}-system"
+    wide: list[str] = []
+
+    def change(comment: str) -> str:
+        found = _MARKER.match(comment)
+        if found is None:
+            return comment
+        said = dict(_ARGUMENT.findall(found[1]))
+        if not scaffold.is_namespaced(project):
+            return re.sub(rf",{re.escape(argument)}(?=,|\s|$)", "", comment)
+        if said.get("namespace"):
+            return comment
+        if "urls" in said or not _targets(said).isdisjoint(of_cluster):
+            wide.append(comment)
+            return comment
+        return f"{comment.rstrip()},{argument}"
+
+    for path in sorted(draft.present):
+        if path.startswith(f"{folder}/") and path.endswith(".py"):
+            data = draft.get(path) or b""
+            if b"+kubebuilder:rbac:" in data:
+                draft.put(path, python_edits.with_comments(data, path, change))
+    return bool(wide)
+
+
+def _targets(said: Mapping[str, str]) -> set[tuple[str, str]]:
+    """The groups and plurals of a marker, each with each."""
+    groups, resources = (
+        re.split(r"[;,]", said.get(key, "").strip('{}"`')) for key in ("groups", "resources")
+    )
+    return {
+        ("" if group == "core" else group.strip(), resource.strip().partition("/")[0])
+        for group in groups
+        for resource in resources
+    }
+
+
+def _set_install_modes(draft: Draft, project: Project, *, is_namespaced: bool) -> None:
+    """Let the base CSV support the modes of the new scope, where it names them."""
+    path = f"config/manifests/bases/{project.name}.clusterserviceversion.yaml"
+    data = draft.get(path)
+    if data is None:
+        return
+    modes = documents.load_yaml(data, path).get("spec", "installModes")
+    for index, mode in enumerate(modes if isinstance(modes, list) else []):
+        kind = mode.get("type") if isinstance(mode, Mapping) else None
+        if kind in _INSTALL_MODES:
+            keys = ("spec", "installModes", index, "supported")
+            value = is_namespaced is _INSTALL_MODES[kind]
+            data = yaml_edits.with_value(data, path, keys, value)
+    draft.put(path, data)

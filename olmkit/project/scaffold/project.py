@@ -1,0 +1,416 @@
+"""Which files `init` makes, and what all scaffolds use: values in, a tree of files out.
+
+What is wanted is worked out from what lies there, and compared by whoever
+writes. Files of people are edited beside what they wrote (`yaml_edits`,
+`python_edits`), so everything here can be done twice. What `create api` adds
+stands in `scaffold_api`, webhooks in `scaffold_webhook`, changes in `scaffold_edit`.
+"""
+
+from __future__ import annotations
+
+import keyword
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base import documents, names
+from olmkit.base.diagnostics import (
+    ConfigurationError,
+    Diagnostic,
+    InputError,
+    Location,
+    Severity,
+)
+from olmkit.base.tree import File, Tree
+from olmkit.kube import objects
+from olmkit.kube.objects import GVK
+from olmkit.oci.reference import Reference
+from olmkit.project.config import PROJECT_FILE, PYPROJECT_FILE, Api, Project
+from olmkit.project.edits import yaml as yaml_edits
+from olmkit.project.scaffold import template_files
+
+LAYOUT = "python.olmkit/v1"
+SAMPLES_FOLDER = "config/samples"
+CRD_FOLDER = "config/crd"
+RBAC_FOLDER = "config/rbac"
+DEFAULT_OVERLAY = "config/default/kustomization.yaml"
+WEBHOOKS_OVERLAY = "config/with-webhooks/kustomization.yaml"  # from the first webhook on
+MANIFESTS_OVERLAY = "config/manifests/kustomization.yaml"
+MANAGER_FILE = "config/manager/manager.yaml"
+MANAGER_OVERLAY = "config/manager/kustomization.yaml"
+
+# `init` makes these; one that is there already belongs to somebody.
+_ONLY_ONCE = (PROJECT_FILE, PYPROJECT_FILE, "Makefile", DEFAULT_OVERLAY)
+# Names that a package cannot have beside what it imports.
+_TAKEN = frozenset({"olmkit", "pydantic", "annotated_types", "pytest", "test", "tests", "config"})
+# The longest name of a Service that has the project's name before it.
+_LONGEST = "-controller-manager-metrics-service"
+_MAX_NAME = 63 - len(_LONGEST)
+_FNV_PRIME, _FNV_START = 16777619, 2166136261
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitRequest:
+    """A new project. `image` is the operator's own, with a tag; empty: made of the names."""
+
+    domain: str
+    name: str
+    image: str = ""
+    multigroup: bool = False
+    namespaced: bool = False
+
+
+@dataclass(slots=True)
+class Draft:
+    """What a scaffold wants, over what is there: files by path, and notes for people."""
+
+    present: Tree
+    wanted: dict[str, File | bytes] = field(default_factory=dict)
+    notes: list[Diagnostic] = field(default_factory=list)
+    force: bool = False
+
+    def get(self, path: str) -> bytes | None:
+        """The content of a file as it shall be, or as it is."""
+        content = self.wanted.get(path) or self.present.get(path)
+        return content.data if isinstance(content, File) else content
+
+    def make(self, path: str, data: bytes) -> None:
+        """A file that is the author's from then on: one that is there is kept, unless forced."""
+        if self.force or self.get(path) is None:
+            self.put(path, data)
+
+    def put(self, path: str, data: bytes) -> None:
+        """A file with this content, whatever is there."""
+        self.wanted[path] = data
+
+    def add_item(
+        self, path: str, keys: tuple[str | int, ...], item: object, *, marker: str = ""
+    ) -> None:
+        """An entry in a list of a YAML file; said to people where the file is not there."""
+        data = self.get(path)
+        if data is None:
+            self.note(f"`{path}` is not there, so `{item}` could not be added to it", path)
+            return
+        self.put(path, yaml_edits.with_item(data, path, keys, item, marker=marker))
+
+    def note(self, message: str, path: str, hint: str = "") -> None:
+        self.notes.append(
+            Diagnostic(
+                rule="PRJ012",
+                name="unfinished-scaffold",
+                severity=Severity.WARNING,
+                message=message,
+                at=Location(path=path),
+                hint=hint,
+            )
+        )
+
+    def tree(self) -> Tree:
+        return Tree(self.wanted)
+
+
+def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
+    """The files of a new project.
+
+    Raises `ConfigurationError` for names that cannot be, and when a project lies there.
+    """
+    _check_names(request)
+    for path in _ONLY_ONCE:
+        if path in present:
+            raise ConfigurationError(
+                f"`{path}` is there already",
+                hint="begin in an empty folder; `olmkit create api` adds to a project",
+            )
+    draft = Draft(present)
+    values = _init_values(request)
+    for path, content in template_files.folder(templates, "init", values).items():
+        draft.make(path, content.data)
+        if path in present:
+            draft.note(f"`{path}` was there and is kept", path)
+    if request.multigroup:
+        set_flag(draft, "multigroup", on=True)
+    if request.namespaced:
+        set_flag(draft, "namespaced", on=True)
+        watch_own_namespace(draft)
+    return draft
+
+
+def package_of(project: Project) -> str:
+    """The Python package of a project: where its sources are, else by its name."""
+    if project.settings.sources:
+        return project.settings.sources[0].rstrip("/").removeprefix("src/").replace("/", ".")
+    for api in project.own_apis():
+        if api.path:
+            return api.path.partition(".")[0]
+    return module_name(project.repo or project.name)
+
+
+def package_folder(project: Project, present: Tree) -> str:
+    """The folder of the project's package, seen from the project."""
+    package = package_of(project).replace(".", "/")
+    in_source = any(path.startswith(f"src/{package}/") for path in present)
+    return f"src/{package}" if in_source else package
+
+
+def is_namespaced(project: Project) -> bool:
+    return project.document.get("namespaced") is True
+
+
+def module_name(text: str) -> str:
+    """A text as the name of a module: `memcached-operator` → `memcached_operator`."""
+    name = text.lower().replace("-", "_").replace(".", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def project_values(project: Project) -> dict[str, str]:
+    """The values that every template may use."""
+    return _common(project.name, project.domain, package_of(project), is_namespaced(project))
+
+
+def lock_name(repo: str, domain: str) -> str:
+    """The name of the lease that the replicas of an operator share: FNV-1a of 32 bits."""
+    value = _FNV_START
+    for byte in repo.encode():
+        value = ((value ^ byte) * _FNV_PRIME) & 0xFFFFFFFF
+    return ".".join(part for part in (f"{value:08x}", domain) if part)
+
+
+def set_flag(draft: Draft, key: str, *, on: bool) -> None:
+    """A property of the project, in the project file; one that is off is not there."""
+    data = draft.get(PROJECT_FILE) or b""
+    if on:
+        draft.put(PROJECT_FILE, yaml_edits.with_value(data, PROJECT_FILE, (key,), value=True))
+    else:
+        draft.put(PROJECT_FILE, yaml_edits.without_key(data, PROJECT_FILE, (key,)))
+
+
+def record(draft: Draft, api: Api, found: int | None, facts: Mapping[str, Any]) -> None:
+    """Say in the project file what is made for a kind; `found` is its number, if it has one."""
+    data = draft.get(PROJECT_FILE) or b""
+    if found is None:
+        entry = {**_identity(api), **facts}
+        data = yaml_edits.with_item(data, PROJECT_FILE, ("resources",), entry)
+    else:
+        for key, value in facts.items():
+            data = yaml_edits.with_value(data, PROJECT_FILE, ("resources", found, key), value)
+    draft.put(PROJECT_FILE, data)
+
+
+def _identity(api: Api) -> dict[str, Any]:
+    """What the project file says of a kind, without what is made for it."""
+    named = {
+        "core": api.is_core,
+        "domain": api.domain,
+        "external": api.is_external,
+        "group": api.group,
+        "kind": api.kind,
+        "path": api.path,
+        "plural": api.plural,
+        "version": api.version,
+    }
+    return {key: value for key, value in named.items() if value}
+
+
+def watch_own_namespace(draft: Draft) -> None:
+    """Let the manager know its namespace, which is the one that it watches."""
+    variable = {
+        "name": "WATCH_NAMESPACE",
+        "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}},
+    }
+    set_variable(draft, variable)
+
+
+def set_image(draft: Draft, image: str) -> None:
+    """Set the operator's image in the overlay of the manager, as `kustomize edit` does."""
+    name, tag, digest = _image_parts(image)
+    data = draft.get(MANAGER_OVERLAY)
+    if data is None:
+        raise InputError(
+            f"`{MANAGER_OVERLAY}` is not there, so the image cannot be set",
+            hint="set it where your manifests name it",
+        )
+    entry: dict[str, str] = {"name": "controller", "newName": name}
+    entry |= {"digest": digest} if digest else {"newTag": tag}
+
+    document = documents.load_yaml(data, MANAGER_OVERLAY)
+    images = document.get("images")
+    found = images if isinstance(images, list) else []
+    for index, one in enumerate(found):
+        if isinstance(one, Mapping) and one.get("name") == "controller":
+            for key in ("digest", "newName", "newTag"):
+                if key in entry:
+                    keys = ("images", index, key)
+                    data = yaml_edits.with_value(data, MANAGER_OVERLAY, keys, entry[key])
+                else:
+                    data = yaml_edits.without_key(data, MANAGER_OVERLAY, ("images", index, key))
+            draft.put(MANAGER_OVERLAY, data)
+            return
+    draft.add_item(MANAGER_OVERLAY, ("images",), entry)
+
+
+def role_files(api: Api, *, multigroup: bool) -> dict[str, str]:
+    """The roles for people who work with one kind: template → file."""
+    prefix = module_prefix(api, multigroup=multigroup, separator="_")
+    return {
+        f"{name}_role.yaml": f"{RBAC_FOLDER}/{prefix}{api.kind.lower()}_{name}_role.yaml"
+        for name in ("admin", "editor", "viewer")
+    }
+
+
+def module_prefix(api: Api, *, multigroup: bool, separator: str) -> str:
+    return f"{api.group}{separator}" if multigroup and api.group else ""
+
+
+def api_values(project: Project, api: Api) -> dict[str, str]:
+    """The values of templates that speak of one kind."""
+    prefix = module_prefix(api, multigroup=project.is_multigroup, separator="-")
+    group = api.qualified_group
+    return project_values(project) | {
+        "group": api.group,
+        "qualified_group": group,
+        "version": api.version,
+        "kind": api.kind,
+        "kind_lower": api.kind.lower(),
+        "kind_title": names.display_name(api.kind),
+        "plural": plural_of(api),
+        "role_prefix": prefix + api.kind.lower(),
+        "api_version": f"{group}/{api.version}" if group else api.version,
+        "cluster": "" if is_namespaced(project) and not is_of_cluster(api) else "Cluster",
+    }
+
+
+def is_of_cluster(api: Api) -> bool:
+    """Whether the objects of a kind lie in no namespace; of others, as far as that is known."""
+    if api.is_foreign:
+        return objects.is_cluster_scoped(GVK(api.qualified_group, api.version, api.kind))
+    return not api.is_namespaced
+
+
+def bind_to_cluster(draft: Draft, project: Project, templates: Tree) -> None:
+    """Let the manager of a namespaced project use its role for kinds of the cluster too."""
+    path = f"{RBAC_FOLDER}/role_binding.yaml"
+    data = draft.get(path) or b""
+    if b"ClusterRoleBinding" not in data:
+        values = project_values(project) | {"cluster": "Cluster"}
+        more = template_files.file(templates, f"init/{path}", values)
+        draft.put(path, data + b"---\n" + more if data else more)
+
+
+def note_converted_in_one_namespace(draft: Draft) -> None:
+    """Say what OLM cannot install: converting is for all namespaces, as the CRD is."""
+    draft.note(
+        "OLM lets an operator convert only where it watches all namespaces, and this one does not",
+        PROJECT_FILE,
+        "`olmkit edit --no-namespaced` before the next bundle; without OLM it works as it is",
+    )
+
+
+def sample_file(api: Api) -> str:
+    """The sample of one of the project's own kinds."""
+    parts = (api.group, api.version, api.kind.lower())
+    return f"{SAMPLES_FOLDER}/{'_'.join(part for part in parts if part)}.yaml"
+
+
+def plural_of(api: Api) -> str:
+    return api.plural or names.plural_of_kind(api.kind)
+
+
+def _common(name: str, domain: str, package: str, namespaced: bool) -> dict[str, str]:
+    return {
+        "project": name,
+        "package": package,
+        "domain": domain,
+        "title": names.display_name(name),
+        "cluster": "" if namespaced else "Cluster",
+        "lock": lock_name(name, domain),
+    }
+
+
+def _init_values(request: InitRequest) -> dict[str, str]:
+    image = request.image or f"{request.domain}/{request.name}:v0.0.1"
+    name, tag, digest = _image_parts(image)
+    if digest or not tag:
+        raise ConfigurationError(
+            f"`{image}` has no tag", hint="give the operator's image as `registry/name:tag`"
+        )
+    common = _common(request.name, request.domain, module_name(request.name), request.namespaced)
+    return common | {
+        "image_name": name,
+        "image_tag": tag,
+        "own_namespace": str(request.namespaced).lower(),
+        "all_namespaces": str(not request.namespaced).lower(),
+    }
+
+
+def check_image(image: str) -> Reference:
+    """An image as it is named; raises `ConfigurationError` for what names none."""
+    try:
+        return Reference.parse(image)
+    except InputError as error:
+        raise ConfigurationError(error.message, error.hint) from error
+
+
+def _image_parts(image: str) -> tuple[str, str, str]:
+    found = check_image(image)
+    digest = str(found.digest) if found.digest else ""
+    name = image.partition("@")[0]
+    tag = ""
+    if ":" in name.rpartition("/")[2]:
+        name, _, tag = name.rpartition(":")
+    return name, tag if tag or digest else "latest", digest
+
+
+def _check_names(request: InitRequest) -> None:
+    if not names.is_label(request.name):
+        raise ConfigurationError(
+            f"`{request.name}` is no project name",
+            hint=f"use lower-case letters, digits and dashes, at most {_MAX_NAME}: "
+            "`--project-name …`",
+        )
+    if len(request.name) > _MAX_NAME:
+        raise ConfigurationError(
+            f"the project name `{request.name}` is {len(request.name)} characters long",
+            hint=f"{_MAX_NAME} at most, since the Service `{request.name}{_LONGEST}` has 63: "
+            "`--project-name …`",
+        )
+    package = module_name(request.name)
+    is_taken = package in sys.stdlib_module_names or package in _TAKEN
+    if is_taken or not package.isidentifier():
+        raise ConfigurationError(
+            f"the package of project `{request.name}` would be `{package}`, which "
+            + ("another package is called" if is_taken else "Python cannot import"),
+            hint="choose another name, such as `--project-name my-operator`",
+        )
+    if not names.is_subdomain(request.domain) or request.domain.startswith("-"):
+        raise ConfigurationError(
+            f"`{request.domain}` is no domain",
+            hint="name the one that your API groups end in: `--domain example.com`",
+        )
+
+
+def set_variable(draft: Draft, variable: Mapping[str, object]) -> None:
+    """An environment variable of the manager's first container, in the Deployment's file."""
+    data = draft.get(MANAGER_FILE)
+    if data is None:
+        draft.note(
+            f"`{MANAGER_FILE}` is not there", MANAGER_FILE, f"give the manager {dict(variable)}"
+        )
+        return
+    container = ("spec", "template", "spec", "containers", 0)
+
+    def change(part: bytes) -> bytes:
+
+        env = documents.load_yaml(part, MANAGER_FILE).get(*container, "env")
+        for index, one in enumerate(env if isinstance(env, list) else []):
+            if isinstance(one, Mapping) and one.get("name") == variable["name"]:
+                keys = (*container, "env", index)
+                for key, value in variable.items():
+                    part = yaml_edits.with_value(part, MANAGER_FILE, (*keys, key), value)
+                for key in one:
+                    if key not in variable:
+                        part = yaml_edits.without_key(part, MANAGER_FILE, (*keys, key))
+                return part
+        return yaml_edits.with_item(part, MANAGER_FILE, (*container, "env"), variable)
+
+    draft.put(MANAGER_FILE, yaml_edits.in_document(data, MANAGER_FILE, "Deployment", change))

@@ -1,0 +1,43 @@
+"""The files of a scaffold: text with `{{name}}` in it, and the values that go there.
+
+There is nothing but substitution, after which lines of Python that are too long are
+broken. What depends on a choice is chosen before, as a file of its own or as the value
+of a name, so that each template reads as the file that it becomes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from olmkit.base.tree import File, Tree
+from olmkit.project.edits import python_shape
+
+SUFFIX = ".tmpl"
+
+_NAME = re.compile(r"\{\{([a-z_]+)\}\}")
+_PLACE = re.compile(r"_([a-z]+)_(?=/|$|\.)")
+
+
+def folder(templates: Tree, name: str, values: Mapping[str, str]) -> Tree:
+    """The files below a folder of templates; a part `_package_` of a path is a value too."""
+    files: dict[str, File | bytes] = {}
+    for path, content in templates.under(name).items():
+        place = _PLACE.sub(lambda match: values.get(match[1], match[0]), path.removesuffix(SUFFIX))
+        files[place] = _filled(place, content.data, values)
+    return Tree(files)
+
+
+def file(templates: Tree, name: str, values: Mapping[str, str]) -> bytes:
+    """One template, filled in."""
+    return _filled(name, templates.data(name + SUFFIX), values)
+
+
+def _filled(path: str, data: bytes, values: Mapping[str, str]) -> bytes:
+    filled = substituted(data, values)
+    return python_shape.shaped(filled.decode()).encode() if path.endswith(".py") else filled
+
+
+def substituted(data: bytes, values: Mapping[str, str]) -> bytes:
+    """`KeyError` when a name has no value: a fault of the template."""
+    return _NAME.sub(lambda match: values[match[1]], data.decode()).encode()

@@ -1,0 +1,495 @@
+"""Which files `create webhook` makes or changes: handlers, their wiring and tests, manifests.
+
+Webhooks need a certificate. OLM makes one, so a bundle has them always; the
+overlay `config/default` runs in any cluster, and has none. `config/with-webhooks`
+is the same with webhooks, for OLM and for whoever mounts a certificate;
+`config/with-cert-manager` lets cert-manager make one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from olmkit.base import names
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import Tree
+from olmkit.project.config import Api, Project
+from olmkit.project.edits import python as python_edits
+from olmkit.project.edits import yaml as yaml_edits
+from olmkit.project.scaffold import foreign, kinds, template_files
+from olmkit.project.scaffold import project as scaffold
+from olmkit.project.scaffold.kinds import KindRequest, Names
+from olmkit.project.scaffold.project import Draft
+
+WITH_WEBHOOKS = "config/with-webhooks"
+WITH_CERT_MANAGER = "config/with-cert-manager"
+_CRDS = f"{scaffold.CRD_FOLDER}/kustomization.yaml"
+_STORAGE = "+kubebuilder:storageversion"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookRequest(KindRequest):
+    """Webhooks for one version of a kind; with `conversion` it is the hub of `spokes`.
+
+    Without `spokes`, all other versions of the kind are. `plural` is for a kind of others;
+    of its own kinds the project knows it.
+    """
+
+    defaulting: bool = False
+    validation: bool = False
+    conversion: bool = False
+    spokes: Sequence[str] = ()
+
+
+def create_webhook(
+    request: WebhookRequest, project: Project, present: Tree, templates: Tree
+) -> Draft:
+    """A project with webhooks for one of its kinds, or for one that others define.
+
+    Raises `ConfigurationError` for a kind that is not there, and for webhooks that are.
+    """
+    if not (request.defaulting or request.validation or request.conversion):
+        raise ConfigurationError(
+            "there is no webhook to make",
+            hint="say which: `--defaulting`, `--validation`, `--conversion`",
+        )
+    api, found = _target(request, project)
+    request = replace(request, spokes=_spokes(request, project))
+    _check_present(request, project, found)
+    draft = Draft(present, force=request.force)
+    where = Names.of(api, project, present)
+    path = f"{api.qualified_group.replace('.', '-')}-{api.version}-{api.kind.lower()}"
+    values = scaffold.api_values(project, api) | {
+        "types_module": where.module_of(where.types_file),
+        "object": "Manifest" if api.is_foreign else api.kind,
+        "rbac_group": api.qualified_group or '""',
+        "variable": kinds.variable_of(api.kind, templates),
+        "webhook_path": path,
+        "sample": scaffold.sample_file(api),
+    }
+    if request.defaulting or request.validation:
+        _add_handlers(draft, request, where, templates, values)
+        _add_tests(draft, request, where, templates, values)
+    if request.conversion:
+        _add_conversion(draft, request, project, where, templates, values)
+        if scaffold.is_namespaced(project):
+            scaffold.note_converted_in_one_namespace(draft)
+    _add_manifests(draft, request, project, api, templates, values)
+    scaffold.record(draft, api, found, {"webhooks": _webhooks(request, project, found)})
+    return draft
+
+
+def _target(request: WebhookRequest, project: Project) -> tuple[Api, int | None]:
+    """The kind that is asked about, and its number in the project file if it is there."""
+    if not foreign.is_foreign(request, project):
+        found = kinds.find(project, request.group, request.version, request.kind)
+        if found is None or not project.apis[found].has_types:
+            raise ConfigurationError(
+                f"the project has no types of `{request.kind}` in version `{request.version}`",
+                hint="make them first, with `olmkit create api`; of Kubernetes' own kinds name "
+                "the group (`apps`, `core`), of others the domain (`--external-api-domain`)",
+            )
+        kinds.check_plural(project.apis[found], request.plural)
+        return project.apis[found], found
+    api = foreign.wanted_api(request, project)
+    if request.conversion:
+        raise ConfigurationError(
+            f"`{api.kind}` is converted by those who define it",
+            hint="leave `--conversion` out",
+        )
+    return api, foreign.find(project, api)
+
+
+def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
+    if not request.conversion:
+        if request.spokes:
+            raise ConfigurationError("`--spoke` belongs to `--conversion`")
+        return ()
+    others = {
+        api.version
+        for api in project.own_apis()
+        if (api.group, api.kind) == (request.group, request.kind) and api.version != request.version
+    }
+    for spoke in request.spokes:
+        if spoke not in others:
+            raise ConfigurationError(
+                f"the project has no version `{spoke}` of `{request.kind}` beside the hub",
+                hint=f"`olmkit create api --version {spoke} --no-controller …` makes it",
+            )
+    if not others:
+        raise ConfigurationError(
+            f"`{request.kind}` has one version, so there is nothing to convert",
+            hint="make another one with `olmkit create api --version … --no-controller`",
+        )
+    return tuple(sorted(request.spokes or others, key=names.kube_version_key))
+
+
+def _known_webhooks(project: Project, found: int | None) -> dict[str, Any]:
+    """What the project file says of the webhooks of a kind."""
+    if found is None:
+        return {}
+    known = project.document.get("resources", found, "webhooks")
+    return known if isinstance(known, dict) else {}
+
+
+def _check_present(request: WebhookRequest, project: Project, found: int | None) -> None:
+    known = _known_webhooks(project, found)
+    asked = {
+        "defaulting": request.defaulting,
+        "validation": request.validation,
+        "conversion": request.conversion,
+    }
+    there = [name for name, wanted in asked.items() if wanted and known.get(name)]
+    if set(request.spokes) - set(known.get("spoke") or ()):
+        there = [name for name in there if name != "conversion"]  # one spoke more
+    if there and not request.force:
+        raise ConfigurationError(
+            f"`{request.kind}` in version `{request.version}` has a webhook for {there[0]} already",
+            hint="`--force` writes its file anew, and takes what was changed in it",
+        )
+
+
+def _add_handlers(
+    draft: Draft,
+    request: WebhookRequest,
+    where: Names,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    path = _handlers_file(where)
+    _add_packages(draft, where, "webhooks", templates)
+    data = None if request.force else draft.get(path)
+    if data is None:
+        data = template_files.file(templates, "webhook/head.py", values)
+    own = where.module_of(path)
+    if where.api.is_foreign:
+        typed = ("olmkit.kube.objects", "Manifest")
+    else:
+        typed = (values["types_module"], values["kind"])
+    data = python_edits.with_import(data, path, *typed)
+    for wanted, name, word, function in (
+        (request.defaulting, "Defaulter", "mutate", "defaulting"),
+        (request.validation, "Validator", "validate", "validating"),
+    ):
+        if not wanted:
+            continue
+        handler = values["kind"] + name
+        text = template_files.file(templates, f"webhook/{name.lower()}.py", values).decode()
+        data = python_edits.with_definition(data, path, handler, text)
+        if "Sequence[" in text:
+            data = python_edits.with_import(data, path, "collections.abc", "Sequence")
+        imports = {"handler": (own, handler), "": ("olmkit.runtime.serve", "webhook_admission")}
+        if where.api.is_foreign:
+            place = f'"/{word}-{values["webhook_path"]}"'
+            handled = f"{function}_plain({{handler}}())"
+        else:
+            place = f'webhook_admission.path_for("{word}", {{kind}}.gvk)'
+            handled = f"{function}({{handler}}(), {{kind}})"
+            imports["kind"] = typed
+        _wire(
+            draft,
+            where,
+            "add_webhooks",
+            f"server.add(\n    {place},\n    webhook_admission.{handled},\n)",
+            marker="webhook",
+            sign="{handler}()",
+            imports=imports,
+        )
+    if where.api.is_foreign:
+        draft.note(
+            f"while the operator is down, no `{where.api.kind}` of the cluster can be stored",
+            path,
+            "`failurePolicy=ignore` in the marker lets objects pass then",
+        )
+    draft.put(path, data)
+
+
+def _handlers_file(where: Names) -> str:
+    folder = f"{where.folder}/webhooks/{where.group_folder}"
+    return f"{folder}{where.module}_{scaffold.module_name(where.api.version)}.py"
+
+
+def _test_file(where: Names, version: str, subject: str) -> str:
+    group = where.group_folder.replace("/", "_")
+    return f"tests/test_{group}{where.module}_{scaffold.module_name(version)}_{subject}.py"
+
+
+def _add_tests(
+    draft: Draft,
+    request: WebhookRequest,
+    where: Names,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    """A test of each handler, beside what the author wrote."""
+    path = _test_file(where, where.api.version, "webhooks")
+    data = None if request.force else draft.get(path)
+    if data is None:
+        folder = "foreign" if where.api.is_foreign else "webhook"
+        data = template_files.file(templates, f"{folder}/handlers_test.py", values)
+    for wanted, name, test in (
+        (request.defaulting, "Defaulter", "test_what_is_filled_in_stays_when_it_is_asked_again"),
+        (request.validation, "Validator", "test_a_good_object_is_let_through"),
+    ):
+        if not wanted:
+            continue
+        text = template_files.file(templates, f"webhook/{name.lower()}_test.py", values).decode()
+        data = python_edits.with_definition(data, path, test, text)
+        handlers = where.module_of(_handlers_file(where))
+        data = python_edits.with_import(data, path, handlers, values["kind"] + name)
+    draft.put(path, data)
+
+
+def _add_conversion(
+    draft: Draft,
+    request: WebhookRequest,
+    project: Project,
+    where: Names,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    _mark_hub(draft, project, where)
+    _add_packages(draft, where, "conversions", templates)
+    called = {
+        "": ("olmkit.runtime.serve.webhook_conversion", "Spoke"),
+        "kind": (values["types_module"], values["kind"]),
+    }
+    spokes: list[str] = []
+    for index, spoke in enumerate(request.spokes):
+        module = f"{where.module}_{scaffold.module_name(spoke)}"
+        path = f"{where.folder}/conversions/{where.group_folder}{module}.py"
+        text = template_files.file(templates, "webhook/conversion.py", values | {"spoke": spoke})
+        draft.make(path, text)
+        words = values | {"spoke": spoke, "conversion_module": where.module_of(path)}
+        test = template_files.file(templates, "webhook/conversion_test.py", words)
+        draft.make(_test_file(where, spoke, "conversion"), test)
+        called[f"spoke{index}"] = (where.module_of(path).rpartition(".")[0], module)
+        spokes.append(
+            f"Spoke(\n"
+            f'    version="{spoke}",\n'
+            f"    to_hub={{spoke{index}}}.to_hub,\n"
+            f"    from_hub={{spoke{index}}}.from_hub,\n"
+            f"),"
+        )
+    arguments = "\n".join(f"    {line}" for spoke in spokes for line in spoke.splitlines())
+    statement = f"made.add(\n    {{kind}}.gvk,\n{arguments}\n)"
+    is_new = _wire(
+        draft,
+        where,
+        "conversions",
+        statement,
+        marker="conversion",
+        sign="{kind}.gvk",
+        imports=called,
+    )
+    if not is_new:
+        _add_spokes(draft, request, where, called, spokes)
+
+
+def _add_spokes(
+    draft: Draft,
+    request: WebhookRequest,
+    where: Names,
+    imports: Mapping[str, tuple[str, str]],
+    spokes: Sequence[str],
+) -> None:
+    """Give the hub that is converted already the spokes that it lacks."""
+    path = f"{where.folder}/wiring.py"
+    data = draft.get(path) or b""
+    called = _called(data, path, where, imports)
+    for version, spoke in zip(request.spokes, spokes, strict=True):
+        text = spoke.format(**called)
+        if text.splitlines()[2].strip().encode() in data:
+            continue
+        wired = python_edits.with_argument(data, path, "conversions", f"{called['kind']}.gvk", text)
+        if wired == data:
+            draft.note(f"`{path}` does not convert version `{version}` yet", path, text)
+        data = wired
+    for word, (module, name) in sorted(imports.items(), key=lambda one: one[1]):
+        data = python_edits.with_import(data, path, module, name, alias=called[word])
+    draft.put(path, data)
+
+
+def _mark_hub(draft: Draft, project: Project, where: Names) -> None:
+    """Let the hub be the version that is stored."""
+    files = {
+        api.version: replace(where, api=api).types_file
+        for api in project.own_apis()
+        if (api.group, api.kind) == (where.api.group, where.api.kind)
+    }
+    for version, path in files.items():
+        data = draft.get(path)
+        if data is None:
+            continue
+        if version == where.api.version:
+            data = python_edits.with_class_marker(data, path, where.api.kind, _STORAGE)
+        elif _STORAGE.encode() in data:
+            data = python_edits.without_marker(data, _STORAGE)
+            draft.note(f"version `{version}` is no longer the stored one", path)
+        draft.put(path, data)
+
+
+def _add_packages(draft: Draft, where: Names, name: str, templates: Tree) -> None:
+    text = template_files.file(templates, f"webhook/{name}_package.py", {})
+    for folder in dict.fromkeys(("", where.group_folder)):
+        path = f"{where.folder}/{name}/{folder}__init__.py"
+        if draft.get(path) is None:
+            draft.put(path, text)
+
+
+def _wire(
+    draft: Draft,
+    where: Names,
+    function: str,
+    statement: str,
+    *,
+    marker: str,
+    sign: str,
+    imports: Mapping[str, tuple[str, str]],
+) -> bool:
+    """Add a statement to the wiring; whether it was not there.
+
+    `imports` are modules and what is imported of them; statement and sign hold their words in
+    braces, for what they are called there.
+    """
+    path = f"{where.folder}/wiring.py"
+    data = draft.get(path)
+    if data is None:
+        draft.note(f"`{path}` is not there, so nothing serves the webhooks", path)
+        return True
+    called = _called(data, path, where, imports)
+    wired = python_edits.with_statement(
+        data,
+        path,
+        function,
+        statement.format(**called),
+        marker=marker,
+        sign=sign.format(**called),
+    )
+    if wired == data:
+        return False
+    for word, (module, name) in sorted(imports.items(), key=lambda one: one[1]):
+        wired = python_edits.with_import(wired, path, module, name, alias=called[word])
+    draft.put(path, wired)
+    return True
+
+
+def _called(
+    data: bytes, path: str, where: Names, imports: Mapping[str, tuple[str, str]]
+) -> dict[str, str]:
+    """What is imported is called so in a file."""
+    called: dict[str, str] = {}
+    for word, (module, name) in imports.items():
+        prefix = where.group_prefix.lower() + "_" if name.islower() else where.version_prefix
+        called[word] = python_edits.local_name(data, path, module, name, alias=prefix + name)
+    return called
+
+
+def _add_manifests(
+    draft: Draft,
+    request: WebhookRequest,
+    project: Project,
+    api: Api,
+    templates: Tree,
+    values: dict[str, str],
+) -> None:
+    def template(name: str) -> bytes:
+        return template_files.file(templates, f"webhook/{name}", values)
+
+    def make(path: str, name: str) -> None:
+        if draft.get(path) is None:  # for all kinds, so never anew
+            draft.put(path, template(name))
+
+    overlay = "config/webhook/kustomization.yaml"
+    if draft.get(overlay) is None:
+        draft.put(overlay, b"resources:\n- service.yaml\n")
+    make("config/webhook/service.yaml", "service.yaml")
+    if request.defaulting or request.validation:
+        data = draft.get(overlay) or b""
+        draft.put(
+            overlay,
+            yaml_edits.with_item(data, overlay, ("resources",), "manifests.yaml", first=True),
+        )
+    make(scaffold.WEBHOOKS_OVERLAY, "with_webhooks.yaml")
+    if draft.get(_CRDS) is not None:
+        draft.add_item(scaffold.WEBHOOKS_OVERLAY, ("resources",), "../crd")
+    make(f"{WITH_WEBHOOKS}/manager_webhook_patch.yaml", "manager_webhook_patch.yaml")
+    for name in ("certificate", "inject_patch", "kustomization", "mount_patch"):
+        make(f"{WITH_CERT_MANAGER}/{name}.yaml", f"cert_manager/{name}.yaml")
+    manifests = draft.get(scaffold.MANIFESTS_OVERLAY)
+    if manifests is not None:
+        draft.put(
+            scaffold.MANIFESTS_OVERLAY,
+            yaml_edits.with_replaced_item(
+                manifests,
+                scaffold.MANIFESTS_OVERLAY,
+                ("resources",),
+                "../default",
+                "../with-webhooks",
+            ),
+        )
+    make("config/network-policy/allow-webhook-traffic.yaml", "allow-webhook-traffic.yaml")
+    policies = "config/network-policy/kustomization.yaml"
+    policy = draft.get(policies)
+    if policy is not None:
+        listed = "allow-webhook-traffic.yaml"
+        policy = yaml_edits.with_item(policy, policies, ("resources",), listed, first=True)
+        draft.put(policies, policy)
+    if request.conversion:
+        _convert_crd(draft, request, project, api, template("crd_patch.yaml"), values)
+
+
+def _convert_crd(
+    draft: Draft,
+    request: WebhookRequest,
+    project: Project,
+    api: Api,
+    patch: bytes,
+    values: dict[str, str],
+) -> None:
+    """Say in the CRD who converts, and serve the hub alone where nobody does."""
+    prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="_")
+    plural = values["plural"]
+    file = f"patches/webhook_in_{prefix}{plural}.yaml"
+    draft.make(f"{scaffold.CRD_FOLDER}/{file}", patch)
+    draft.add_item(_CRDS, ("patches",), {"path": file}, marker="crdkustomizewebhookpatch")
+    draft.add_item(_CRDS, ("configurations",), "kustomizeconfig.yaml")
+    versions = {
+        other.version
+        for other in project.own_apis()
+        if (other.group, other.kind) == (api.group, api.kind)
+    }
+    only = f"{prefix}{plural}_{request.version}_only.yaml"
+    path = f"config/default/{only}"
+    # One that was written for fewer versions, and not changed since, is written anew.
+    before = [_only(versions - {spoke}, request.version) for spoke in request.spokes]
+    if draft.get(path) in before:
+        draft.put(path, _only(versions, request.version))
+    draft.make(path, _only(versions, request.version))
+    crd = f"{plural}.{api.qualified_group}"
+    target = {"kind": "CustomResourceDefinition", "name": crd}
+    draft.add_item(scaffold.DEFAULT_OVERLAY, ("patches",), {"path": only, "target": target})
+
+
+def _only(versions: set[str], hub: str) -> bytes:
+    """A patch of a CRD that leaves one of its versions, which stand in it by alphabet."""
+    text = "# Without a conversion webhook one version can be served, the one that is stored.\n"
+    for index, version in reversed(list(enumerate(sorted(versions)))):
+        if version != hub:
+            text += f"- op: test\n  path: /spec/versions/{index}/name\n  value: {version}\n"
+            text += f"- op: remove\n  path: /spec/versions/{index}\n"
+    return (text + "- op: remove\n  path: /spec/conversion\n").encode()
+
+
+def _webhooks(request: WebhookRequest, project: Project, found: int | None) -> dict[str, Any]:
+    """The webhooks of a kind: those that are there, and the new ones."""
+    known = _known_webhooks(project, found)
+    webhooks = dict(known)
+    webhooks |= {"defaulting": True} if request.defaulting else {}
+    webhooks |= {"validation": True} if request.validation else {}
+    if request.conversion:
+        spokes = dict.fromkeys([*(known.get("spoke") or ()), *request.spokes])
+        webhooks |= {"conversion": True, "spoke": list(spokes)}
+    return webhooks | {"webhookVersion": "v1"}

@@ -1,0 +1,170 @@
+"""Serves the metrics of a process, and asks the cluster who may read them.
+
+The check that a side-car used to make is made here: the bearer token is
+reviewed by the API server (TokenReview), then whether its user may `get` the
+path (SubjectAccessReview). Answers are kept for a while under a hash of the
+token, never under the token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import hashlib
+import logging
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from aiohttp import web
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.kube.api import Cluster, ClusterError
+from olmkit.kube.objects import Manifest
+from olmkit.runtime.metrics import Registry
+from olmkit.runtime.serve.serving import HttpServer
+
+T = TypeVar("T")
+
+_LOG = logging.getLogger(__name__)
+
+_REVIEW_TIMEOUT = 10.0
+_KNOWN_TOKEN = 60.0
+_ALLOWED = 300.0
+_DENIED = 30.0
+_TRIES, _PAUSE, _FACTOR = 5, 0.5, 1.5
+_MAX_KEPT = 1024
+_COMPRESSED = 1400  # below one packet, compressing gains nothing
+
+
+class Access:
+    """Who may read a path: 200, 401, 403, or 500 when the cluster could not be asked."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._users: _Kept[Mapping[str, Any] | None] = _Kept()
+        self._verdicts: _Kept[bool] = _Kept()
+
+    async def verdict(self, authorization: str, *, path: str, verb: str) -> int:
+        """The HTTP status for a request with this `Authorization` header."""
+        scheme, _, token = authorization.partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token or not token.isascii():
+            return 401
+        secret = hashlib.sha256(token.encode()).hexdigest()
+        try:
+            async with asyncio.timeout(_REVIEW_TIMEOUT):
+                user = await self._users.get(secret, lambda: self._authenticate(token))
+                if user is None:
+                    return 401
+                key = f"{secret} {verb} {path}"
+                allowed = await self._verdicts.get(
+                    key, lambda: self._authorize(user, path=path, verb=verb)
+                )
+        except (OlmkitError, TimeoutError) as error:
+            _LOG.error("access not reviewed", extra={"error": str(error) or "timed out"})
+            return 500
+        return 200 if allowed else 403
+
+    async def _authenticate(self, token: str) -> tuple[Mapping[str, Any] | None, float]:
+        status = await self._review("authentication.k8s.io/v1", "TokenReview", {"token": token})
+        user = status.get("user")
+        known = status.get("authenticated") is True and isinstance(user, Mapping)
+        return (user if known else None), _KNOWN_TOKEN
+
+    async def _authorize(
+        self, user: Mapping[str, Any], *, path: str, verb: str
+    ) -> tuple[bool, float]:
+        spec: dict[str, Any] = {
+            "user": user.get("username", ""),
+            "groups": user.get("groups") or [],
+            "uid": user.get("uid", ""),
+            "extra": user.get("extra") or {},
+            "nonResourceAttributes": {"path": path, "verb": verb},
+        }
+        status = await self._review("authorization.k8s.io/v1", "SubjectAccessReview", spec)
+        allowed = status.get("allowed") is True
+        return allowed, _ALLOWED if allowed else _DENIED
+
+    async def _review(self, api_version: str, kind: str, spec: Manifest) -> Mapping[str, Any]:
+        review: Manifest = {"apiVersion": api_version, "kind": kind, "metadata": {}, "spec": spec}
+        pause = _PAUSE
+        for tried in range(1, _TRIES + 1):
+            try:
+                resource = await self._cluster.resource(api_version, kind)
+                answer = await self._cluster.create(resource, review)
+            except ClusterError as error:
+                if not error.temporary or tried == _TRIES:
+                    raise
+                await asyncio.sleep(pause)
+                pause *= _FACTOR
+            else:
+                status = answer.get("status")
+                return status if isinstance(status, Mapping) else {}
+        raise AssertionError("unreachable")
+
+
+class _Kept(Generic[T]):
+    """Answers by key until they are too old; a bounded number of them."""
+
+    def __init__(self) -> None:
+        self._answers: dict[str, tuple[T, float]] = {}
+
+    async def get(self, key: str, ask: Callable[[], Awaitable[tuple[T, float]]]) -> T:
+        now = asyncio.get_running_loop().time()
+        found = self._answers.get(key)
+        if found is not None and now < found[1]:
+            return found[0]
+        answer, seconds = await ask()
+        self._answers.pop(key, None)
+        while len(self._answers) >= _MAX_KEPT:
+            self._answers.pop(next(iter(self._answers)))
+        self._answers[key] = (answer, now + seconds)
+        return answer
+
+
+def server(
+    address: tuple[str | None, int],
+    registry: Registry,
+    *,
+    tls: ssl.SSLContext | None = None,
+    access: Access | None = None,
+) -> HttpServer:
+    """Serves `/metrics`: the registry's series and those of the process.
+
+    `access` guards every path of this server, unknown ones too.
+    """
+
+    @web.middleware
+    async def guard(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        if access is not None:
+            status = await access.verdict(
+                request.headers.get("Authorization", ""),
+                path=request.path,
+                verb=request.method.lower(),
+            )
+            if status != 200:
+                headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+                return web.Response(status=status, text=_WORDS[status], headers=headers)
+        return await handler(request)
+
+    async def scrape(request: web.Request) -> web.Response:
+        body, content_type = registry.expose(request.headers.get("Accept", ""))
+        headers = {"Content-Type": content_type}
+        if len(body) > _COMPRESSED and "gzip" in request.headers.get("Accept-Encoding", ""):
+            headers["Content-Encoding"] = "gzip"
+            body = gzip.compress(body, 5, mtime=0)
+        return web.Response(body=body, headers=headers)
+
+    application = web.Application(middlewares=[guard])
+    application.router.add_get("/metrics", scrape)
+    return HttpServer("metrics", application, address, tls=tls)
+
+
+_WORDS = {
+    401: "a valid bearer token is needed",
+    403: "this user may not read the path",
+    500: "the cluster could not be asked who may read this",
+}

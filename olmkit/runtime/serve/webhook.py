@@ -1,0 +1,287 @@
+"""The server that the API server calls: admission and conversion over TLS.
+
+One path, one webhook. What cannot be understood gets a plain HTTP error that
+says why (400, 405, 413, 415); what was understood is answered with 200, also
+when the answer is no. The certificate lies where OLM and the scaffolds mount it,
+and is renewed under the running server. HTTP/1.1 is all that is spoken.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from aiohttp import web
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube.objects import Manifest
+from olmkit.runtime.metrics import Registry
+from olmkit.runtime.serve import certificates, webhook_admission
+from olmkit.runtime.serve.certificates import Reloader
+from olmkit.runtime.serve.probes import Check, CheckFailed
+from olmkit.runtime.serve.serving import HttpServer
+from olmkit.runtime.serve.webhook_admission import BadReview, Handler
+from olmkit.runtime.serve.webhook_conversion import Conversions
+
+_LOG = logging.getLogger(__name__)
+
+PORT = 9443
+CONVERT = "/convert"
+MAX_BODY = 7 << 20
+_PATIENCE = 30.0  # the API server waits no longer
+_HANDSHAKE = 5.0
+_OUT_OF_TIME = (9, 10)  # OpenSSL's numbers for not yet valid, and expired
+_LATENCY_BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertificateFiles:
+    """Where a certificate and its key lie."""
+
+    folder: Path
+    certificate: str = "tls.crt"
+    key: str = "tls.key"
+
+    @property
+    def paths(self) -> tuple[Path, Path]:
+        return self.folder / self.certificate, self.folder / self.key
+
+    @property
+    def exist(self) -> bool:
+        return all(path.is_file() for path in self.paths)
+
+
+def default_files(environment: Mapping[str, str]) -> CertificateFiles:
+    """Where OLM mounts the certificate that it makes, and the scaffolds mount theirs.
+
+    The folder for temporary files is not asked for by trying it, since a pod's may be
+    read-only.
+    """
+    temporary = environment.get("TMPDIR") or "/tmp"  # noqa: S108 - only read, and mounted
+    return CertificateFiles(folder=Path(temporary, "k8s-webhook-server", "serving-certs"))
+
+
+class WebhookServer:
+    """A runnable that answers admission and conversion reviews; ready when it listens.
+
+    It belongs into the group `WEBHOOKS` of a manager: caches may need its conversions.
+    With `client_ca`, a file, who calls must show a certificate that this authority signed.
+    Raises `ConfigurationError` for files that are no certificate and its key.
+    """
+
+    name = "webhooks"
+
+    def __init__(
+        self,
+        address: tuple[str | None, int],
+        files: CertificateFiles,
+        *,
+        registry: Registry,
+        client_ca: Path | None = None,
+    ) -> None:
+        self._files = files
+        self._tls = certificates.context(*files.paths)
+        self._tls.set_alpn_protocols(["http/1.1"])
+        if client_ca is not None:
+            _require_clients(self._tls, client_ca)
+        self._reloader = Reloader(self._tls, *files.paths, registry=registry)
+        self._metrics = _Metrics(registry)
+        self._application = web.Application(client_max_size=MAX_BODY)
+        self._paths: set[str] = set()
+        self._http = HttpServer(self.name, self._application, address, tls=self._tls)
+
+    @property
+    def port(self) -> int:
+        """The port, once it listens."""
+        return self._http.port
+
+    def add(self, path: str, *handlers: Handler) -> None:
+        """Let handlers judge what is sent to `path`; `ValueError` when it is taken."""
+        failed = self._metrics.panics.inc
+
+        async def judge(review: Any) -> Manifest:
+            return await webhook_admission.answer(review, handlers, failed)
+
+        self._route(path, judge)
+
+    def add_conversions(self, conversions: Conversions, path: str = CONVERT) -> None:
+        """Convert what is sent to `path`; `ValueError` when it is taken."""
+        failed = self._metrics.conversion_panics.inc
+
+        async def convert(review: Any) -> Manifest:
+            return conversions.answer(review, failed)
+
+        self._route(path, convert)
+
+    async def run(self) -> None:
+        """Serve until cancelled."""
+        reloading = asyncio.create_task(self._reloader.run())
+        try:
+            await self._http.run()
+        finally:
+            reloading.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await reloading
+
+    async def wait_until_ready(self) -> None:
+        await self._http.wait_until_ready()
+
+    def check_certificate(self) -> bool:
+        """Look now whether the files are renewed, which is done every ten seconds anyway."""
+        return self._reloader.check()
+
+    def started(self) -> Check:
+        """A check for readiness: a TLS handshake with the own port succeeds.
+
+        A certificate out of its time does not pass: the API server would refuse it.
+        """
+
+        async def check() -> None:
+            if not self.port:
+                raise CheckFailed("the webhook server does not listen yet")
+            try:
+                async with asyncio.timeout(_HANDSHAKE):
+                    _, writer = await asyncio.open_connection(
+                        self._http.host or "localhost",
+                        self.port,
+                        ssl=_ourselves(self._files.paths[0]),
+                    )
+                    writer.close()
+            except ssl.SSLCertVerificationError as error:
+                if error.verify_code in _OUT_OF_TIME:
+                    raise CheckFailed(
+                        f"the webhooks' certificate is not valid now: {error.verify_message}"
+                    ) from error
+            except (OSError, TimeoutError) as error:
+                raise CheckFailed(f"the webhook server does not answer: {error}") from error
+
+        return check
+
+    def _route(self, path: str, reply: Callable[[Any], Awaitable[Manifest]]) -> None:
+        if not path.startswith("/"):
+            raise ValueError(f"a webhook's path starts with `/`: `{path}`")
+        if path in self._paths:
+            raise ValueError(f"there is a webhook at {path} already")
+        self._paths.add(path)
+        series = self._metrics.of(path)
+
+        async def handle(request: web.Request) -> web.Response:
+            loop = asyncio.get_running_loop()
+            began = loop.time()
+            series.in_flight.inc()
+            code = 500
+            try:
+                response = await _reply(request, reply)
+                code = response.status
+            finally:
+                series.in_flight.dec()
+                series.seconds.observe(loop.time() - began)
+                series.requests.labels(path, str(code)).inc()
+            return response
+
+        self._application.router.add_post(path, handle)
+
+
+async def _reply(request: web.Request, reply: Callable[[Any], Awaitable[Manifest]]) -> web.Response:
+    try:
+        review = await _body(request)
+        async with asyncio.timeout(_PATIENCE):
+            answer = await reply(review)
+    except BadReview as error:
+        _LOG.warning("no review", extra={"path": request.path, "error": str(error)})
+        return web.Response(status=error.status, text=f"{error}\n")
+    except TimeoutError:
+        _LOG.error("webhook took too long", extra={"path": request.path})
+        return web.Response(status=504, text=f"no verdict within {_PATIENCE:g} s\n")
+    return web.Response(body=msgspec.json.encode(answer), content_type="application/json")
+
+
+async def _body(request: web.Request) -> Any:
+    """The JSON value that was sent; raises `BadReview`."""
+    if request.content_type != "application/json":
+        raise BadReview("the content type is not `application/json`", 415)
+    try:
+        data = await request.read()
+    except web.HTTPRequestEntityTooLarge as error:
+        raise BadReview(f"the body is larger than {MAX_BODY} bytes", 413) from error
+    except (web.RequestPayloadError, ConnectionError) as error:
+        raise BadReview("the body is not what its headers say, or was cut off") from error
+    if not data:
+        raise BadReview("the body is empty")
+    try:
+        return msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise BadReview(f"the body is no JSON: {error}") from error
+
+
+class _Series:
+    def __init__(self, metrics: _Metrics, path: str) -> None:
+        self.requests = metrics.requests
+        self.seconds = metrics.seconds.labels(path)
+        self.in_flight = metrics.in_flight.labels(path)
+        for code in ("200", "500"):  # there from the start, so that rates work
+            self.requests.labels(path, code)
+
+
+class _Metrics:
+    """The series of webhooks, by path."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.requests = registry.counter(
+            "controller_runtime_webhook_requests_total",
+            "Total number of admission requests by HTTP status code",
+            ("webhook", "code"),
+        )
+        self.seconds = registry.histogram(
+            "controller_runtime_webhook_latency_seconds",
+            "Latency of processing admission requests",
+            ("webhook",),
+            _LATENCY_BUCKETS,
+        )
+        self.in_flight = registry.gauge(
+            "controller_runtime_webhook_requests_in_flight",
+            "Current number of admission requests being served",
+            ("webhook",),
+        )
+        self.panics = registry.counter(
+            "controller_runtime_webhook_panics_total", "Total number of webhook panics"
+        )
+        self.conversion_panics = registry.counter(
+            "controller_runtime_conversion_webhook_panics_total",
+            "Total number of conversion webhook panics",
+        )
+
+    def of(self, path: str) -> _Series:
+        return _Series(self, path)
+
+
+def _require_clients(tls: ssl.SSLContext, authority: Path) -> None:
+    try:
+        tls.load_verify_locations(authority)
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigurationError(
+            f"`{authority}` holds no certificate of an authority: {error}"
+        ) from error
+    tls.verify_mode = ssl.CERT_REQUIRED
+
+
+def _ourselves(certificate: Path) -> ssl.SSLContext:
+    """For a handshake with ourselves, where only the certificate's time matters.
+
+    The file may hold a newer certificate than the server shows, so who signed it does not.
+    """
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname = False
+    tls.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    try:
+        tls.load_verify_locations(certificate)
+    except (OSError, ssl.SSLError):  # it is being renewed
+        tls.verify_mode = ssl.CERT_NONE
+    return tls

@@ -1,0 +1,418 @@
+"""Local copies of what a manager watches, and reading from them.
+
+One informer a kind: a reflector and a store for each watched namespace, any
+number of handlers. The store is changed first, then handlers are told. Objects
+outside the scope of the cache look as if they did not exist, except that a
+namespace which is not watched at all is an error: it is a mistake in the
+program, not a missing object.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube.api import Cluster, ClusterError, NoSuchKind, Resource
+from olmkit.kube.labels import LabelSelector
+from olmkit.kube.objects import GVK
+from olmkit.runtime.watch.predicate import CreateEvent, Event, UpdateEvent
+from olmkit.runtime.watch.reflector import BREATH, Backoff, Reflector
+from olmkit.runtime.watch.scope import ALL_NAMESPACES as ALL_NAMESPACES
+from olmkit.runtime.watch.scope import CacheSettings as CacheSettings
+from olmkit.runtime.watch.scope import KindScope as KindScope
+from olmkit.runtime.watch.scope import Scope as Scope
+from olmkit.runtime.watch.scope import parse_namespaces as parse_namespaces
+from olmkit.runtime.watch.snapshot import Snapshot
+from olmkit.runtime.watch.store import Indexer, Store
+from olmkit.runtime.watch.watch_health import REFUSALS, Contact
+from olmkit.runtime.work.reconcile import Request
+
+_LOG = logging.getLogger(__name__)
+
+_MISSING_KIND = 10.0  # seconds between two looks for a kind without CRD
+
+Deliver = Callable[[Event], None]
+
+Index = tuple[str, str] | Mapping[str, str]
+"""Indexed fields and the values that they must have: one, or several of which all must."""
+
+
+class _Part:
+    """One watched collection: fills a store and tells the informer."""
+
+    def __init__(self, store: Store, deliver: Deliver) -> None:
+        self.store = store
+        self._deliver = deliver
+        self._initial = True
+
+    async def replace(self, snapshots: Sequence[Snapshot]) -> None:
+        wanted = {snapshot.key for snapshot in snapshots}
+        for number, old in enumerate(self.store, 1):
+            if old.key not in wanted:
+                event = self.store.remove_unseen(old)
+                if event is not None:
+                    self._deliver(event)
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+        for number, snapshot in enumerate(snapshots, 1):
+            self._deliver(self.store.upsert(snapshot, initial=self._initial))
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+        self._initial = False
+
+    def upsert(self, snapshot: Snapshot) -> None:
+        self._deliver(self.store.upsert(snapshot))
+
+    def remove(self, snapshot: Snapshot) -> None:
+        event = self.store.remove(snapshot)
+        if event is not None:
+            self._deliver(event)
+
+    async def resync(self) -> None:
+        """Deliver what is there again, as updates that change nothing."""
+        for number, snapshot in enumerate(self.store, 1):
+            if self.store.get(snapshot.key) is snapshot:
+                self._deliver(UpdateEvent(snapshot, snapshot))
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+
+
+class Informer:
+    """The copy of one kind: its stores, its reflectors and its handlers."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        gvk: GVK,
+        settings: CacheSettings,
+        *,
+        metadata_only: bool = False,
+        chance: random.Random | None = None,
+    ) -> None:
+        self.gvk = gvk
+        self.metadata_only = metadata_only
+        self._cluster = cluster
+        self._settings = settings
+        self._chance = chance
+        self._indexers: dict[str, Indexer] = {}
+        self._handlers: list[Deliver] = []
+        self._parts: dict[str, _Part] = {}
+        self._reflectors: dict[str, Reflector] = {}
+        self._synced = asyncio.Event()
+        self._answered = asyncio.Event()  # the server gave what there is, or refused to
+        facts = {"api_version": gvk.api_version, "kind": gvk.kind}
+        self._discovery = Contact(facts, changed=self._look)
+        self.resource: Resource | None = None
+
+    def add_index(self, name: str, indexer: Indexer) -> None:
+        """Index by `indexer`'s values under `name`; before the informer starts, once a name."""
+        if self._parts:
+            raise ConfigurationError(f"index `{name}` of `{self.gvk.kind}` comes after its start")
+        if name in self._indexers:
+            raise ConfigurationError(f"`{self.gvk.kind}` has an index `{name}` already")
+        self._indexers[name] = indexer
+
+    def add_handler(self, deliver: Deliver) -> None:
+        """Tell `deliver` of every event; first, of everything that is there."""
+        for part in self._parts.values():
+            for snapshot in part.store:
+                self._tell(deliver, CreateEvent(snapshot, initial=True))
+        self._handlers.append(deliver)
+
+    @property
+    def synced(self) -> bool:
+        return self._synced.is_set()
+
+    async def wait_for_sync(self) -> None:
+        """Until the first list of every part is stored and delivered.
+
+        Raises `NoSuchKind` or `Forbidden` when the server says so, which only an
+        administrator can change. It is tried on all the same, so ask again.
+        """
+        while not self.synced:
+            await self._answered.wait()
+            if (refusal := self.refusal) is not None:
+                raise refusal.with_traceback(None)
+
+    def contacts(self) -> Iterator[tuple[str, Contact]]:
+        """How each part stands with the server, by its namespace; empty: all, or none yet."""
+        yield "", self._discovery
+        for namespace, reflector in self._reflectors.items():
+            yield namespace, reflector.contact
+
+    @property
+    def failures(self) -> list[Exception]:
+        """What keeps parts from being up to date just now."""
+        found = (contact.failure for _, contact in self.contacts())
+        return [failure for failure in found if failure is not None]
+
+    @property
+    def refusal(self) -> ClusterError | None:
+        """Why the kind cannot be read before an administrator acts; None once it was listed."""
+        if self.synced:
+            return None
+        return next((one for one in self.failures if isinstance(one, REFUSALS)), None)
+
+    async def run(self) -> None:
+        """Keep the copy alive until cancelled."""
+        self.resource = resource = await self._find()
+        parts = self._settings.parts(self.gvk, namespaced=resource.namespaced)
+        for namespace, scope in parts.items():
+            part = _Part(Store(self._indexers), self._deliver)
+            self._parts[namespace] = part
+            self._reflectors[namespace] = Reflector(
+                self._cluster,
+                resource,
+                part,
+                namespace=namespace,
+                label_selector=scope.label_selector or "",
+                field_selector=scope.field_selector or "",
+                transform=scope.transform,
+                metadata_only=self.metadata_only,
+                chance=self._chance,
+                watch_seconds=self._settings.watch_seconds,
+                streaming=self._settings.streaming,
+                changed=self._look,
+            )
+        async with asyncio.TaskGroup() as group:
+            for reflector in self._reflectors.values():
+                group.create_task(reflector.run())
+            for reflector in self._reflectors.values():
+                await reflector.synced.wait()
+            self._synced.set()
+            self._look()
+            if self._settings.resync_of(self.gvk) > 0:
+                group.create_task(self._resync(self._settings.resync_of(self.gvk)))
+
+    def get(self, key: Request) -> Snapshot | None:
+        return self._part(key.namespace).store.get(key)
+
+    def list(
+        self,
+        *,
+        namespace: str = "",
+        labels: LabelSelector | None = None,
+        index: Index | None = None,
+        limit: int = 0,
+    ) -> list[Snapshot]:
+        """The objects of a namespace, or of all; by label selector and by indexed fields.
+
+        `limit` cuts off an arbitrary part; 0 is no limit.
+        """
+        fields = dict(index if isinstance(index, Mapping) else (index,)) if index else {}
+        parts = [self._part(namespace)] if namespace else list(self._parts.values())
+        found: list[Snapshot] = []
+        for part in parts:
+            if not fields:
+                found += part.store.in_namespace(namespace)
+                continue
+            for field_ in fields.keys() - part.store.indexed_fields:
+                raise ConfigurationError(
+                    f"`{self.gvk.kind}` has no index `{field_}`",
+                    hint="declare it with `add_index` before the cache starts",
+                )
+            found += part.store.by_indexes(fields, namespace)
+        if labels is not None:
+            found = [one for one in found if labels.matches(one.metadata.labels or {})]
+        return found[:limit] if limit else found
+
+    def hides(self, key: Request) -> bool:
+        """Whether an object may be there, and the scope of the cache keeps it out of sight."""
+        namespaced = self.resource is None or self.resource.namespaced
+        part = self._parts.get(key.namespace) or self._parts.get(ALL_NAMESPACES)
+        if part is None:
+            return True
+        if part.store.get(key) is not None:
+            return False
+        scopes = self._settings.parts(self.gvk, namespaced=namespaced)
+        scope = scopes.get(key.namespace) or scopes.get(ALL_NAMESPACES, Scope())
+        return bool(scope.label_selector or scope.field_selector)
+
+    def version_of(self, namespace: str) -> str:
+        """The resource version which the copy of a namespace is known to have reached."""
+        name = namespace if namespace in self._reflectors else ALL_NAMESPACES
+        reflector = self._reflectors.get(name)
+        return reflector.resource_version if reflector else ""
+
+    def _part(self, namespace: str) -> _Part:
+        part = self._parts.get(namespace) or self._parts.get(ALL_NAMESPACES)
+        if part is None:
+            watched = ", ".join(f"`{name}`" for name in self._parts)
+            raise ConfigurationError(
+                f"namespace `{namespace}` is not watched for `{self.gvk.kind}`",
+                hint=f"watched are {watched}; add it to the cache's settings",
+            )
+        return part
+
+    async def _resync(self, period: float) -> None:
+        chance = self._chance or random.Random()  # noqa: S311 - jitter
+        period = max(1.0, period * (0.9 + 0.2 * chance.random()))
+        while True:
+            await asyncio.sleep(period)
+            for part in self._parts.values():
+                await part.resync()
+
+    def _deliver(self, event: Event) -> None:
+        for deliver in self._handlers:
+            self._tell(deliver, event)
+
+    def _tell(self, deliver: Deliver, event: Event) -> None:
+        """Tell one handler; its mistakes keep neither other events nor other handlers."""
+        try:
+            deliver(event)
+        except Exception:
+            _LOG.exception("handler failed", extra={"kind": self.gvk.kind})
+
+    def _look(self) -> None:
+        """Something was told: who waits learns of it."""
+        if self.synced or self.refusal is not None:
+            self._answered.set()
+        else:
+            self._answered.clear()
+
+    async def _find(self) -> Resource:
+        self._discovery.begin()
+        backoff = Backoff(chance=self._chance)
+        while True:
+            try:
+                resource = await self._cluster.resource(self.gvk.api_version, self.gvk.kind)
+            except NoSuchKind as error:
+                # The CRD may be installed shortly after the operator.
+                self._discovery.failed("the kind is not there", error)
+                await asyncio.sleep(_MISSING_KIND)
+            except Exception as error:
+                self._discovery.failed("cannot ask for the kind", error)
+                await backoff.pause()
+            else:
+                self._discovery.listed()
+                return resource
+
+
+class Cache:
+    """All informers of a manager; they appear on first use."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: CacheSettings | None = None,
+        *,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._settings = settings or CacheSettings()
+        self._chance = chance
+        self._informers: dict[tuple[GVK, bool], Informer] = {}
+        self._group: asyncio.TaskGroup | None = None
+        self._tasks: dict[tuple[GVK, bool], asyncio.Task[None]] = {}
+
+    def informer(self, gvk: GVK, *, metadata_only: bool = False) -> Informer:
+        """The informer of a kind, made and started when it is not there."""
+        key = (gvk, metadata_only)
+        informer = self._informers.get(key)
+        if informer is None:
+            informer = self._informers[key] = Informer(
+                self._cluster,
+                gvk,
+                self._settings,
+                metadata_only=metadata_only,
+                chance=self._chance,
+            )
+            self._start(key)
+        return informer
+
+    def add_index(self, gvk: GVK, name: str, indexer: Indexer) -> None:
+        """Declare an index, before the cache starts."""
+        self.informer(gvk).add_index(name, indexer)
+
+    @property
+    def informers(self) -> Iterable[Informer]:
+        return tuple(self._informers.values())
+
+    async def run(self) -> None:
+        """Keep all copies alive until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            self._group = group
+            try:
+                for key in list(self._informers):
+                    self._start(key)
+                await asyncio.Event().wait()
+            finally:
+                self._group = None
+
+    async def wait_for_sync(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
+        """Until every informer is synced, or the server does not give what it asks for.
+
+        `TimeoutError` names nothing, `unsynced` does.
+        """
+        async with asyncio.timeout(timeout):
+            for informer in list(self._informers.values()):
+                with contextlib.suppress(*REFUSALS):
+                    await informer.wait_for_sync()
+
+    def unsynced(self) -> list[Informer]:
+        return [informer for informer in self._informers.values() if not informer.synced]
+
+    async def synced_informer(self, gvk: GVK, *, metadata_only: bool = False) -> Informer:
+        """The informer of a kind once it can be read.
+
+        Waits as long as it takes; the caller bounds that. Raises `ConfigurationError`
+        when the cache does not run, since then it would wait for ever, and `NoSuchKind`
+        or `Forbidden` when the server does not give the objects.
+        """
+        if not self._settings.start_on_read and (gvk, metadata_only) not in self._informers:
+            raise ConfigurationError(
+                f"nothing watches `{gvk.kind}`, so it cannot be read from the cache",
+                hint="let a controller watch it, or read it through the client's `direct`",
+            )
+        informer = self.informer(gvk, metadata_only=metadata_only)
+        if not informer.synced:
+            if self._group is None:
+                raise ConfigurationError("the cache does not run: read after the manager started")
+            _LOG.info("reading waits for the first list", extra={"kind": str(gvk)})
+            await informer.wait_for_sync()
+        return informer
+
+    async def get(self, gvk: GVK, key: Request, *, metadata_only: bool = False) -> Snapshot | None:
+        return (await self.synced_informer(gvk, metadata_only=metadata_only)).get(key)
+
+    async def list(
+        self,
+        gvk: GVK,
+        *,
+        namespace: str = "",
+        labels: LabelSelector | None = None,
+        index: Index | None = None,
+        limit: int = 0,
+        metadata_only: bool = False,
+    ) -> Sequence[Snapshot]:
+        informer = await self.synced_informer(gvk, metadata_only=metadata_only)
+        return informer.list(namespace=namespace, labels=labels, index=index, limit=limit)
+
+    def hides(self, gvk: GVK, key: Request) -> bool:
+        """Whether an object that is not found may be there, outside of what is watched."""
+        informer = self._informers.get((gvk, False))
+        return informer is not None and informer.synced and informer.hides(key)
+
+    def is_namespaced(self, group: str, kind: str) -> bool | None:
+        """Whether objects of a watched kind lie in namespaces; None when it is not known yet."""
+        for (gvk, _), informer in self._informers.items():
+            if (gvk.group, gvk.kind) == (group, kind) and informer.resource is not None:
+                return informer.resource.namespaced
+        return None
+
+    async def remove(self, gvk: GVK, *, metadata_only: bool = False) -> None:
+        """Stop watching a kind."""
+        key = (gvk, metadata_only)
+        self._informers.pop(key, None)
+        task = self._tasks.pop(key, None)
+        if task is not None:
+            task.cancel()
+            await asyncio.wait([task])
+
+    def _start(self, key: tuple[GVK, bool]) -> None:
+        if self._group is not None and key not in self._tasks:
+            self._tasks[key] = self._group.create_task(self._informers[key].run())

@@ -1,0 +1,425 @@
+"""Keeps a local copy of one collection alive by list and watch.
+
+Every way in which a watch can end has its own next step (the table below), so
+that an overloaded server is not listed to death and a version that is gone is
+not asked for again. A watch that hangs without closing is ended by the client.
+
+| how it ended | next |
+| --- | --- |
+| closed by the server | watch again from the last version, at once |
+| closed within a second without an event | back off, list again |
+| 410 Gone | back off, list again, at least as new as what was seen |
+| 429, or the server cannot be reached | back off, watch again; no list |
+| anything else | back off, list again |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+
+from olmkit.kube.api import (
+    Cluster,
+    ClusterError,
+    EventType,
+    Forbidden,
+    Gone,
+    NoSuchKind,
+    NotFound,
+    Resource,
+    TooLargeResourceVersion,
+    TooManyRequests,
+    Unreachable,
+    WatchEvent,
+)
+from olmkit.runtime.watch.snapshot import Snapshot
+from olmkit.runtime.watch.watch_health import Contact
+from olmkit.runtime.work.reconcile import Request
+
+_LOG = logging.getLogger(__name__)
+
+_PAGE = 500
+_QUICK = 1.0  # a watch that ends sooner, without an event, is an error
+BREATH = 200  # objects after which others may run: a few milliseconds
+_INITIAL = 60.0  # seconds for what is there to be streamed
+_INITIAL_END = "k8s.io/initial-events-end"
+_SILENCE = 120.0  # seconds; who sends bookmarks sends one about once a minute
+
+Transform = Callable[[bytes], bytes]
+"""Runs on each object's bytes before they are stored; must be idempotent."""
+
+
+class Sink(Protocol):
+    """What a reflector feeds."""
+
+    async def replace(self, snapshots: Sequence[Snapshot]) -> None:
+        """All the objects there are; may let others run in between."""
+
+    def upsert(self, snapshot: Snapshot) -> None:
+        """An object is there, in this state."""
+
+    def remove(self, snapshot: Snapshot) -> None:
+        """An object is gone; its last state."""
+
+
+class Backoff:
+    """0.8 s, doubled each time, at most 30 s, plus 0 to 100 %; anew after two quiet minutes."""
+
+    def __init__(
+        self,
+        *,
+        base: float = 0.8,
+        maximum: float = 30.0,
+        reset_after: float = 120.0,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._base = base
+        self._maximum = maximum
+        self._reset_after = reset_after
+        self._chance = chance or random.Random()  # noqa: S311 - jitter
+        self._next = base
+        self._last: float | None = None
+
+    def delay(self) -> float:
+        """How long to pause now, in seconds."""
+        now = asyncio.get_running_loop().time()
+        if self._last is not None and now - self._last > self._reset_after:
+            self._next = self._base
+        delay = self._next * (1 + self._chance.random())
+        self._next = min(self._next * 2, self._maximum)
+        self._last = now + delay
+        return delay
+
+    async def pause(self) -> None:
+        await asyncio.sleep(self.delay())
+
+
+class _Then(Enum):
+    WATCH = "watch again"
+    WATCH_LATER = "watch again after a pause"
+    LIST = "list again after a pause"
+
+
+async def _close(stream: AsyncIterator[WatchEvent]) -> None:
+    """End a watch's connection now, not when it is collected."""
+    if isinstance(stream, AsyncGenerator):
+        await stream.aclose()
+
+
+class _WentBackError(Exception):
+    """A bookmark is older than what was seen before it."""
+
+
+def _is_older(version: str, other: str) -> bool:
+    if not (version.isdecimal() and other.isdecimal()):
+        return False
+    return (len(version), version) < (len(other), other)
+
+
+class Reflector:
+    """List and watch of one collection, for ever."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        resource: Resource,
+        sink: Sink,
+        *,
+        namespace: str = "",
+        label_selector: str = "",
+        field_selector: str = "",
+        metadata_only: bool = False,
+        transform: Transform | None = None,
+        chance: random.Random | None = None,
+        watch_seconds: tuple[int, int] = (300, 600),
+        streaming: bool = False,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._cluster = cluster
+        self._resource = resource
+        self._sink = sink
+        self._namespace = namespace
+        self._label_selector = label_selector
+        self._field_selector = field_selector
+        self._metadata_only = metadata_only
+        self._transform = transform
+        self._chance = chance or random.Random()  # noqa: S311 - jitter
+        self._watch_seconds = watch_seconds
+        self._streaming = streaming
+        self._bookmarked = False  # then silence is no sign that all is well
+        self._backoff = Backoff(chance=self._chance)
+        self._version: str | None = None  # the last resource version seen
+        self._is_ordered = True  # what is seen comes in the order of its versions
+        self.synced = asyncio.Event()
+        self._facts = {
+            "api_version": resource.api_version,
+            "kind": resource.gvk.kind,
+            "watched_namespace": namespace,
+        }
+        self.contact = Contact(self._facts, changed=changed)
+
+    @property
+    def resource_version(self) -> str:
+        """The last version that the copy is known to have reached."""
+        return self._version or ""
+
+    async def run(self) -> None:
+        """Keep the copy alive until cancelled."""
+        self.contact.begin()
+        while True:
+            try:
+                ended = await self._stream() if self._streaming else None
+                if ended is None:
+                    await self._list()
+                await self._follow(ended or _Then.WATCH)
+            except NotFound as error:
+                self._failed("the kind is gone", _no_such_kind(self._resource, error))
+            except ClusterError as error:
+                self._failed("cannot list", error)
+            except Exception as error:
+                self._failed("cannot use the answer to a list", error)
+            await self._backoff.pause()
+
+    async def _list(self) -> None:
+        """Replace the copy by a list that is no older than what was seen before."""
+        try:
+            if self._version is None:
+                snapshots, version = await self._pages("0", _PAGE)
+            else:
+                # Without a limit: paging would make the server read from etcd.
+                snapshots, version = await self._pages(self._version, None)
+        except (Gone, TooLargeResourceVersion):
+            snapshots, version = await self._pages("", _PAGE)
+        await self._replace(snapshots, version)
+
+    async def _replace(self, snapshots: Sequence[Snapshot], version: str) -> None:
+        await self._sink.replace(snapshots)
+        self._version = version
+        self.synced.set()
+        self.contact.listed()
+
+    async def _stream(self) -> _Then | None:
+        """Replace the copy by the beginning of a watch and follow that; how it ended.
+
+        None when the server does not stream what is there: then it is listed.
+        """
+        for version in (self._version or "", ""):
+            stream = self._open(version, initial_events=True)
+            try:
+                # A server that ignores the wish never says that this was all.
+                async with asyncio.timeout(_INITIAL):
+                    snapshots, reached = await self._initial(stream)
+                await self._replace(snapshots, reached)
+                self.contact.kept()
+                return await self._drain(stream)
+            except (Gone, TooLargeResourceVersion):
+                continue
+            except (TooManyRequests, Unreachable):
+                raise
+            except (ClusterError, TimeoutError, msgspec.MsgspecError) as error:
+                _LOG.info("the server streams no lists", extra=self._facts | {"error": str(error)})
+                return None
+            finally:
+                await _close(stream)
+        return None
+
+    async def _initial(self, stream: AsyncIterator[WatchEvent]) -> tuple[list[Snapshot], str]:
+        """What there is, and its version: that of the bookmark, since objects come unordered."""
+        found: dict[Request, Snapshot] = {}
+        number = 0
+        async for event in stream:
+            number += 1
+            if number % BREATH == 0:
+                await asyncio.sleep(0)
+            if event.type is EventType.BOOKMARK:
+                metadata = Snapshot(event.object).metadata
+                if (metadata.annotations or {}).get(_INITIAL_END) == "true":
+                    return list(found.values()), metadata.resource_version
+                continue
+            snapshot = self._snapshot(event.object)
+            if event.type is EventType.DELETED:
+                found.pop(snapshot.key, None)
+            else:
+                found[snapshot.key] = snapshot
+        raise ClusterError("the stream ended before all of it was told", temporary=True)
+
+    async def _pages(self, version: str, limit: int | None) -> tuple[list[Snapshot], str]:
+        snapshots: list[Snapshot] = []
+        token = ""
+        while True:
+            page = await self._cluster.list_page(
+                self._resource,
+                namespace=self._namespace,
+                label_selector=self._label_selector,
+                field_selector=self._field_selector,
+                resource_version=version or None,
+                limit=limit,
+                continue_token=token,
+                metadata_only=self._metadata_only,
+            )
+            for number, raw in enumerate(page.items, 1):
+                if number % BREATH == 0:
+                    await asyncio.sleep(0)
+                try:
+                    snapshots.append(self._snapshot(_complete(raw, self._resource)))
+                except (msgspec.MsgspecError, RecursionError) as error:
+                    # One odd object must not hide all others.
+                    _LOG.error("object cannot be read", extra=self._facts | {"error": str(error)})
+            token = page.continue_token
+            if not token:
+                return snapshots, page.resource_version
+            await asyncio.sleep(0)
+
+    async def _follow(self, then: _Then) -> None:
+        """Watch until a list is due."""
+        while then is not _Then.LIST:
+            if then is _Then.WATCH_LATER:
+                await self._backoff.pause()
+            stream = self._open(self._version or "")
+            try:
+                then = await self._drain(stream)
+            finally:
+                await _close(stream)
+
+    def _open(self, version: str, *, initial_events: bool = False) -> AsyncIterator[WatchEvent]:
+        wishes = {"initial_events": True} if initial_events else {}
+        return self._cluster.watch(
+            self._resource,
+            namespace=self._namespace,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+            resource_version=version,
+            timeout_seconds=self._chance.randint(*self._watch_seconds),
+            metadata_only=self._metadata_only,
+            **wishes,
+        )
+
+    async def _drain(self, stream: AsyncIterator[WatchEvent]) -> _Then:
+        """Take events until the watch ends; what comes next."""
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        # From no version on, all that is there comes first, as it happens to lie.
+        self._is_ordered = self._version not in (None, "", "0")
+        seen = 0
+        try:
+            async for event in stream:
+                self._take(event)
+                seen += 1
+                if seen % BREATH == 0:
+                    await asyncio.sleep(0)  # many events may have come at once
+        except Gone as error:
+            self._failed("the version is gone", error)
+            return _Then.LIST
+        except _WentBackError:
+            # It was restored from a backup: what was seen here never was, for it.
+            self._failed("the versions of the server went back")
+            self._version = None
+            return _Then.LIST
+        except TooManyRequests as error:
+            self._failed("the server is overloaded", error)
+            return _Then.WATCH_LATER
+        except Unreachable as error:
+            self._failed("the watch broke", error)
+            return _Then.WATCH_LATER
+        except ClusterError as error:
+            self._failed("the watch was refused", error)
+            return _Then.LIST
+        except (msgspec.MsgspecError, RecursionError) as error:
+            self._failed("an event cannot be read", error)
+            return _Then.LIST
+        if not seen and loop.time() - begun < _QUICK:
+            self._failed("the watch was closed at once")
+            return _Then.LIST
+        if not self._is_ordered:
+            return _Then.LIST  # there is no version to go on from
+        if not seen and self._bookmarked and loop.time() - begun > _SILENCE:
+            self._failed("nothing came on the watch")
+        else:
+            self.contact.kept()  # it was begun, and nothing went wrong until its end
+        return _Then.WATCH
+
+    def _take(self, event: WatchEvent) -> None:
+        # A bookmark is no object: only its version means something.
+        is_object = event.type is not EventType.BOOKMARK
+        snapshot = self._snapshot(event.object) if is_object else Snapshot(event.object)
+        match event.type:
+            case EventType.BOOKMARK:
+                self._bookmarked = True
+                if _is_older(snapshot.metadata.resource_version, self._version or ""):
+                    raise _WentBackError
+            case EventType.DELETED:
+                self._sink.remove(snapshot)
+            case EventType.ADDED | EventType.MODIFIED:
+                self._sink.upsert(snapshot)
+        self._is_ordered = self._is_ordered or event.type is not EventType.ADDED
+        if snapshot.metadata.resource_version and self._is_ordered:
+            self._version = snapshot.metadata.resource_version
+        self.contact.kept()
+
+    def _snapshot(self, raw: bytes) -> Snapshot:
+        if self._metadata_only:
+            raw = _relabelled(raw, self._resource)
+        if self._transform is None:
+            return Snapshot(raw)
+        try:
+            return Snapshot(self._transform(raw))
+        except Exception:
+            # A mistake in it must not hide the object, nor all others with it.
+            found = Snapshot(raw)
+            _LOG.exception("transform failed", extra=self._facts | {"object": str(found.key)})
+            return found
+
+    def _failed(self, what: str, error: Exception | None = None) -> None:
+        if isinstance(error, Forbidden):
+            error.hint = _needed(self._resource, self._namespace)
+        self.contact.failed(what, error)
+
+
+def _needed(resource: Resource, namespace: str) -> str:
+    """What RBAC must allow, as a rule to be pasted."""
+    role = f"a Role in the namespace `{namespace}`" if namespace else "a ClusterRole"
+    group = resource.gvk.group or '""'
+    return (
+        f"give the operator's service account {role} with the rule "
+        f"`{{apiGroups: [{group}], resources: [{resource.plural}], verbs: [get, list, watch]}}`"
+    )
+
+
+def _no_such_kind(resource: Resource, error: NotFound) -> NoSuchKind:
+    """A collection that is not there any more: as an object, it would count as deleted."""
+    return NoSuchKind(
+        f"the cluster does not serve `{resource}` any more: {error}",
+        hint="install its CustomResourceDefinition again",
+        code=error.code,
+    )
+
+
+class _Kind(msgspec.Struct, gc=False):
+    kind: str | None = None
+
+
+_KIND = msgspec.json.Decoder(_Kind)
+
+
+def _complete(raw: bytes, resource: Resource) -> bytes:
+    """An item of a list with its kind: those of built-in kinds come without."""
+    # What begins with one of the two has both; the decoder would look through all of it.
+    if raw.startswith((b'{"apiVersion"', b'{"kind"')) or _KIND.decode(raw).kind is not None:
+        return raw
+    words = f'{{"apiVersion":"{resource.api_version}","kind":"{resource.gvk.kind}"'.encode()
+    rest = raw.lstrip()[1:]
+    return words + (b"" if rest.lstrip().startswith(b"}") else b",") + rest
+
+
+def _relabelled(raw: bytes, resource: Resource) -> bytes:
+    """Metadata-only answers come as PartialObjectMetadata; give them their real kind."""
+    value = msgspec.json.decode(raw)
+    if isinstance(value, dict):
+        value["apiVersion"], value["kind"] = resource.api_version, resource.gvk.kind
+    return msgspec.json.encode(value)

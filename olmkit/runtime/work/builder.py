@@ -1,0 +1,111 @@
+"""Saying what a controller watches, in the field's words: for, owns, watches."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from olmkit.kube.objects import GVK
+from olmkit.runtime.metrics import Registry
+from olmkit.runtime.watch.handler import EnqueueObject, EnqueueOwner, Handler
+from olmkit.runtime.watch.predicate import Predicate
+from olmkit.runtime.watch.source import KindSource, Source
+from olmkit.runtime.work.controller import Controller, ControllerSettings
+from olmkit.runtime.work.reconcile import BlockingReconciler, Reconciler
+
+_NAME = re.compile(r"[A-Za-z0-9_-]+")  # it becomes the value of a label of metrics
+
+
+@dataclass(slots=True)
+class ControllerBuilder:
+    """Says what a controller watches: `For` one kind, `Owns` others, `Watches` anything.
+
+    Predicates given to one watch hold for that watch; `with_event_filter` is put in
+    front of each. Group, version and kind are given as `GVK`.
+    """
+
+    _primary: GVK | None = None
+    _primary_namespaced: bool | None = None
+    _primary_predicates: tuple[Predicate, ...] = ()
+    _owned: list[tuple[GVK, tuple[Predicate, ...], bool]] = field(default_factory=list)
+    _watched: list[tuple[GVK, Handler, tuple[Predicate, ...], bool]] = field(default_factory=list)
+    _sources: list[Source] = field(default_factory=list)
+    _filters: tuple[Predicate, ...] = ()
+    _name: str = ""
+    _settings: ControllerSettings | None = None
+
+    def watches_for(
+        self, gvk: GVK, *predicates: Predicate, namespaced: bool | None = None
+    ) -> ControllerBuilder:
+        """The primary kind, exactly one; the cluster is asked whether it has namespaces."""
+        if self._primary is not None:
+            raise ValueError("a controller has one primary kind")
+        self._primary, self._primary_namespaced = gvk, namespaced
+        self._primary_predicates = predicates
+        return self
+
+    def owns(
+        self, gvk: GVK, *predicates: Predicate, metadata_only: bool = False
+    ) -> ControllerBuilder:
+        """A kind whose objects the primary kind controls."""
+        self._owned.append((gvk, predicates, metadata_only))
+        return self
+
+    def watches(
+        self, gvk: GVK, handler: Handler, *predicates: Predicate, metadata_only: bool = False
+    ) -> ControllerBuilder:
+        """Any kind, with a handler that says which requests its events ask for."""
+        self._watched.append((gvk, handler, predicates, metadata_only))
+        return self
+
+    def source(self, source: Source) -> ControllerBuilder:
+        """Anything else that feeds the queue; no event filter stands in front of it."""
+        self._sources.append(source)
+        return self
+
+    def with_event_filter(self, *predicates: Predicate) -> ControllerBuilder:
+        self._filters += predicates
+        return self
+
+    def named(self, name: str) -> ControllerBuilder:
+        self._name = name
+        return self
+
+    def with_settings(self, settings: ControllerSettings) -> ControllerBuilder:
+        self._settings = settings
+        return self
+
+    def build(
+        self, reconciler: Reconciler | BlockingReconciler, *, registry: Registry | None = None
+    ) -> Controller:
+        """The controller; `ValueError` when what it watches makes no sense."""
+        primary = self._primary
+        if primary is None and not self._name:
+            raise ValueError("a controller without primary kind needs a name")
+        if primary is None and self._owned:
+            raise ValueError("who owns something needs a primary kind")
+        sources: list[Source] = []
+        if primary is not None:
+            sources.append(
+                KindSource(primary, EnqueueObject(), *self._filters, *self._primary_predicates)
+            )
+            owner = EnqueueOwner(
+                group=primary.group, kind=primary.kind, namespaced=self._primary_namespaced
+            )
+            sources += [
+                KindSource(gvk, owner, *self._filters, *own, metadata_only=metadata_only)
+                for gvk, own, metadata_only in self._owned
+            ]
+        sources += [
+            KindSource(gvk, handler, *self._filters, *own, metadata_only=metadata_only)
+            for gvk, handler, own, metadata_only in self._watched
+        ]
+        sources += self._sources
+        if not sources:
+            raise ValueError("a controller needs something to watch")
+        name = self._name or (primary.kind.lower() if primary else "")
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"`{name}` has other characters than letters, digits, `_` and `-`")
+        return Controller(
+            name, reconciler, sources, registry=registry, settings=self._settings, gvk=primary
+        )

@@ -1,0 +1,370 @@
+"""From queue to reconciler: workers, and what each outcome does to the queue.
+
+| outcome | queue | limiter |
+| --- | --- | --- |
+| raised | back with growing delay, priority kept | grows |
+| raised `TerminalError`, also as a cause | nothing | stays |
+| `Result(requeue_after=d)`, d > 0 | forgotten, then again after d | reset |
+| anything else | forgotten | reset |
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import inspect
+import logging
+import random
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from olmkit.base.diagnostics import OlmkitError, RemoteError
+from olmkit.kube.objects import GVK
+from olmkit.runtime.metrics import ControllerMetrics, Registry, WorkQueueMetrics
+from olmkit.runtime.watch.cache import Cache
+from olmkit.runtime.watch.handler import Queue
+from olmkit.runtime.watch.source import Ending, Source, Troubled
+from olmkit.runtime.watch.watch_health import REFUSALS
+from olmkit.runtime.work.reconcile import (
+    BlockingReconciler,
+    Reconciler,
+    Request,
+    Result,
+    TerminalError,
+)
+from olmkit.runtime.work.threads import Threads
+from olmkit.runtime.work.workqueue import RateLimiter, WorkQueue
+
+_LOG = logging.getLogger(__name__)
+
+reconcile_facts: contextvars.ContextVar[dict[str, str]] = contextvars.ContextVar("reconcile_facts")
+"""What every log line of a running reconcile should say: controller, object, reconcile_id."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ControllerSettings:
+    """How a controller works; times in seconds.
+
+    `max_concurrent_reconciles` None takes the manager's setting. `enable_warmup` fills
+    the caches while another replica leads, so that taking over is quick. What does not
+    sync within `cache_sync_timeout` stops the manager, unless the server refuses it.
+    """
+
+    max_concurrent_reconciles: int | None = None
+    cache_sync_timeout: float = 120.0
+    reconciliation_timeout: float | None = None
+    recover: bool = True
+    need_leader_election: bool = True
+    enable_warmup: bool = False
+    limiter: RateLimiter | None = None
+
+
+class NotSynced(RemoteError):  # noqa: N818 - a fact, not a fault
+    """What a controller watches could not be listed in time."""
+
+
+_MEASURED = 0.5  # seconds between two looks at unfinished work
+_LATE = 1.0  # seconds between two looks whether a refused watch is granted
+_BREATH = 0.004  # seconds for all workers together, after which others run
+
+# What Go would panic on: mistakes in the program, not conditions of the world.
+_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NameError,
+    RecursionError,
+    TypeError,
+)
+
+
+class Controller:
+    """Workers that reconcile what sources ask for."""
+
+    def __init__(
+        self,
+        name: str,
+        reconciler: Reconciler | BlockingReconciler,
+        sources: Sequence[Source],
+        *,
+        registry: Registry | None = None,
+        settings: ControllerSettings | None = None,
+        gvk: GVK | None = None,
+    ) -> None:
+        self.name = name
+        self.settings = settings or ControllerSettings()
+        self.need_leader_election = self.settings.need_leader_election
+        self._reconciler = reconciler
+        self._waits = inspect.iscoroutinefunction(reconciler.reconcile)
+        self._sources = list(sources)
+        self._refused: list[Source] = []
+        self.gvk = gvk
+        self.workers = self.settings.max_concurrent_reconciles or 1
+        registry = registry or Registry()
+        self.metrics = ControllerMetrics(registry, name)
+        self._queue_metrics = WorkQueueMetrics(registry, name)
+        self.queue: Queue = WorkQueue(limiter=self.settings.limiter, metrics=self._queue_metrics)
+        self._started = False
+        self._stopping = asyncio.Event()
+        self._cache: Cache | None = None
+        self._threads: Threads | None = None
+
+    async def run(self, cache: Cache) -> None:
+        """Start the sources, wait until they are synced, work until `stop`.
+
+        Raises `NotSynced` when a source does not sync in time, which says which and why.
+        A source that the server refuses ends nothing, since a new process would be refused
+        too: the reconciler is told when it reads, and may say so where people look.
+        """
+        if self._started:
+            raise RuntimeError(f"controller {self.name} was started before")
+        self._started = True
+        self.metrics.max_concurrent.set(self.workers)
+        try:
+            if not await self.warm_up(cache):
+                return
+            async with asyncio.TaskGroup() as group:
+                beside = [group.create_task(self._measure())]
+                beside += [group.create_task(self._await_grant(one)) for one in self._refused]
+                async with asyncio.TaskGroup() as workers:
+                    for _ in range(self.workers):
+                        workers.create_task(self._work())
+                for task in beside:
+                    task.cancel()
+        finally:
+            for source in self._sources:
+                if isinstance(source, Ending):
+                    source.end()
+            if self._threads is not None:
+                self._threads.end()
+
+    async def warm_up(self, cache: Cache) -> bool:
+        """Start the sources, once, and wait until they are synced; False when stopped first."""
+        if self._cache is None:
+            self._cache = cache
+            for source in self._sources:
+                await source.start(cache, self.queue)
+        return await self._synced()
+
+    async def watch(self, source: Source) -> None:
+        """Feed the queue from one more source; at once, when the controller runs."""
+        self._sources.append(source)
+        if self._cache is not None:
+            await source.start(self._cache, self.queue)
+
+    def stop(self) -> None:
+        """Take no new keys; running reconciles go on. `run` returns when they are done."""
+        self._stopping.set()
+        self.queue.shut_down()
+
+    async def _synced(self) -> bool:
+        """Wait for all sources; False when `stop` came first."""
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        syncing = {
+            asyncio.ensure_future(source.wait_for_sync()): source for source in self._sources
+        }
+        self._refused = []
+        try:
+            deadline = asyncio.get_running_loop().time() + self.settings.cache_sync_timeout
+            for task, source in syncing.items():
+                left = max(0.0, deadline - asyncio.get_running_loop().time())
+                await asyncio.wait(
+                    [task, stopping], timeout=left, return_when=asyncio.FIRST_COMPLETED
+                )
+                if stopping.done():
+                    return False
+                if not task.done():
+                    raise self._not_synced(source)
+                try:
+                    await task
+                except REFUSALS as refusal:
+                    self._refused.append(source)
+                    facts = {"watch": str(source), "error": str(refusal), "hint": refusal.hint}
+                    _LOG.error(
+                        "works without a watch that the server refuses",
+                        extra={"controller": self.name} | facts,
+                    )
+            return True
+        finally:
+            stopping.cancel()
+            for task in syncing:
+                task.cancel()
+            await asyncio.gather(*syncing, return_exceptions=True)
+
+    def _not_synced(self, source: Source) -> NotSynced:
+        trouble = source.trouble if isinstance(source, Troubled) else ""
+        return NotSynced(
+            f"controller {self.name}: the watch on {source} did not sync within "
+            f"{self.settings.cache_sync_timeout:g} s" + (trouble and f": {trouble}"),
+            hint="the API server must answer, and accept the operator's credentials",
+        )
+
+    async def _await_grant(self, source: Source) -> None:
+        """When a refused source may be read after all, try again what failed for want of it."""
+        while True:
+            try:
+                await source.wait_for_sync()
+            except REFUSALS:
+                await asyncio.sleep(_LATE)
+            else:
+                self.queue.hasten()
+                return
+
+    async def _measure(self) -> None:
+        """Keep the gauges of unfinished work fresh."""
+        loop = asyncio.get_running_loop()
+        while True:
+            ages = [loop.time() - since for since in self.queue.working().values()]
+            self._queue_metrics.unfinished.set(sum(ages))
+            self._queue_metrics.longest_running.set(max(ages, default=0.0))
+            await asyncio.sleep(_MEASURED)
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        share = _BREATH / self.workers
+        breath = loop.time() + share
+        while (item := await self.queue.get()) is not None:
+            request, priority = item
+            self.metrics.active_workers.inc()
+            try:
+                await self._handle(request, priority)
+            finally:
+                self.metrics.active_workers.dec()
+                self.queue.done(request)
+            if loop.time() >= breath:
+                # With a full queue, passes that wait for nothing would never let others run.
+                await asyncio.sleep(0)
+                breath = loop.time() + share
+
+    async def _handle(self, request: Request, priority: int) -> None:
+        facts = {
+            "controller": self.name,
+            "object": str(request),
+            "reconcile_id": _random_id(),
+        }
+        if self.gvk is not None:
+            facts |= {"group": self.gvk.group, "kind": self.gvk.kind}
+        token = reconcile_facts.set(facts)
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        try:
+            result = await self._reconcile(request)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # the manager's stop is no outcome
+            self._failed(request, priority, RuntimeError("the reconcile was cancelled"), facts)
+        except MemoryError:
+            raise  # nothing that follows could be relied upon
+        except Exception as error:
+            self._failed(request, priority, error, facts)
+        else:
+            self._succeeded(request, priority, result)
+        finally:
+            self.metrics.seconds.observe(loop.time() - begun)
+            reconcile_facts.reset(token)
+
+    async def _reconcile(self, request: Request) -> Result:
+        deadline = self.settings.reconciliation_timeout
+        timer = asyncio.timeout(deadline)
+        try:
+            async with timer:
+                found = await self._call(request)
+        except TimeoutError as error:
+            if timer.expired():
+                raise TimeoutError(f"the reconcile took longer than {deadline:g} s") from error
+            raise
+        finally:
+            if timer.expired():
+                self.metrics.timeouts.inc()
+        if found is None:
+            return Result()
+        if not isinstance(found, Result):
+            raise TypeError(f"a reconciler gives a `Result` or None, not {found!r:.100}")
+        return found
+
+    async def _call(self, request: Request) -> object:
+        found: object
+        if self._waits:
+            found = self._reconciler.reconcile(request)
+        else:
+            found = await self._in_thread(request)
+        return await found if inspect.isawaitable(found) else found
+
+    async def _in_thread(self, request: Request) -> object:
+        """A reconcile that blocks. Its thread is waited for: no key is with two workers."""
+        if self._threads is None:
+            self._threads = Threads(self.workers, f"controller {self.name}")
+        context = contextvars.copy_context()
+        running = asyncio.wrap_future(
+            self._threads.run(lambda: context.run(self._reconciler.reconcile, request))
+        )
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            with contextlib.suppress(Exception):
+                await asyncio.shield(running)  # unless this is cancelled as well
+            raise
+
+    def _succeeded(self, request: Request, priority: int, result: Result) -> None:
+        self.queue.forget(request)
+        if result.requeue_after > 0:
+            self.metrics.requeue_after.inc()
+            again = priority if result.priority is None else result.priority
+            self.queue.add(request, after=result.requeue_after, priority=again)
+        else:
+            self.metrics.success.inc()
+
+    def _failed(
+        self, request: Request, priority: int, error: Exception, facts: dict[str, str]
+    ) -> None:
+        self.metrics.error.inc()
+        self.metrics.errors.inc()
+        if _is_terminal(error):
+            self.metrics.terminal_errors.inc()
+            _LOG.error("reconcile failed for good", extra=facts | {"error": _words(error)})
+            return
+        if isinstance(error, OlmkitError):
+            # What the server said is the whole story; where we were adds nothing.
+            _LOG.error("reconcile failed", extra=facts | {"error": _words(error)})
+        else:
+            _LOG.error("reconcile failed", extra=facts, exc_info=error)
+        if isinstance(error, _FAULTS):
+            self.metrics.panics.inc()
+            if not self.settings.recover:
+                raise error
+        self.queue.add(request, rate_limited=True, priority=priority)
+
+
+def _random_id() -> str:
+    """A UUID to tell passes apart in logs; no secret, so the kernel need not be asked each time."""
+    return str(uuid.UUID(int=random.getrandbits(128), version=4))
+
+
+def _words(error: Exception) -> str:
+    """What an error says, also when that is broken: its key must come back all the same."""
+    try:
+        return str(error)
+    except Exception:
+        return type(error).__name__
+
+
+def _is_terminal(error: BaseException) -> bool:
+    """Whether trying again would not help, by the error or what it says to be caused by.
+
+    Of a group, all must be so: the others would come to nothing. What went wrong while a
+    terminal error was handled is another matter.
+    """
+    seen: set[int] = set()
+    found: BaseException | None = error
+    while found is not None and id(found) not in seen:
+        if isinstance(found, TerminalError):
+            return True
+        if isinstance(found, BaseExceptionGroup):
+            return all(_is_terminal(one) for one in found.exceptions)
+        seen.add(id(found))
+        found = found.__cause__
+    return False

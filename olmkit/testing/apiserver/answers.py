@@ -1,0 +1,154 @@
+"""The forms in which the API server double shows objects."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aiohttp import web
+
+from olmkit.kube.objects import Manifest
+from olmkit.testing.apiserver import collection as api_collection
+from olmkit.testing.apiserver.collection import Collection
+from olmkit.testing.apiserver.ownership import FieldConflict, Manager
+from olmkit.testing.apiserver.refusals import Refusal
+
+
+def wants_metadata(request: web.Request) -> bool:
+    return "as=PartialObjectMetadata" in request.headers.get("Accept", "")
+
+
+def partial(shown: Manifest) -> Manifest:
+    """The metadata of an object alone."""
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": shown["metadata"],
+    }
+
+
+def listed(
+    request: web.Request,
+    collection: Collection,
+    shown: Sequence[Manifest],
+    metadata: Mapping[str, Any],
+) -> Manifest:
+    """A page, in the form that the request accepts."""
+    if "as=Table" in request.headers.get("Accept", ""):
+        return _table(collection, shown, metadata)
+    if wants_metadata(request):
+        return {
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": metadata,
+            "items": [partial(one) for one in shown],
+        }
+    resource = collection.resource
+    return {
+        "kind": f"{resource.gvk.kind}List",
+        "apiVersion": resource.api_version,
+        "metadata": metadata,
+        # Items of built-in kinds do not say what they are.
+        "items": list(shown)
+        if collection.is_custom
+        else [
+            {key: value for key, value in one.items() if key not in ("apiVersion", "kind")}
+            for one in shown
+        ],
+    }
+
+
+def _table(
+    collection: Collection, shown: Sequence[Manifest], metadata: Mapping[str, Any]
+) -> Manifest:
+    columns = collection.columns
+    definitions = [
+        {"name": name, "type": sort, "format": "", "description": "", "priority": 0}
+        for name, sort in zip(("Name", *columns.names), ("string", *columns.types), strict=True)
+    ]
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata,
+        "columnDefinitions": definitions,
+        "rows": [
+            {
+                "cells": [
+                    one["metadata"]["name"],
+                    *(api_collection.value_at(one, path) for path in columns.paths),
+                ],
+                "object": partial(one),
+            }
+            for one in shown
+        ],
+    }
+
+
+def scale_of(collection: Collection, shown: Manifest) -> Manifest:
+    """The scale subresource of an object."""
+    paths = collection.scale or {}
+    metadata = shown["metadata"]
+    status: dict[str, Any] = {
+        "replicas": api_collection.value_at(shown, paths.get("statusReplicasPath", "")) or 0
+    }
+    selector = api_collection.value_at(shown, paths.get("labelSelectorPath", "spec.selector"))
+    if isinstance(selector, Mapping):
+        labels = selector.get("matchLabels") or {}
+        selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    if selector:
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {
+            key: metadata[key]
+            for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+            if key in metadata
+        },
+        "spec": {
+            "replicas": api_collection.value_at(shown, paths.get("specReplicasPath", "")) or 0
+        },
+        "status": status,
+    }
+
+
+def scaled(collection: Collection, old: Manifest, scale: Manifest) -> Manifest:
+    """The object with as many replicas as its scale says."""
+    path = (collection.scale or {}).get("specReplicasPath", ".spec.replicas")
+    new = copy.deepcopy(old)
+    *steps, last = path.strip(".").split(".")
+    here = new
+    for step in steps:
+        here = here.setdefault(step, {})
+    here[last] = (scale.get("spec") or {}).get("replicas", 0)
+    version = (scale.get("metadata") or {}).get("resourceVersion")
+    if version:
+        new["metadata"]["resourceVersion"] = version
+    return new
+
+
+def _named(manager: Manager, version: str) -> str:
+    name, operation, subresource = manager
+    words = f'"{name}"'
+    if subresource:
+        words += f' with subresource "{subresource}"'
+    return words if operation == "Apply" else f"{words} using {version}"
+
+
+def field_conflicts(conflicts: Sequence[FieldConflict], version: str) -> Refusal:
+    """What an apply meets that others own."""
+    named = [(_named(one.manager, version), one.path) for one in conflicts]
+    causes = [
+        {"reason": "FieldManagerConflict", "message": f"conflict with {who}", "field": path}
+        for who, path in named
+    ]
+    if len(named) == 1:
+        [(who, path)] = named
+        words = f"Apply failed with 1 conflict: conflict with {who}: {path}"
+    else:
+        words = f"Apply failed with {len(named)} conflicts: " + "\n".join(
+            f"conflicts with {who}:" + "".join(f"\n- {path}" for own, path in named if own == who)
+            for who in dict.fromkeys(who for who, _ in named)
+        )
+    return Refusal(409, "Conflict", words, details={"causes": causes})

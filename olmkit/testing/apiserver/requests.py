@@ -1,0 +1,99 @@
+"""What a request to the API server double says in its query and its body."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from aiohttp import web
+
+from olmkit.kube import patches
+from olmkit.kube.objects import Manifest
+from olmkit.kube.patches import PatchError
+from olmkit.testing.apiserver import refusals
+from olmkit.testing.apiserver.collection import Key
+from olmkit.testing.apiserver.refusals import Refusal
+from olmkit.testing.apiserver.rules import Manner
+
+
+def limit_of(request: web.Request) -> int:
+    text = request.query.get("limit") or "0"
+    try:
+        return int(text)
+    except ValueError as error:
+        raise refusals.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
+
+
+def version_of(request: web.Request) -> int | None:
+    text = request.query.get("resourceVersion", "")
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise refusals.bad_request(f"invalid resource version {text!r}")
+    return int(text)
+
+
+def token_for(version: int, key: Key) -> str:
+    value = json.dumps({"v": version, "n": key[0], "k": key[1]})
+    return base64.urlsafe_b64encode(value.encode()).decode()
+
+
+def manner_of(request: web.Request) -> tuple[Manner, bool]:
+    dry_run = request.query.get("dryRun", "")
+    if dry_run not in ("", "All"):
+        raise refusals.bad_request(f'dryRun: Unsupported value: "{dry_run}"')
+    manner = Manner(
+        validation=request.query.get("fieldValidation") or "Warn",
+        is_patch=request.method == "PATCH",
+    )
+    return manner, dry_run == "All"
+
+
+def check_unmanaged(wanted: Any) -> None:
+    if isinstance(wanted, dict) and (wanted.get("metadata") or {}).get("managedFields"):
+        raise refusals.bad_request("metadata.managedFields must be nil")
+
+
+def clears_owners(wanted: Manifest) -> bool:
+    return (wanted.get("metadata") or {}).get("managedFields") in ([], [{}])
+
+
+def manager_of(request: web.Request) -> str:
+    found = request.query.get("fieldManager")
+    if not found:
+        raise Refusal(
+            *(422, "Invalid"),
+            'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required '
+            "for apply patch",
+        )
+    return found
+
+
+async def body_of(request: web.Request) -> Any:
+    try:
+        return await request.json()
+    except ValueError as error:
+        raise refusals.bad_request(f"the object provided is unrecognized: {error}") from error
+
+
+def patched(request: web.Request, base: Manifest, patch: Any) -> Any:
+    """`base` after a patch of the sort that the content type says."""
+    if request.method == "PUT":
+        return patch
+    sort = request.content_type
+    if sort == "application/json-patch+json":
+        if not isinstance(patch, list):
+            raise refusals.bad_request("a JSON patch is a list of operations")
+        try:
+            return patches.json_patch(base, patch)
+        except PatchError as error:
+            raise Refusal(422, "Invalid", f"the server rejected our request: {error}") from error
+    if not isinstance(patch, dict):
+        raise refusals.bad_request("a patch is an object")
+    if sort == "application/merge-patch+json":
+        return patches.merge_patch(base, patch)
+    group = str(base.get("apiVersion", "")).rpartition("/")[0]
+    if sort == "application/strategic-merge-patch+json" and patches.is_built_in(group):
+        return patches.strategic_merge(base, patch)
+    raise refusals.unsupported_media(sort)

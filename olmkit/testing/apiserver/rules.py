@@ -1,0 +1,291 @@
+"""What an API server makes of a write before it keeps it.
+
+Functions of the object as it is, the object as somebody wants it, and the kind's
+collection: they give the object that would be kept, or raise a `Refusal`.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.kube.crds import field_errors
+from olmkit.kube.crds.field_errors import FieldError
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.testing.apiserver import refusals, schemas
+from olmkit.testing.apiserver.collection import Collection, Key
+from olmkit.testing.apiserver.refusals import FieldCause, Refusal
+
+# What a client cannot choose.
+_GIVEN = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "resourceVersion",
+    "managedFields",
+    "selfLink",
+)
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_EVENT_FIELDS = ("eventTime", "reportingController", "reportingInstance", "action", "reason")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manner:
+    """How a write is asked for."""
+
+    validation: str = "Warn"  # of unknown fields: Strict, Warn or Ignore
+    is_patch: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
+    """The body of a write to `key`, whose words about itself agree with the path."""
+    resource = collection.resource
+    if not isinstance(manifest, dict):
+        raise refusals.bad_request("the body of the request is no object")
+    kind, version = manifest.get("kind"), manifest.get("apiVersion")
+    if kind and kind != resource.gvk.kind and collection.is_custom:
+        words = f'Invalid value: "{kind}": must be {resource.gvk.kind}'
+        raise refusals.invalid(resource, key[1], [FieldCause("kind", "FieldValueInvalid", words)])
+    if (kind and kind != resource.gvk.kind) or (version and version != resource.api_version):
+        raise refusals.bad_request(
+            f"{version}, Kind={kind} does not match the expected kind {resource.gvk.kind}"
+        )
+    metadata = manifest.get("metadata")
+    if metadata is None:
+        metadata = manifest["metadata"] = {}
+    if not isinstance(metadata, dict):
+        raise refusals.bad_request("the metadata of the object is no map")
+    for words in ("labels", "annotations"):
+        _check_texts(resource.gvk, words, metadata.get(words))
+    namespace, name = key
+    if metadata.get("namespace") and resource.namespaced and metadata["namespace"] != namespace:
+        raise refusals.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    if resource.namespaced:
+        metadata["namespace"] = namespace
+    else:
+        metadata.pop("namespace", None)
+    if name and metadata.get("name", name) != name:
+        raise refusals.bad_request(
+            f"the name of the object ({metadata['name']}) does not match the name on the URL "
+            f"({name})"
+        )
+    if name:
+        metadata["name"] = name
+    return manifest
+
+
+def replacing(collection: Collection, manifest: Any, key: Key) -> Manifest:
+    """The body of a PUT to `key`; custom objects are replaced as they were read."""
+    new = check_identity(collection, manifest, key)
+    if collection.is_custom and not new["metadata"].get("resourceVersion"):
+        words = "Invalid value: 0: must be specified for an update"
+        cause = FieldCause("metadata.resourceVersion", "FieldValueInvalid", words)
+        raise refusals.invalid(collection.resource, key[1], [cause])
+    return new
+
+
+def _check_texts(gvk: GVK, field_name: str, found: Any) -> None:
+    """Labels and annotations map texts to texts; a null takes the key away."""
+    odd = next(
+        (
+            one
+            for one in (found.values() if isinstance(found, dict) else [])
+            if not isinstance(one, str | None)
+        ),
+        None,
+    )
+    if odd is not None:
+        match odd:
+            case bool():
+                noun = "bool"
+            case dict():
+                noun = "object"
+            case list():
+                noun = "array"
+            case _:
+                noun = "number"
+        raise refusals.bad_request(
+            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: json: '
+            f"cannot unmarshal {noun} into Go struct field ObjectMeta.{field_name} of type string"
+        )
+
+
+def created(collection: Collection, manifest: Manifest, manner: Manner) -> Manifest:
+    """A new object as it would be kept, without what the server gives."""
+    metadata = manifest["metadata"]
+    if metadata.get("resourceVersion"):
+        raise Refusal(
+            500, "InternalError", "resourceVersion should not be set on objects to be created"
+        )
+    for given in _GIVEN:
+        metadata.pop(given, None)
+    if "status" in collection.resource.subresources:
+        manifest.pop("status", None)
+    manifest = shaped(collection, manifest, manner)
+    check(collection, manifest, manner)
+    return manifest
+
+
+def changed(
+    collection: Collection, old: Manifest, new: Manifest, subresource: str, manner: Manner
+) -> Manifest:
+    """An object as a write would change it: what this write may not touch is as it was."""
+    metadata = new["metadata"]
+    name = metadata.get("name") or old["metadata"]["name"]
+    version = metadata.get("resourceVersion")
+    if version and version != old["metadata"]["resourceVersion"]:
+        raise refusals.conflict(collection.resource, name)
+    uid = metadata.get("uid")
+    if uid and uid != old["metadata"]["uid"] and manner.is_patch:
+        cause = FieldCause(
+            *("metadata.uid", "FieldValueInvalid"),
+            f'Invalid value: "{uid}": field is immutable',
+        )
+        raise refusals.invalid(collection.resource, name, [cause])
+    if uid and uid != old["metadata"]["uid"]:
+        raise refusals.conflict(
+            *(collection.resource, name),
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
+            f"{old['metadata']['uid']}",
+        )
+    new = shaped(collection, new, manner)
+    if subresource == "status":
+        kept = copy.deepcopy(old)
+        kept.pop("status", None)
+        if "status" in new:
+            kept["status"] = new["status"]
+        if not collection.is_custom:
+            kept["metadata"] = new["metadata"]
+        new = kept
+    elif "status" in collection.resource.subresources:
+        new = {key: value for key, value in new.items() if key != "status"}
+        if "status" in old:
+            new["status"] = copy.deepcopy(old["status"])
+    metadata = dict(new["metadata"])
+    for given in _GIVEN:
+        metadata.pop(given, None)
+        if given in old["metadata"]:
+            metadata[given] = old["metadata"][given]
+    for words in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if not metadata.get(words):
+            metadata.pop(words, None)
+    metadata["name"] = old["metadata"]["name"]
+    if "namespace" in old["metadata"]:
+        metadata["namespace"] = old["metadata"]["namespace"]
+    new = new | {"metadata": metadata}
+    check(collection, new, manner)
+    _check_finalizers(collection, old, new)
+    return new
+
+
+def shaped(collection: Collection, manifest: Manifest, manner: Manner) -> Manifest:
+    """The object with defaults, and without fields that its schema does not know."""
+    if collection.schema is None:
+        return manifest
+    unknown = schemas.unknown_fields(manifest, collection.schema)
+    if unknown and manner.validation == "Strict":
+        listed = ", ".join(f'unknown field "{path}"' for path in unknown)
+        gvk = collection.resource.gvk
+        raise refusals.bad_request(
+            f'{gvk.kind} in version "{gvk.version}" cannot be handled as a {gvk.kind}: '
+            f"strict decoding error: {listed}"
+        )
+    if manner.validation == "Warn":
+        manner.warnings.extend(f'unknown field "{path}"' for path in unknown)
+    found = schemas.pruned(manifest, collection.schema)
+    result: Manifest = schemas.with_defaults(found, collection.schema)
+    return result
+
+
+def wishes(collection: Collection, manifest: Manifest) -> Mapping[str, Any]:
+    """What counts as a new generation when it changes."""
+    left_out = {"metadata", "apiVersion", "kind"}
+    if "status" in collection.resource.subresources or not collection.is_custom:
+        left_out.add("status")
+    return {key: value for key, value in manifest.items() if key not in left_out}
+
+
+def check(collection: Collection, manifest: Manifest, manner: Manner) -> None:
+    """Raise what the server refuses about an object as a whole."""
+    metadata = manifest["metadata"]
+    name = metadata.get("name", "")
+    rest = {key: value for key, value in metadata.items() if key != "namespace"}
+    causes = [_cause(error) for error in field_errors.object_metadata(rest)]
+    if name and (len(name) > 253 or not _NAME.fullmatch(name)):
+        words = f'Invalid value: "{name}": a lowercase RFC 1123 subdomain must consist of lower'
+        causes.append(
+            FieldCause(
+                *("metadata.name", "FieldValueInvalid"),
+                f"{words} case alphanumeric characters, '-' or '.', and must start and end with an "
+                "alphanumeric character",
+            )
+        )
+    if collection.schema is not None:
+        causes += schemas.faults(manifest, collection.schema)
+    causes += _BUILT_IN.get(collection.resource.plural, _nothing)(manifest)
+    if causes:
+        raise refusals.invalid(collection.resource, name, causes)
+    for finalizer in metadata.get("finalizers") or ():
+        if "/" not in finalizer:
+            manner.warnings.append(
+                f'metadata.finalizers: "{finalizer}": prefer a domain-qualified finalizer name '
+                "including a path (/) to avoid accidental conflicts with other finalizer writers"
+            )
+
+
+def _cause(error: FieldError) -> FieldCause:
+    place, _, words = error.message.partition(": ")
+    reasons = {"Required": "FieldValueRequired", "Forbidden": "FieldValueForbidden"}
+    return FieldCause(place, reasons.get(words.split(":")[0].strip(), "FieldValueInvalid"), words)
+
+
+def _check_finalizers(collection: Collection, old: Manifest, new: Manifest) -> None:
+    if not old["metadata"].get("deletionTimestamp"):
+        return
+    before = old["metadata"].get("finalizers") or []
+    added = [one for one in new["metadata"].get("finalizers") or [] if one not in before]
+    if added:
+        words = "Forbidden: no new finalizers can be added if the object is being deleted, found"
+        cause = FieldCause(
+            "metadata.finalizers", "FieldValueForbidden", f"{words} new finalizers {added}"
+        )
+        raise refusals.invalid(collection.resource, old["metadata"]["name"], [cause])
+
+
+def _nothing(manifest: Manifest) -> list[FieldCause]:  # noqa: ARG001 - most kinds are not judged
+    return []
+
+
+def _lease(manifest: Manifest) -> list[FieldCause]:
+    seconds = (manifest.get("spec") or {}).get("leaseDurationSeconds")
+    if seconds is None or seconds > 0:
+        return []
+    words = f"Invalid value: {seconds}: must be greater than 0"
+    return [FieldCause("spec.leaseDurationSeconds", "FieldValueInvalid", words)]
+
+
+def _event(manifest: Manifest) -> list[FieldCause]:
+    if "series" in manifest and "reason" not in manifest:
+        return []
+    causes = [
+        FieldCause(name, "FieldValueRequired", "Required value")
+        for name in _EVENT_FIELDS
+        if not manifest.get(name)
+    ]
+    if manifest.get("type") not in ("Normal", "Warning"):
+        causes.append(FieldCause("type", "FieldValueInvalid", "Invalid value"))
+    return causes
+
+
+_BUILT_IN: Mapping[str, Callable[[Manifest], list[FieldCause]]] = {
+    "leases": _lease,
+    "events": _event,
+}

@@ -1,0 +1,597 @@
+"""A small Kubernetes API on loopback, for tests of controllers.
+
+It keeps objects with versions, generations and owners of fields, streams watches
+from any moment that was not forgotten, knows subresources, finalizers, dry runs
+and the schemas of CRDs, and can be told to be slow, to refuse, to forget and to
+freeze. It reads no rules in CEL, and no controller runs beside it unless
+`collects_garbage` is set: what those do is tried against a real API server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import uuid
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from aiohttp import web
+
+from olmkit.base.diagnostics import InputError
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.testing import rbac
+from olmkit.testing.apiserver import (
+    admission,
+    answers,
+    discovery,
+    ownership,
+    refusals,
+    rules,
+    watch,
+)
+from olmkit.testing.apiserver import collection as api_collection
+from olmkit.testing.apiserver import requests as api_requests
+from olmkit.testing.apiserver.admission import Webhook, Write
+from olmkit.testing.apiserver.collection import Change, Collection, Convert, Key, Selection
+from olmkit.testing.apiserver.ownership import Owners
+from olmkit.testing.apiserver.refusals import Refusal
+from olmkit.testing.apiserver.rules import Manner
+from olmkit.testing.apiserver.state import ApiState
+from olmkit.testing.faults import Fault
+from olmkit.testing.rbac import Access
+
+_LIST_OPTIONS = Resource(
+    gvk=GVK(group="meta.k8s.io", version="v1", kind="ListOptions"), plural="listoptions"
+)
+_REVIEWS = {
+    "/apis/authentication.k8s.io/v1/tokenreviews": "TokenReview",
+    "/apis/authorization.k8s.io/v1/subjectaccessreviews": "SubjectAccessReview",
+}
+
+Plan = Callable[[str, str], "Refusal | Fault | float | None"]
+"""What is to happen to a request of this method and path with query: it is refused, its
+connection is cut, or it is answered some seconds later."""
+
+
+@dataclass(slots=True)
+class ApiServer(ApiState):
+    """Serves the given resources. `requests` holds method and path of everything asked.
+
+    `users`: who has which bearer token; asked for on every request when `authenticates`.
+    `denies`: which accesses RBAC forbids. `allows`: what a SubjectAccessReview answers.
+    `stale_at`: the version at which lists that may be old are read.
+    `webhooks` are called as admission: fill it by `api_admission.of_configuration`.
+    """
+
+    url: str = ""
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+    plan: Plan | None = None
+    authenticates: bool = False
+    users: dict[str, Mapping[str, Any]] = field(
+        default_factory=lambda: {"double": {"username": "admin", "groups": ["system:masters"]}}
+    )
+    denies: Callable[[Access], bool] = lambda _: False
+    allows: Callable[[Mapping[str, Any]], bool] = lambda spec: (
+        "system:masters" in (spec.get("groups") or ())
+    )
+    stale_at: int | None = None
+    webhooks: list[Webhook] = field(default_factory=list)
+    streams_lists: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        resources: Iterable[Resource] = (),
+        *,
+        crds: Iterable[Manifest] = (),
+        convert: Convert | None = None,
+    ) -> Self:
+        """Built-in kinds by their resources, custom ones by these or by their CRDs.
+
+        `convert` makes of an object one of another version, where a CRD has several.
+        """
+        found = [api_collection.built_in(resource) for resource in resources]
+        found += [one for crd in crds for one in api_collection.of_crd(crd)]
+        for one in found:
+            one.storage.convert = convert
+        return cls({one.resource.path(): one for one in found})
+
+    def install(self, crd: Manifest) -> None:
+        """Serve one more kind from now on."""
+        for one in api_collection.of_crd(crd):
+            self.collections[one.resource.path()] = one
+
+    @asynccontextmanager
+    async def serving(self, *, port: int = 0) -> AsyncIterator[Self]:
+        """Listen on the loopback until left; enter again with the same port for a restart."""
+        application = web.Application(client_max_size=16 << 20)
+        application.router.add_route("*", "/{path:.*}", self._handle)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", port, reuse_address=True)
+        await site.start()
+        host, port = runner.addresses[0][:2]
+        self.url = f"http://{host}:{port}"
+        try:
+            yield self
+        finally:
+            self.end_watches()
+            await runner.cleanup()
+
+    def writes(self) -> list[tuple[str, str]]:
+        return [request for request in self.requests if request[0] != "GET"]
+
+    # The API
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        self.requests.append((request.method, request.path))
+        try:
+            await self._suffer(request)
+            user = self._user(request)
+            return await self._route(request, user)
+        except Refusal as refusal:
+            headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else None
+            return web.json_response(refusal.status, status=refusal.code, headers=headers)
+
+    async def _suffer(self, request: web.Request) -> None:
+        fault = self.plan(request.method, request.path_qs) if self.plan is not None else None
+        match fault:
+            case None:
+                return
+            case Refusal():
+                raise fault
+            case Fault.TOO_MANY:
+                raise Refusal(
+                    429, "TooManyRequests", "too many requests, try again later", retry_after=1
+                )
+            case Fault.ERROR:
+                raise Refusal(500, "InternalError", "a fault made for a test")
+            case int() | float():
+                await asyncio.sleep(fault)
+            case _:
+                if request.transport is not None:
+                    request.transport.abort()
+                raise ConnectionResetError("cut for a test")
+
+    def _user(self, request: web.Request) -> str:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ").strip()
+        user = self.users.get(token)
+        if user is None and self.authenticates:
+            raise refusals.unauthorized()
+        return str((user or {}).get("username") or "system:anonymous")
+
+    async def _route(self, request: web.Request, user: str) -> web.StreamResponse:
+        path = request.path.rstrip("/")
+        if path in _REVIEWS and request.method == "POST":
+            _, group, _, resource = path.strip("/").split("/")
+            self.accesses.append(Access(verb="create", group=group, resource=resource))
+            return await self._review(request, _REVIEWS[path])
+        known = discovery.answer(path, request, self.collections.values())
+        if known is not None:
+            return web.json_response(known) if isinstance(known, dict) else web.Response(text=known)
+        found = self._find(path)
+        if found is None:
+            return web.Response(status=404, text="404 page not found\n")
+        collection, (namespace, name), subresource = found
+        access = rbac.access_of(request.method, path, request.query)
+        assert access is not None  # noqa: S101 - a path of a collection
+        self.accesses.append(access)
+        if self.denies(access):
+            raise refusals.forbidden(collection.resource, name, access.verb, user, namespace)
+        if subresource and subresource not in collection.resource.subresources:
+            raise refusals.no_such_path()
+        key = (namespace, name)
+        match request.method, bool(name):
+            case "POST", False:
+                return await self._create(request, collection, namespace)
+            case "GET", False if access.verb == "watch":
+                return await self._watch(request, collection, namespace)
+            case "GET", False:
+                return self._list(request, collection, namespace)
+            case "DELETE", False:
+                return await self._delete_all(request, collection, namespace)
+            case "GET", True:
+                return self._answer(
+                    request, collection, self._present(collection, key), subresource
+                )
+            case "PUT" | "PATCH", True:
+                return await self._change(request, collection, key, subresource)
+            case "DELETE", True:
+                return await self._delete(request, collection, key)
+            case _:
+                raise Refusal(
+                    405, "MethodNotAllowed", "the server does not allow this method on this path"
+                )
+
+    def _find(self, path: str) -> tuple[Collection, Key, str] | None:
+        parts = path.strip("/").split("/")
+        size = 3 if parts[0] == "apis" else 2
+        root, rest = parts[:size], parts[size:]
+        namespace = ""
+        if len(rest) > 2 and rest[0] == "namespaces":
+            namespace, rest = rest[1], rest[2:]
+        collection = self.collections.get("/" + "/".join([*root, *rest[:1]]))
+        if collection is None or len(rest) > 3:
+            return None
+        name, subresource = (*rest[1:3], "", "")[:2]
+        return collection, (namespace, name), subresource
+
+    def _present(self, collection: Collection, key: Key) -> Manifest:
+        found = collection.objects.get(key)
+        if found is None:
+            raise refusals.not_found(collection.resource, key[1])
+        return found
+
+    def _answer(
+        self,
+        request: web.Request,
+        collection: Collection,
+        manifest: Manifest,
+        subresource: str = "",
+        *,
+        status: int = 200,
+        manner: Manner | None = None,
+    ) -> web.Response:
+        shown = self._shown(collection, manifest)
+        if subresource == "scale":
+            shown = answers.scale_of(collection, shown)
+        elif answers.wants_metadata(request):
+            shown = answers.partial(shown)
+        answer = web.json_response(shown, status=status)
+        for words in manner.warnings if manner is not None else ():
+            quoted = words.replace("\\", "\\\\").replace('"', '\\"')
+            answer.headers.add("Warning", f'299 - "{quoted}"')
+        return answer
+
+    def _shown(self, collection: Collection, manifest: Manifest) -> Manifest:
+        """An object as it is answered, with its managed fields."""
+        shown = collection.shown(manifest)
+        owners = collection.storage.owners.get(api_collection.key_of(shown))
+        if owners is not None:
+            fields = owners.managed_fields(collection.resource.api_version, self.now())
+            if fields:
+                shown["metadata"]["managedFields"] = fields
+        return shown
+
+    async def _review(self, request: web.Request, kind: str) -> web.Response:
+        review = await api_requests.body_of(request)
+        spec = review.get("spec") or {}
+        if kind == "TokenReview":
+            user = self.users.get(str(spec.get("token") or ""))
+            review["status"] = {"authenticated": True, "user": dict(user)} if user else {}
+        else:
+            review["status"] = {"allowed": bool(self.allows(spec))}
+        return web.json_response(review, status=201)
+
+    # Reading
+
+    def _selection(self, request: web.Request, collection: Collection, namespace: str) -> Selection:
+        try:
+            found = Selection.parse(collection, namespace, request.query)
+        except InputError as error:
+            raise refusals.bad_request(str(error)) from error
+        if isinstance(found, str):
+            raise refusals.bad_request(found)
+        return found
+
+    def _list(
+        self, request: web.Request, collection: Collection, namespace: str
+    ) -> web.StreamResponse:
+        selection = self._selection(request, collection, namespace)
+        asked = api_requests.version_of(request)
+        limit = api_requests.limit_of(request)
+        token = request.query.get("continue", "")
+        match = request.query.get("resourceVersionMatch", "")
+        if match and asked is None and not token:
+            cause = refusals.FieldCause(
+                *("resourceVersionMatch", "FieldValueForbidden"),
+                "Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+            )
+            raise refusals.invalid(_LIST_OPTIONS, "", [cause])
+        present = self.stale_at if self.stale_at is not None and asked is not None else self.version
+        version, after = present, ("", "")
+        metadata: dict[str, Any] = {}
+        if token:
+            version, after = self._moment(token)
+        elif asked is not None and asked > present:
+            raise refusals.too_large_version(asked, present)
+        elif match == "Exact" and asked is not None:
+            if asked < self.forgotten:
+                raise refusals.expired("The resourceVersion for the provided list is too old.")
+            version = asked
+        objects = sorted(collection.storage.at(version).items())
+        wanted = [one for key, one in objects if key > after and selection.takes(one)]
+        page = wanted[:limit] if limit else wanted
+        if len(page) < len(wanted):
+            metadata["continue"] = api_requests.token_for(version, api_collection.key_of(page[-1]))
+            if selection.is_all:
+                metadata["remainingItemCount"] = len(wanted) - len(page)
+        metadata = {"resourceVersion": str(version)} | metadata
+        shown = [self._shown(collection, one) for one in page]
+        return web.json_response(answers.listed(request, collection, shown, metadata))
+
+    def _moment(self, token: str) -> tuple[int, Key]:
+        """The version and the last key that a token to continue stands for."""
+        try:
+            found = json.loads(base64.urlsafe_b64decode(token.encode()))
+            version, after = int(found["v"]), (str(found["n"]), str(found["k"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise refusals.bad_request("continue key is not valid") from error
+        if version == -1:
+            return self.version, after
+        if version < self.forgotten:
+            raise refusals.expired(
+                "The provided continue parameter is too old to display a consistent list result.",
+                **{"continue": api_requests.token_for(-1, after)},
+            )
+        return version, after
+
+    async def _watch(
+        self, request: web.Request, collection: Collection, namespace: str
+    ) -> web.StreamResponse:
+        selection = self._selection(request, collection, namespace)
+        asked = api_requests.version_of(request)
+        begins = self.streams_lists and request.query.get("sendInitialEvents") == "true"
+        if begins and request.query.get("resourceVersionMatch") != "NotOlderThan":
+            cause = refusals.FieldCause(
+                *("resourceVersionMatch", "FieldValueForbidden"),
+                "Forbidden: sendInitialEvents needs resourceVersionMatch to be NotOlderThan",
+            )
+            raise refusals.invalid(collection.resource, "", [cause])
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        told = watch.Teller(request, collection, response)
+        queue: asyncio.Queue[Change | None] = asyncio.Queue()
+        watchers = collection.storage.watchers
+        watchers.append(queue)  # before the first pause: nothing is missed
+        if asked and not begins:
+            replayed = [one for one in collection.storage.changes if one.version > asked]
+            initial: list[Manifest] = []
+        else:
+            replayed = []
+            initial = [one for _, one in sorted(collection.objects.items()) if selection.takes(one)]
+        version = self.version
+        try:
+            if asked and asked < self.forgotten:
+                refusal = refusals.expired(f"too old resource version: {asked}")
+                await told.event("ERROR", refusal.status)
+                return response
+            for one in initial:
+                await told.object("ADDED", one)
+            if begins:
+                await told.bookmark(version, ended=True)
+            for change in replayed:
+                await told.change(selection, change)
+            await watch.follow(request, queue, selection, told, lambda: self.version)
+        except ConnectionError:
+            pass
+        finally:
+            watchers.remove(queue)
+        return response
+
+    # Writing
+
+    async def _create(
+        self, request: web.Request, collection: Collection, namespace: str
+    ) -> web.StreamResponse:
+        manner, dry_run = api_requests.manner_of(request)
+        manifest = rules.check_identity(
+            collection, await api_requests.body_of(request), (namespace, "")
+        )
+        metadata = manifest["metadata"]
+        if not metadata.get("name") and metadata.get("generateName"):
+            word = uuid.uuid5(uuid.NAMESPACE_OID, str(self.version)).hex[:5]
+            metadata["name"] = metadata["generateName"] + word
+        manifest = rules.created(collection, manifest, manner)
+        key = api_collection.key_of(manifest)
+        manifest = await self._admitted(request, collection, None, manifest, "", manner, dry_run)
+        if key in collection.objects:
+            raise refusals.exists(collection.resource, key[1])
+        made = self._keep(collection, manifest, None, dry_run=dry_run)
+        if not dry_run:
+            self._owned(collection, request, {}, made)
+        return self._answer(request, collection, made, status=201, manner=manner)
+
+    async def _change(
+        self, request: web.Request, collection: Collection, key: Key, subresource: str
+    ) -> web.StreamResponse:
+        manner, dry_run = api_requests.manner_of(request)
+        is_apply = request.method == "PATCH" and "apply-patch" in request.content_type
+        wanted = await api_requests.body_of(request)
+        if is_apply and not subresource and key not in collection.objects:
+            return await self._create_by_apply(request, collection, key, wanted, manner, dry_run)
+        old = self._present(collection, key)
+        shown, owners = subresource, None
+        if subresource == "scale":
+            scale = answers.scale_of(collection, collection.shown(old))
+            new = answers.scaled(collection, old, api_requests.patched(request, scale, wanted))
+            subresource = ""  # the size is part of the object itself
+        elif is_apply:
+            new, owners = self._applied(request, collection, key, wanted, old, subresource)
+        elif request.method == "PUT":
+            new = rules.replacing(collection, wanted, key)
+        else:
+            given = api_requests.patched(request, collection.shown(old), wanted)
+            new = rules.check_identity(collection, given, key)
+        new = rules.changed(collection, collection.shown(old), new, subresource, manner)
+        new = await self._admitted(request, collection, old, new, subresource, manner, dry_run)
+        kept = self._keep(collection, new, old, dry_run=dry_run)
+        if not dry_run and key in collection.objects:
+            if owners is not None:
+                collection.storage.owners[key] = owners
+            elif isinstance(wanted, dict) and api_requests.clears_owners(wanted):
+                collection.storage.owners.pop(key, None)
+            else:
+                self._owned(collection, request, old, kept, subresource)
+        return self._answer(request, collection, kept, shown, manner=manner)
+
+    async def _admitted(
+        self,
+        request: web.Request,
+        collection: Collection,
+        old: Manifest | None,
+        new: Manifest,
+        subresource: str,
+        manner: Manner,
+        dry_run: bool,
+    ) -> Manifest:
+        """The object that webhooks let through, with what they change in it."""
+        if not self.webhooks:
+            return new
+        write = Write(
+            collection=collection,
+            operation="CREATE" if old is None else "UPDATE",
+            old=old,
+            new=collection.shown(new),
+            user=self._user(request),
+            subresource=subresource,
+            dry_run=dry_run,
+        )
+        found = await admission.mutated(self.webhooks, write, manner.warnings)
+        if found is not None and found != write.new:
+            new = rules.shaped(collection, found, manner)
+            rules.check(collection, new, manner)
+        await admission.check(self.webhooks, write, collection.shown(new), manner.warnings)
+        return new
+
+    async def _create_by_apply(
+        self,
+        request: web.Request,
+        collection: Collection,
+        key: Key,
+        wanted: Manifest,
+        manner: Manner,
+        dry_run: bool,
+    ) -> web.StreamResponse:
+        manager = api_requests.manager_of(request)
+        api_requests.check_unmanaged(wanted)
+        wanted = rules.check_identity(collection, wanted, key)
+        if wanted["metadata"].get("uid"):
+            uid = wanted["metadata"]["uid"]
+            raise refusals.conflict(
+                *(collection.resource, key[1]),
+                f"uid mismatch: the provided object specified uid {uid}, "
+                "and no existing object was found",
+            )
+        fields = set(dict(ownership.leaves(wanted, collection.list_keys)))
+        manifest = rules.created(collection, wanted, manner)
+        manifest = await self._admitted(request, collection, None, manifest, "", manner, dry_run)
+        made = self._keep(collection, manifest, None, dry_run=dry_run)
+        if not dry_run:
+            collection.storage.owners[key] = Owners({(manager, "Apply", ""): fields})
+        return self._answer(request, collection, made, status=201, manner=manner)
+
+    def _applied(
+        self,
+        request: web.Request,
+        collection: Collection,
+        key: Key,
+        wanted: Manifest,
+        old: Manifest,
+        subresource: str,
+    ) -> tuple[Manifest, Owners]:
+        manager = api_requests.manager_of(request)
+        api_requests.check_unmanaged(wanted)
+        wanted = rules.check_identity(collection, wanted, key)
+        told = {
+            name: wanted["metadata"][name]
+            for name in ("resourceVersion", "uid")
+            if name in wanted["metadata"]
+        }
+        if subresource:
+            wanted = {name: wanted[name] for name in ("metadata", subresource) if name in wanted}
+            wanted["metadata"] = {}
+        elif "status" in collection.resource.subresources:
+            wanted = {name: item for name, item in wanted.items() if name != "status"}
+        new, owners, conflicts = ownership.apply(
+            collection.shown(old),
+            wanted,
+            collection.storage.owners.get(key) or Owners(),
+            (manager, "Apply", subresource),
+            collection.list_keys,
+            force=request.query.get("force") == "true",
+        )
+        if conflicts:
+            raise answers.field_conflicts(conflicts, collection.resource.api_version)
+        new["metadata"].pop("resourceVersion", None)
+        new["metadata"] |= told
+        return new, owners
+
+    def _owned(
+        self,
+        collection: Collection,
+        request: web.Request,
+        old: Manifest,
+        new: Manifest,
+        subresource: str = "",
+    ) -> None:
+        """What a write other than apply changed belongs to who wrote it."""
+        agent = request.headers.get("User-Agent", "").partition("/")[0]
+        manager = (request.query.get("fieldManager") or agent, "Update", subresource)
+        owners = collection.storage.owners.setdefault(api_collection.key_of(new), Owners())
+        owners.wrote(manager, old, new, collection.list_keys)
+
+    async def _delete(
+        self, request: web.Request, collection: Collection, key: Key
+    ) -> web.StreamResponse:
+        options = await api_requests.body_of(request) if request.can_read_body else {}
+        _, dry_run = api_requests.manner_of(request)
+        dry_run = dry_run or options.get("dryRun") == ["All"]
+        old = self._present(collection, key)
+        for words, name in (("UID", "uid"), ("ResourceVersion", "resourceVersion")):
+            wanted = (options.get("preconditions") or {}).get(name)
+            found = old["metadata"][name]
+            if wanted and wanted != found:
+                happened = "deleted and then recreated" if name == "uid" else "modified"
+                raise refusals.conflict(
+                    *(collection.resource, key[1]),
+                    f"the {words} in the precondition ({wanted}) does not match the {words} in "
+                    f"record ({found}). The object might have been {happened}",
+                )
+        if self.webhooks:
+            write = Write(
+                collection=collection,
+                operation="DELETE",
+                old=old,
+                new=None,
+                user=self._user(request),
+                dry_run=dry_run,
+            )
+            await admission.check(self.webhooks, write, None, [])
+        policy = options.get("propagationPolicy") or request.query.get("propagationPolicy")
+        gone = self._end(collection, key, policy, dry_run=dry_run)
+        if gone is not None:
+            return self._answer(request, collection, gone)
+        details = refusals.details_of(collection.resource, key[1])
+        return web.json_response(
+            {
+                "kind": "Status",
+                "apiVersion": "v1",
+                "metadata": {},
+                "status": "Success",
+                "details": details | {"uid": old["metadata"]["uid"]},
+            }
+        )
+
+    async def _delete_all(
+        self, request: web.Request, collection: Collection, namespace: str
+    ) -> web.StreamResponse:
+        selection = self._selection(request, collection, namespace)
+        options = await api_requests.body_of(request) if request.can_read_body else {}
+        _, dry_run = api_requests.manner_of(request)
+        found = [one for _, one in sorted(collection.objects.items()) if selection.takes(one)]
+        for one in found:
+            self._end(
+                collection,
+                api_collection.key_of(one),
+                options.get("propagationPolicy"),
+                dry_run=dry_run or options.get("dryRun") == ["All"],
+            )
+        metadata = {"resourceVersion": str(self.version)}
+        shown = [collection.shown(one) for one in found]
+        return web.json_response(answers.listed(request, collection, shown, metadata))

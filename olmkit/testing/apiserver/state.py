@@ -1,0 +1,170 @@
+"""What the API server double holds: objects, their versions, and who waits for changes.
+
+Tests look at it and change it here, past HTTP, as somebody else would.
+"""
+
+from __future__ import annotations
+
+import copy
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from olmkit.kube.objects import Manifest
+from olmkit.testing.apiserver import collection as api_collection
+from olmkit.testing.apiserver import rules, watch
+from olmkit.testing.apiserver.collection import Change, Collection, Key
+
+_FIRST_VERSION = 100
+
+
+@dataclass(slots=True)
+class ApiState:
+    """Collections by their path; one counter of versions for all of them.
+
+    `forgotten`: changes up to this version are not remembered. `collects_garbage`: what a
+    controller beside the server would do with dependents of what is gone.
+    """
+
+    collections: dict[str, Collection]
+    version: int = _FIRST_VERSION
+    forgotten: int = _FIRST_VERSION
+    collects_garbage: bool = False
+    now: Callable[[], str] = lambda: "2024-01-01T00:00:00Z"
+
+    def get(self, plural: str, name: str, namespace: str = "default") -> Manifest | None:
+        found = self._collection(plural).objects.get((namespace, name))
+        return copy.deepcopy(found)
+
+    def all(self, plural: str) -> list[Manifest]:
+        """Every object of a kind."""
+        return [copy.deepcopy(one) for one in self._collection(plural).objects.values()]
+
+    def put(self, plural: str, manifest: Manifest) -> Manifest:
+        """Create or change an object as somebody else would; nothing is checked."""
+        collection = self._collection(plural)
+        manifest = copy.deepcopy(manifest)
+        metadata = manifest.setdefault("metadata", {})
+        if collection.resource.namespaced:
+            metadata.setdefault("namespace", "default")
+        old = collection.objects.get(api_collection.key_of(manifest))
+        return copy.deepcopy(self._keep(collection, manifest, old))
+
+    def remove(self, plural: str, name: str, namespace: str = "default") -> None:
+        """Make an object vanish, whatever its finalizers."""
+        self._drop(self._collection(plural), (namespace, name))
+
+    def end_watches(self) -> None:
+        """Close every watch, as a server that restarts does."""
+        self._tell(None)
+
+    def freeze_watches(self) -> None:
+        """Let every watch that is open stay open and tell nothing any more."""
+        self._tell(watch.FREEZE)
+
+    def cut_watches(self) -> None:
+        """Break the connection of every watch, as a network does."""
+        self._tell(watch.CUT)
+
+    def send_bookmarks(self) -> None:
+        self._tell(watch.BOOKMARK)
+
+    def compact(self) -> None:
+        """Forget everything but the present."""
+        self.forgotten = self.version
+        for collection in self.collections.values():
+            collection.storage.changes.clear()
+
+    def _tell(self, change: Change | None) -> None:
+        for collection in self.collections.values():
+            for watcher in collection.storage.watchers:
+                watcher.put_nowait(change)
+
+    def _collection(self, plural: str) -> Collection:
+        return next(c for c in self.collections.values() if c.resource.plural == plural)
+
+    def _end(
+        self, collection: Collection, key: Key, policy: str | None, *, dry_run: bool
+    ) -> Manifest | None:
+        """Delete; the object when finalizers hold it, None when it is gone."""
+        old = collection.objects[key]
+        more = {"Foreground": ["foregroundDeletion"], "Orphan": ["orphan"]}.get(policy or "", [])
+        finalizers = list(dict.fromkeys([*(old["metadata"].get("finalizers") or ()), *more]))
+        if self.collects_garbage and not old["metadata"].get("finalizers"):
+            finalizers = []
+        if not finalizers:
+            if not dry_run:
+                self._drop(collection, key, orphan=policy == "Orphan")
+            return None
+        new = copy.deepcopy(old)
+        new["metadata"]["finalizers"] = finalizers
+        new["metadata"].setdefault("deletionTimestamp", self.now())
+        new["metadata"].setdefault("deletionGracePeriodSeconds", 0)
+        return self._keep(collection, new, old, dry_run=dry_run)
+
+    def _keep(
+        self,
+        collection: Collection,
+        manifest: Manifest,
+        old: Manifest | None,
+        *,
+        dry_run: bool = False,
+    ) -> Manifest:
+        """Store what changed, with what the server gives; the object as it is then."""
+        new = collection.shown(manifest)
+        metadata = new["metadata"]
+        before = old["metadata"] if old else {}
+        if old is not None:
+            metadata = new["metadata"] = metadata | {
+                name: before[name] for name in ("uid", "creationTimestamp") if name in before
+            }
+            metadata["resourceVersion"] = before["resourceVersion"]
+            if "generation" in before:
+                metadata["generation"] = before["generation"]
+            if new == collection.shown(old):
+                return old
+        version = self.version + 1
+        metadata.setdefault("uid", str(uuid.uuid5(uuid.NAMESPACE_OID, str(version))))
+        metadata.setdefault("creationTimestamp", self.now())
+        if collection.counts_wishes:
+            is_deleted = "deletionTimestamp" in metadata and "deletionTimestamp" not in before
+            is_new_wish = old is None or rules.wishes(collection, old) != rules.wishes(
+                collection, new
+            )
+            metadata["generation"] = before.get("generation", 0) + (is_new_wish or is_deleted)
+        metadata["resourceVersion"] = str(version)
+        if dry_run:
+            metadata["resourceVersion"] = before.get("resourceVersion", "")
+            return new
+        self.version = version
+        key = api_collection.key_of(new)
+        if metadata.get("deletionTimestamp") and not metadata.get("finalizers") and old is not None:
+            self.version -= 1
+            self._drop(collection, key)
+            return new
+        collection.objects[key] = new
+        collection.storage.record(Change(version, old, new))
+        return new
+
+    def _drop(self, collection: Collection, key: Key, *, orphan: bool = False) -> None:
+        self.version += 1
+        gone = collection.objects.pop(key)
+        collection.storage.owners.pop(key, None)
+        collection.storage.record(Change(self.version, gone, None))
+        if self.collects_garbage:
+            self._collect(gone["metadata"]["uid"], orphan=orphan)
+
+    def _collect(self, uid: str, *, orphan: bool) -> None:
+        """What the garbage collector does once an owner is gone."""
+        for collection in list(self.collections.values()):
+            for key, one in list(collection.objects.items()):
+                owners = one["metadata"].get("ownerReferences") or []
+                left = [owner for owner in owners if owner.get("uid") != uid]
+                if len(left) == len(owners) or key not in collection.objects:
+                    continue
+                if left or orphan:
+                    new = copy.deepcopy(one)
+                    new["metadata"]["ownerReferences"] = left
+                    self._keep(collection, new, one)
+                else:
+                    self._end(collection, key, None, dry_run=False)

@@ -1,0 +1,77 @@
+"""Packages from files, and from whoever has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from olmkit.apis.findings import Findings
+from olmkit.apis.go import packages as go_packages
+from olmkit.apis.go.packages import Library, NoModules
+
+
+class Shelf:
+    """A port behind which one package lies; it counts how often it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def files(self, package: str) -> Mapping[str, bytes] | None:
+        self.asked += 1
+        return {"x.go": b"package x\n\ntype X int\n"} if package == "example.org/x" else None
+
+    def version(self, module: str) -> str:
+        return "v0.30.2" if module.startswith("k8s.io/") else ""
+
+
+def test_a_package_is_all_of_its_built_files() -> None:
+    package = go_packages.read_package(
+        "example.com/toys",
+        {
+            "a.go": b"package toys\n\n// +groupName=toys\n\ntype A int\n",
+            "b.go": b'package toys\n\ntype B string\n\nconst One B = "one"\n',
+            "c.go": b"package toys\n\nfunc (a *A) MarshalText() ([]byte, error) {}\n",
+            "d_test.go": b"package toys\n\ntype D int\n",
+        },
+        Findings(),
+        is_own=True,
+    )
+
+    assert package is not None
+    assert sorted(package.declarations) == ["A", "B"]
+    assert package.methods == {"A": frozenset({"MarshalText"})}
+    assert package.constants == {"B": ("one",)}
+    assert [comment.text for comment in package.comments] == ["groupName=toys"]
+
+
+def test_two_packages_in_one_folder_are_a_finding() -> None:
+    findings = Findings()
+    files = {"a.go": b"package v1\n", "b.go": b"package v1\n", "c.go": b"\npackage v2\n"}
+    files |= {"c_test.go": b"package v1_test\n", "doc.go": b"package documentation\n"}
+    go_packages.read_package("example.com/toys", files, findings, is_own=True)
+    assert [(one.rule, str(one.at)) for one in findings] == [("API027", "c.go:2:9")]
+
+
+def test_a_folder_without_a_built_file_is_no_package() -> None:
+    assert go_packages.read_package("x", {"x_test.go": b""}, Findings(), is_own=True) is None
+
+
+def test_each_package_is_asked_for_once() -> None:
+    shelf = Shelf()
+    library = Library({}, shelf)
+
+    assert library.package("example.org/x") is library.package("example.org/x")
+    assert library.package("example.org/none") is library.package("example.org/none") is None
+    assert shelf.asked == 2
+
+
+def test_kubernetes_is_taken_from_the_table_in_the_release_that_is_asked_for() -> None:
+    package = Library({}, Shelf()).package("k8s.io/api/core/v1")
+
+    assert package is not None
+    assert package.at.path == "k8s.io/api/core/v1 (v0.30)"
+    assert "PodSpec" in package.declarations
+
+
+def test_nothing_is_behind_the_empty_port() -> None:
+    assert NoModules().files("k8s.io/api/core/v1") is None
+    assert NoModules().version("k8s.io/api") == ""

@@ -1,0 +1,114 @@
+"""Values that stand in the text: constants, members, what no JSON can hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.apis.crds.schema import Options
+
+GROUP = "# +groupName=toys.example.com\n"
+
+
+def test_a_constant_means_what_it_means_in_its_own_module(projects: Any) -> None:
+    made = projects.make(
+        {
+            "op/consts.py": "from annotated_types import Ge\nBASE = 5\nPORT = BASE\n"
+            "AT_LEAST = Ge(BASE)\n",
+            "op/api/v1/__init__.py": GROUP,
+            "op/api/v1/toy.py": (
+                "from typing import Annotated\n"
+                "from olmkit.runtime.kinds import CustomResource\n"
+                "from op import consts\nfrom op.consts import AT_LEAST, PORT\nBASE = 7\n"
+                "class Toy(CustomResource):\n    spec: int = BASE\n    a: int = PORT\n"
+                "    b: Annotated[int, AT_LEAST] = consts.PORT\n"
+            ),
+        }
+    )
+    assert made.codes == []
+    properties = made.schema("toys.example.com_toys.yaml")["properties"]
+    assert properties["spec"]["default"] == 7
+    assert properties["a"]["default"] == 5
+    assert properties["b"] == {"type": "integer", "minimum": 5, "default": 5}
+
+
+def test_a_limit_with_a_name_is_a_limit(projects: Any) -> None:
+    spec, made = projects.spec(
+        "a: Annotated[int, EVEN, SMALL] = 2",
+        "EVEN = MultipleOf(2)\nSMALL = Field(le=MOST)\nMOST = 8\n",
+    )
+    assert made.codes == []
+    assert spec["properties"]["a"] == {
+        "type": "integer",
+        "multipleOf": 2,
+        "maximum": 8,
+        "default": 2,
+    }
+
+
+def test_names_that_stand_for_each_other_stand_for_nothing(projects: Any) -> None:
+    spec, made = projects.spec("a: Annotated[int, A] = A", "A = B\nB = C\nC = A\n")
+    assert made.codes == []
+    assert spec["properties"]["a"] == {"type": "integer"}
+
+
+CONSTANTS = """
+class Color(StrEnum):
+    RED = enum.auto()
+    DARK_BLUE = "blue"
+
+class Consts:
+    PORT: ClassVar[int] = 80
+    NAME = "x"
+
+DEFAULT = Color.DARK_BLUE
+ROUND = OTHER
+OTHER = ROUND
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "default"),
+    [
+        ("Color = Color.RED", "red"),
+        ("Color = DEFAULT", "blue"),
+        ("list[Color] = [Color.RED, Color.DARK_BLUE.value]", ["red", "blue"]),
+        ("int = Consts.PORT", 80),
+        ("str = Consts.NAME", "x"),
+        ("int = Consts.NOWHERE", None),
+        ("int = ROUND", None),
+        ("int = 60 * 60", None),
+        ("float = 1e400", None),
+        ("float = -1e400", None),
+        ("str = '\\ud800'", None),
+    ],
+)
+def test_a_default_is_what_stands_in_the_text(projects: Any, field: str, default: object) -> None:
+    options = Options(allow_dangerous_types=True)
+    spec, made = projects.spec(f"a: {field}", CONSTANTS, options=options)
+    assert made.codes == []
+    assert spec["properties"]["a"].get("default") == default
+    assert "required" not in spec
+
+
+@pytest.mark.parametrize("field", ["int = ...", "int = Field(...)", "Annotated[int, Ge(1)] = ..."])
+def test_an_ellipsis_says_that_a_field_must_be_given(projects: Any, field: str) -> None:
+    spec, made = projects.spec(f"a: {field}")
+    assert made.codes == []
+    assert spec["required"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ('a: int\n"""Half \\ud800."""', "API002"),
+        ('a: Literal["\\udfff"]', "API006"),
+        ('a: int = Field(title="\\ud800")', "API006"),
+        ('a: str = Field(pattern="\\ud800")', "API006"),
+        ("a: int = Field(le=1e400)", "API006"),
+    ],
+)
+def test_what_no_file_can_hold_is_a_finding(projects: Any, body: str, code: str) -> None:
+    _, made = projects.spec(body)
+    assert made.codes == [code]

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+
+from olmkit.catalog.blobs import typed_json
+from olmkit.catalog.blobs.typed_json import Entry, MisfitError
+
+
+def test_fields_match_without_regard_to_case_and_keep_their_text() -> None:
+    found = typed_json.fields(b'{"Type": "a", "type": "b", "VALUE": {"z": 1.0, "a": "\\u003c"}}')
+
+    assert found == {"type": [b'"a"', b'"b"'], "value": [b'{"z": 1.0, "a": "\\u003c"}']}
+
+
+@pytest.mark.parametrize(
+    ("text", "texts"),
+    [
+        (b'{"group":"g","KIND":"K","more":[]}', {"group": "g", "kind": "K"}),
+        (b'{"Group":"a","group":"b"}', {"group": "b", "kind": ""}),
+        (b'{"Group":"a","group":null}', {"group": "a", "kind": ""}),
+        (b"null", {"group": "", "kind": ""}),
+    ],
+)
+def test_texts_of_an_object(text: bytes, texts: dict[str, str]) -> None:
+    assert typed_json.texts((text,), ("group", "kind")) == texts
+
+
+@pytest.mark.parametrize("text", [b'{"group":1}', b'{"Group":1,"group":"a"}', b"[]", b'"a"', b"{"])
+def test_a_misfit_ends_the_reading(text: bytes) -> None:
+    with pytest.raises(MisfitError):
+        typed_json.texts((text,), ("group",))
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (b"1", "1"),
+        (b"1.5", "1.5"),
+        (b"0.00001", "1e-05"),
+        (b"true", "true"),
+        (b"false", "false"),
+        (b"null", ""),
+        (b'"a"', "a"),
+        (b"18446744073709551615", "18446744073709551615"),
+        (b"18446744073709552000", "1.8446744e+19"),
+    ],
+)
+def test_yaml_scalars_pass_for_text(text: bytes, read: str) -> None:
+    assert typed_json.text_of((text,), lenient=True) == read
+
+
+def test_entries_keep_the_text_of_their_values() -> None:
+    found = typed_json.entries((b'[{"type":"a","value":{"b": 1.0}}, null, {"type": "c"}]',))
+
+    assert found == (Entry("a", b'{"b": 1.0}'), Entry("", b""), Entry("c", b""))
+
+
+def test_of_a_list_that_fits_in_part_the_rest_is_empty() -> None:
+    found, wrong = typed_json.entries_that_fit(b'[{"type":1,"value":2},{"type":"a","value":3},4]')
+
+    assert found == (Entry("", b"2"), Entry("a", b"3"), Entry("", b""))
+    assert wrong
+
+
+@pytest.mark.parametrize("text", [b"[{", b"{}", b"[1,]"])
+def test_of_what_is_no_list_nothing_is_read(text: bytes) -> None:
+    found, wrong = typed_json.entries_that_fit(text)
+
+    assert found == ()
+    assert wrong

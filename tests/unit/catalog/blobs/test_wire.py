@@ -1,0 +1,35 @@
+import pytest
+
+from olmkit.catalog.blobs import shapes, wire
+
+
+@pytest.mark.parametrize(
+    ("schema", "fields"),
+    [
+        (wire.PACKAGE, "schema name defaultChannel icon description properties"),
+        (wire.CHANNEL, "schema name package entries properties"),
+        (wire.BUNDLE, "schema name package image properties relatedImages"),
+        (wire.DEPRECATIONS, "schema package entries"),
+    ],
+)
+def test_a_schema_has_its_fields_in_the_order_of_writing(schema: str, fields: str) -> None:
+    assert [each.name for each in wire.SHAPES[schema].fields] == fields.split()
+
+
+@pytest.mark.parametrize(
+    ("schema", "written"),
+    [
+        (wire.PACKAGE, {"schema": "", "name": "", "defaultChannel": ""}),
+        (wire.CHANNEL, {"schema": "", "name": "", "package": "", "entries": None}),
+        (wire.BUNDLE, {"schema": "", "image": ""}),
+        (wire.DEPRECATIONS, {"schema": "", "package": "", "entries": None}),
+    ],
+)
+def test_what_is_written_of_nothing(schema: str, written: dict[str, object]) -> None:
+    shape = wire.SHAPES[schema]
+
+    assert shapes.written(shape, shapes.read(shape, {})) == written
+
+
+def test_every_schema_has_a_word_for_messages() -> None:
+    assert set(wire.PARSED_AS) == set(wire.SHAPES)

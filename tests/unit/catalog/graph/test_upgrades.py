@@ -1,0 +1,144 @@
+"""Where upgrades lead, in both generations of OLM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.versions import Version, VersionRelease
+from olmkit.catalog import model
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph.upgrades import BrokenChannelError, End, Start, Way
+from olmkit.catalog.model import Channel, Package
+
+
+def entry(name: str, replaces: str = "", *skips: str, skip_range: str = "") -> dict[str, Any]:
+    return {"name": name, "replaces": replaces, "skips": list(skips), "skipRange": skip_range}
+
+
+def package(*lists: Iterable[dict[str, Any]], deprecated: str = "") -> Package:
+    """A package with channels `c0`, `c1` …; the number in the name of a bundle is its version."""
+    names = {one["name"]: None for entries in lists for one in entries}
+    blobs = [Blob.of({"schema": "olm.package", "name": "cog", "defaultChannel": "c0"})]
+    for number, entries in enumerate(lists):
+        channel = {"schema": "olm.channel", "package": "cog", "name": f"c{number}"}
+        blobs.append(Blob.of({**channel, "entries": list(entries)}))
+    for name in names:
+        value = {"packageName": "cog", "version": f"{name.lstrip('v')}.0.0"}
+        blobs.append(Blob.of({
+            "schema": "olm.bundle", "package": "cog", "name": name, "image": "a/b:1",
+            "properties": [{"type": "olm.package", "value": value}],
+        }))  # fmt: skip
+    if deprecated:
+        reference = {"schema": "olm.bundle", "name": deprecated}
+        blobs.append(Blob.of({
+            "schema": "olm.deprecations", "package": "cog",
+            "entries": [{"reference": reference, "message": "no more"}],
+        }))  # fmt: skip
+    return model.of_blobs(blobs).packages["cog"]
+
+
+def channel(*entries: dict[str, Any]) -> Channel:
+    return package(entries).channels["c0"]
+
+
+def hops(way: Way) -> list[str]:
+    return [hop.entry.name for hop in way.hops]
+
+
+def walk(found: Channel, start: str) -> tuple[list[str], End]:
+    way = upgrades.way(found, upgrades.start_of(found.entries, start))
+    return hops(way), way.end
+
+
+CHAIN = (entry("v1"), entry("v2", "v1"), entry("v3", "v2"))
+
+
+def test_the_way_takes_what_is_nearest_to_the_head_and_can_follow() -> None:
+    found = channel(*CHAIN, entry("v4", "v3", "v1"))
+
+    assert walk(found, "v1") == (["v4"], End.NEWEST)
+    assert walk(found, "v2") == (["v3", "v4"], End.NEWEST)
+    assert walk(found, "v4") == ([], End.NEWEST)
+    assert walk(found, "v0") == ([], End.STRANDED)
+
+
+def test_a_skip_range_counts_for_versions_that_are_gone() -> None:
+    found = channel(*CHAIN, entry("v4", "v3", skip_range=">=0.1.0 <1.0.0"))
+    start = Start("v0", VersionRelease(Version.parse("0.9.0")))
+
+    assert hops(upgrades.way(found, start)) == ["v4"]
+    assert hops(upgrades.way(found, Start("v0"))) == []
+
+
+def test_what_is_skipped_is_gone_through_and_never_chosen() -> None:
+    bridge = channel(entry("v1"), entry("v2", "v1"), entry("v3", "v2", "v2"))
+    assert [one.name for one in upgrades.order(bridge)] == ["v3", "v1"]
+    assert walk(bridge, "v1") == ([], End.STRANDED)
+    assert walk(bridge, "v2") == (["v3"], End.NEWEST)
+    # Below a skipped entry the chain goes on, and ends where only that would follow.
+    longer = channel(*CHAIN, entry("v4", "v3"), entry("v5", "v4", "v4"))
+    assert walk(longer, "v1") == (["v2", "v3"], End.STRANDED)
+
+
+def test_an_entry_below_counts_too_and_may_lead_round_in_circles() -> None:
+    down = channel(entry("v1", skip_range="<=9.0.0"), entry("v2", "v1"))
+
+    assert walk(down, "v2") == (["v1", "v2"], End.CIRCLE)
+
+
+def test_what_stands_for_itself_is_no_upgrade() -> None:
+    assert walk(channel(entry("v1", skip_range="<=1.0.0")), "v1") == ([], End.NEWEST)
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ((entry("v1"), entry("v2")), "has 2 heads: v1, v2"),
+        ((entry("v1", "v2"), entry("v2", "v1")), "has no head"),
+        ((entry("v1", "v1"),), "has no head"),
+        ((entry("v1", "v2"), entry("v2", "v1"), entry("v3", "v2")), "round in circles"),
+        ((), "has no head"),
+    ],
+)
+def test_a_channel_without_one_chain_has_no_order(
+    entries: tuple[dict[str, Any], ...], words: str
+) -> None:
+    with pytest.raises(BrokenChannelError, match=words):
+        upgrades.order(channel(*entries))
+
+
+def walk_of_v1(found: Package, start: str, *names: str) -> tuple[list[str], End]:
+    entries = {name: one for line in found.channels.values() for name, one in line.entries.items()}
+    way = upgrades.way_of_v1(found, names, upgrades.start_of(entries, start))
+    return hops(way), way.end
+
+
+def test_olm_v1_takes_the_highest_of_all_that_follow_skipped_or_not() -> None:
+    found = package((entry("v1"), entry("v2", "v1"), entry("v3", "v2", "v2")))
+
+    assert walk_of_v1(found, "v1") == (["v2", "v3"], End.NEWEST)
+
+
+def test_olm_v1_sees_all_channels_and_several_heads() -> None:
+    found = package(CHAIN, (entry("v9", "v1"), entry("v5", "v1")))
+
+    assert walk_of_v1(found, "v1") == (["v9"], End.NEWEST)
+    assert walk_of_v1(found, "v1", "c0") == (["v2", "v3"], End.NEWEST)
+
+
+def test_olm_v1_takes_what_is_deprecated_last_and_never_goes_down() -> None:
+    found = package((entry("v1"), entry("v2", "v1"), entry("v3", "v1")), deprecated="v3")
+    assert walk_of_v1(found, "v1") == (["v2"], End.NEWEST)
+
+    down = package((entry("v1", skip_range="<=9.0.0"), entry("v2", "v1")))
+    assert walk_of_v1(down, "v2") == ([], End.NEWEST)
+
+
+def test_olm_v1_needs_a_bundle() -> None:
+    with pytest.raises(InputError, match="no bundle"):
+        upgrades.way_of_v1(package(()), (), Start("v1"))

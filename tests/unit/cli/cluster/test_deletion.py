@@ -1,0 +1,75 @@
+"""What is asked before objects are deleted, and what is told afterwards."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.cli.cluster import deletion
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.terminal import Terminal
+from olmkit.jobs.cluster.write import Removed
+
+CRD = {"kind": "CustomResourceDefinition", "metadata": {"name": "things.example.com"}}
+POD = {"kind": "Pod", "metadata": {"name": "p", "namespace": "n"}}
+
+
+def an_app(output: str = "text") -> tuple[App, io.StringIO]:
+    out = io.StringIO()
+    terminal = Terminal(out=out, err=io.StringIO())
+    return App(command="uninstall", terminal=terminal, output=output), out
+
+
+def test_without_anybody_to_ask_nothing_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+    with pytest.raises(ConfigurationError, match="nobody to ask"):
+        deletion.confirm(an_app()[0], [POD], yes=False)
+
+    deletion.confirm(an_app()[0], [POD], yes=True)
+
+
+def test_where_nothing_is_there_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    app, out = an_app()
+
+    deletion.confirm(app, [], yes=False)
+    deletion.give(app, Removed(gone=()))
+    deletion.rehearse(app, [])
+
+    assert out.getvalue() == "there is nothing to delete\n" * 2
+
+
+def test_what_went_is_told_apart_from_what_stays_on_purpose() -> None:
+    app, out = an_app()
+
+    deletion.give(app, Removed(gone=(POD,)), stays=["the CRDs"])
+
+    assert out.getvalue() == "removed Pod n/p\nstays: the CRDs\n"
+
+
+def test_what_did_not_go_is_the_worlds_fault() -> None:
+    app, out = an_app("json")
+
+    with pytest.raises(SystemExit) as ended:
+        deletion.give(app, Removed(gone=(POD,), left=(CRD,)), package="toy")
+
+    assert ended.value.code == 3
+    assert json.loads(out.getvalue())["result"] == {
+        "package": "toy",
+        "removed": ["Pod n/p"],
+        "left": ["CustomResourceDefinition things.example.com"],
+        "stays": [],
+    }
+
+
+def test_a_rehearsal_has_the_form_of_the_deed() -> None:
+    app, out = an_app("json")
+
+    deletion.rehearse(app, [POD], stays=["the CRDs"])
+
+    value = json.loads(out.getvalue())["result"]
+    assert value == {"removed": ["Pod n/p"], "left": [], "stays": ["the CRDs"]}

@@ -1,0 +1,79 @@
+"""How an operator stands, in words, in JSON and as an exit code."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from olmkit.cli.cluster import install_status
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.terminal import Terminal
+from olmkit.olm.explain.explanation import Blame, Explanation, Link, Standing
+
+STUCK = Explanation(
+    standing=Standing.STUCK,
+    cause="container-crashes",
+    message="container `manager` ends",
+    hint="read its log",
+    chain=(Link("Subscription a/b", "no state yet"), Link("InstallPlan a/i", "Complete"),
+           Link("Pod a/p", "CrashLoopBackOff")),
+    log="one\ntwo\n",
+)  # fmt: skip
+
+
+def test_the_cause_comes_first_then_the_way_to_it() -> None:
+    assert install_status.text(STUCK).split("\n") == [
+        "stuck: container `manager` ends",
+        "  Subscription a/b: no state yet",
+        "  ╰─ InstallPlan a/i: Complete",
+        "     ╰─ Pod a/p: CrashLoopBackOff",
+        "  its last words:",
+        "  | one",
+        "  | two",
+        "hint: read its log",
+    ]
+
+
+@pytest.mark.parametrize("created", [[], [{"kind": "Subscription"}]])
+def test_what_stays_of_an_install_that_ends_badly_is_told(created: list[dict[str, str]]) -> None:
+    err = io.StringIO()
+    app = App(command="install", terminal=Terminal(out=io.StringIO(), err=err))
+
+    with install_status.leaving(app, created, "olmkit uninstall a"):
+        pass
+    with pytest.raises(SystemExit), install_status.leaving(app, created, "olmkit uninstall a"):
+        install_status.give(app, STUCK)
+
+    told = "what was created stays; `olmkit uninstall a` removes it\n"
+    assert err.getvalue() == (told if created else "")
+
+
+def test_what_a_cluster_says_cannot_move_the_cursor() -> None:
+    evil = Explanation(standing=Standing.STUCK, cause="x", message="a\x1b[2Jb", log="\x07")
+
+    assert "\x1b" not in install_status.text(evil)
+    assert "\x07" not in install_status.text(evil)
+
+
+@pytest.mark.parametrize(
+    ("found", "code"),
+    [
+        (Explanation(standing=Standing.READY, cause="healthy", message="m"), None),
+        (STUCK, 1),
+        (Explanation(standing=Standing.BLOCKED, cause="x", message="m", blame=Blame.WORLD), 3),
+    ],
+)
+def test_the_exit_code_follows_the_cause(found: Explanation, code: int | None) -> None:
+    out = io.StringIO()
+    app = App(command="why", terminal=Terminal(out=out, err=io.StringIO()), output="json")
+
+    if code is None:
+        install_status.give(app, found)
+    else:
+        with pytest.raises(SystemExit) as raised:
+            install_status.give(app, found)
+        assert raised.value.code == code
+
+    assert json.loads(out.getvalue())["result"]["cause"] == found.cause

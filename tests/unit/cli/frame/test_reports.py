@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+
+from olmkit.base.diagnostics import Diagnostic, Location, Related, Severity
+from olmkit.cli.frame import output, reports
+
+PLACE = Location(path="a b/c.yaml", line=3, column=5, end_line=3, end_column=9)
+FOUND = Diagnostic(
+    rule="CSV012",
+    name="repeated-install-mode",
+    severity=Severity.ERROR,
+    message="100% wrong,\nor: so",
+    at=PLACE,
+    hint="keep one",
+    related=(Related(PLACE, "first"),),
+)
+BARE = Diagnostic(rule="BUG001", name="rule-crashed", severity=Severity.INFO, message="x\x1b[31m")
+
+
+def test_concise_is_one_safe_line_each() -> None:
+    assert reports.concise([FOUND, BARE]).splitlines() == [
+        "a b/c.yaml:3:5: error CSV012 100% wrong, or: so",
+        "-: info BUG001 x\\u001b[31m",
+    ]
+
+
+def test_github_commands_are_escaped() -> None:
+    first, second = reports.github([FOUND, BARE]).splitlines()
+
+    assert first == (
+        "::error title=CSV012 repeated-install-mode,file=a b/c.yaml,line=3,endLine=3,col=5,"
+        "endColumn=9::100%25 wrong,%0Aor: so%0Akeep one"
+    )
+    assert second.startswith("::notice title=BUG001 rule-crashed::")
+
+
+def test_sarif_has_rules_results_and_places() -> None:
+    document = json.loads(reports.sarif([FOUND, BARE]))
+
+    assert document["version"] == "2.1.0"
+    (run,) = document["runs"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["BUG001", "CSV012"]
+    result, bare = run["results"]
+    assert result["ruleIndex"] == 1
+    assert result["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "a%20b/c.yaml"},
+        "region": {"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 9},
+    }
+    assert result["relatedLocations"][0]["message"] == {"text": "first"}
+    assert (bare["level"], "locations" in bare) == ("note", False)
+
+
+def test_nothing_found_is_an_empty_report() -> None:
+    assert reports.concise([]) == ""
+    assert reports.github([]) == ""
+    assert json.loads(reports.sarif([]))["runs"][0]["results"] == []
+
+
+def test_names_that_are_no_utf_8_and_line_ends_in_names_break_no_form() -> None:
+    found = Diagnostic(
+        rule="X001", name="x", severity=Severity.ERROR, message="m", at=Location(path="a\udcff\nb")
+    )
+
+    assert reports.concise([found]) == "a\\udcff b: error X001 m"
+    (run,) = json.loads(reports.sarif([found]).encode())["runs"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "a%FF%0Ab"
+    value = json.loads(output.envelope("x", None, [found]).encode())
+    assert value["diagnostics"][0]["at"]["path"] == "a\udcff\nb"

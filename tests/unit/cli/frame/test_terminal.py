@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from olmkit.cli.frame import terminal
+from olmkit.cli.frame.terminal import Terminal
+
+
+class _Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("stream", "choice", "environment", "colored"),
+    [
+        (_Tty(), "auto", {}, True),
+        (io.StringIO(), "auto", {}, False),
+        (_Tty(), "auto", {"NO_COLOR": "1"}, False),
+        (_Tty(), "auto", {"TERM": "dumb"}, False),
+        (io.StringIO(), "auto", {"FORCE_COLOR": "1"}, True),
+        (io.StringIO(), "auto", {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+        (_Tty(), "never", {"FORCE_COLOR": "1"}, False),
+        (io.StringIO(), "always", {"NO_COLOR": "1"}, True),
+    ],
+)
+def test_colour_follows_flag_then_environment_then_stream(
+    stream: io.StringIO, choice: str, environment: dict[str, str], colored: bool
+) -> None:
+    assert terminal.wants_color(stream, choice, environment) is colored
+
+
+def test_notes_are_for_those_who_are_not_quiet() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    quiet = Terminal(out=out, err=err, quiet=True)
+    quiet.note("n")
+    quiet.say("s")
+    quiet.result("r")
+    assert out.getvalue() == "r\n"
+    assert err.getvalue() == "s\n"
+
+
+def test_progress_is_one_plain_line_a_step_where_nothing_may_move() -> None:
+    err = io.StringIO()
+    with Terminal(out=io.StringIO(), err=err).progress("pushing", 2) as progress:
+        progress.advance("pushed a")
+        progress.advance("pushed b")
+    assert err.getvalue() == "pushed a\npushed b\n"
+
+
+def test_progress_moves_on_a_terminal_and_leaves_nothing_behind() -> None:
+    out, err = io.StringIO(), _Tty()
+    with Terminal(out=out, err=err, environment={"TERM": "xterm"}).progress(
+        "pushing", 1
+    ) as progress:
+        progress.advance("pushed a")
+    assert "\x1b[" in err.getvalue()
+    assert out.getvalue() == ""
+
+
+def test_bytes_reach_stdout_as_they_are() -> None:
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="ascii")
+    Terminal(out=out, err=io.StringIO()).result_bytes(b"\xff\n")
+    assert raw.getvalue() == b"\xff\n"
+
+
+def test_words_in_brackets_are_words_and_no_styles() -> None:
+    err = _Tty()
+    terminal_ = Terminal(out=io.StringIO(), err=err, environment={"TERM": "xterm"})
+    with terminal_.progress("waiting") as progress:
+        progress.advance("cannot read [/etc/x]")

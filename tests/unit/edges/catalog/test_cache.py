@@ -1,0 +1,206 @@
+"""The cache file: whole and right, or not used."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import RemoteError
+from olmkit.base.tree import Tree
+from olmkit.catalog.serve.registry_index import CustomRecord, Index
+from olmkit.edges import disk
+from olmkit.edges.catalog import cache as catalog_cache
+from olmkit.edges.catalog.cache import FILE_NAME, Store, Writer
+from olmkit.edges.folder import Folder
+
+KEY = b"k" * 32
+INDEX = Index(packages=(), customs=(CustomRecord("note", "cog", 5, 6),))
+
+
+def write(folder: Path | None, key: bytes = KEY) -> tuple[Store, bool]:
+    with catalog_cache.new_file(folder) as file:
+        writer = Writer(file.stream, key)
+        assert [writer.append(piece) for piece in (b"first", b"second")] == [0, 5]
+        writer.finish(INDEX)
+        store = catalog_cache.open_written(file.stream, key)
+    return store, file.kept
+
+
+def reopened(folder: Path, key: bytes = KEY) -> bool:
+    store = catalog_cache.open_cached(folder, key)
+    if store is None:
+        return False
+    assert store.index == INDEX
+    assert store.read(5, 6) == b"second"
+    store.close()
+    return True
+
+
+def test_what_was_written_is_read_at_once_and_later(tmp_path: Path) -> None:
+    store, kept = write(tmp_path / "cache")
+    assert kept
+    assert store.index == INDEX
+    assert store.read(0, 5) == b"first"
+    store.close()
+    assert reopened(tmp_path / "cache")
+    assert os.listdir(tmp_path / "cache") == [FILE_NAME]  # noqa: PTH208 - also hidden ones
+
+
+def test_without_a_folder_nothing_is_left_behind() -> None:
+    store, kept = write(None)
+    assert not kept
+    assert store.read(5, 6) == b"second"
+    store.close()
+
+
+def test_another_catalog_or_another_release_is_not_taken(tmp_path: Path) -> None:
+    write(tmp_path)[0].close()
+    assert not reopened(tmp_path, b"x" * 32)
+
+
+def test_a_missing_folder_or_file_has_nothing(tmp_path: Path) -> None:
+    assert not reopened(tmp_path / "none")
+    assert not reopened(tmp_path)
+
+
+def test_a_changed_byte_anywhere_is_noticed(tmp_path: Path) -> None:
+    write(tmp_path)[0].close()
+    file = tmp_path / FILE_NAME
+    good = file.read_bytes()
+    for position in range(len(good)):
+        file.write_bytes(good[:position] + bytes([good[position] ^ 1]) + good[position + 1 :])
+        assert not reopened(tmp_path), position
+    file.write_bytes(good)
+    assert reopened(tmp_path)
+
+
+def test_a_cut_or_longer_file_is_noticed(tmp_path: Path) -> None:
+    write(tmp_path)[0].close()
+    file = tmp_path / FILE_NAME
+    good = file.read_bytes()
+    for length in range(len(good)):
+        file.write_bytes(good[:length])
+        assert not reopened(tmp_path), length
+    file.write_bytes(good + b"\0")
+    assert not reopened(tmp_path)
+
+
+def test_a_folder_in_place_of_the_file_is_noticed(tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).mkdir()
+    assert not reopened(tmp_path)
+
+
+def test_a_process_that_is_killed_while_writing_leaves_nothing_that_is_used(
+    tmp_path: Path,
+) -> None:
+    program = textwrap.dedent(
+        """
+        import os, signal, sys
+        from pathlib import Path
+        from olmkit.edges.catalog import cache as catalog_cache
+        with catalog_cache.new_file(Path(sys.argv[1])) as file:
+            catalog_cache.Writer(file.stream, b"k" * 32).append(b"half")
+            file.stream.flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert ended.returncode == -9
+    assert not reopened(tmp_path)
+    write(tmp_path)[0].close()
+    assert reopened(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+
+
+def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
+    write(tmp_path)[0].close()
+    with pytest.raises(ZeroDivisionError), catalog_cache.new_file(tmp_path) as file:
+        _ = Writer(file.stream, b"x" * 32).append(b"half") / 0
+    assert reopened(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
+
+
+def test_while_another_process_writes_the_file_is_not_kept(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        store, kept = write(tmp_path)
+    finally:
+        os.close(descriptor)
+    assert not kept
+    assert store.read(5, 6) == b"second"
+    store.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_made_does_not_stop_anybody(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    store, kept = write(tmp_path / "file" / "cache")
+    assert not kept
+    store.close()
+
+
+def test_an_open_file_answers_on_when_the_cache_is_replaced(tmp_path: Path) -> None:
+    write(tmp_path)[0].close()
+    old = catalog_cache.open_cached(tmp_path, KEY)
+    assert old is not None
+    write(tmp_path, b"x" * 32)[0].close()
+    assert old.read(5, 6) == b"second"
+    old.close()
+
+
+def test_a_file_that_is_cut_while_it_is_served_is_told(tmp_path: Path) -> None:
+    write(tmp_path)[0].close()
+    store = catalog_cache.open_cached(tmp_path, KEY)
+    assert store is not None
+    os.truncate(tmp_path / FILE_NAME, 10)
+    with pytest.raises(OSError, match="cut off"):
+        store.read(0, 5)
+    store.close()
+
+
+def test_a_full_disk_is_told_with_the_place(tmp_path: Path) -> None:
+    with (
+        pytest.raises(RemoteError, match=r"cannot write the cache in .*: No space left") as error,
+        catalog_cache.new_file(tmp_path),
+    ):
+        raise OSError(28, "No space left on device")
+    assert "--cache-dir" in error.value.hint
+
+
+FILES = {"a/catalog.yaml": b"1", "a-b/catalog.yaml": b"2", "a/x/y": b"", ".indexignore": b"3"}
+
+
+def test_a_folder_and_its_tree_have_one_key(tmp_path: Path) -> None:
+    for name, data in FILES.items():
+        disk.write_atomically(tmp_path / name, data)
+    key = catalog_cache.key_of(Folder(tmp_path))
+    assert (
+        key == catalog_cache.key_of(Tree(FILES)) == catalog_cache.key_of(disk.read_tree(tmp_path))
+    )
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {**FILES, "a/catalog.yaml": b"1 "},
+        {**FILES, "b": b""},
+        {name: data for name, data in FILES.items() if name != ".indexignore"},
+        {"a/catalog.yaml": b"2", "a-b/catalog.yaml": b"1", "a/x/y": b"", ".indexignore": b"3"},
+        {},
+    ],
+)
+def test_every_change_of_a_file_changes_the_key(files: dict[str, bytes]) -> None:
+    assert catalog_cache.key_of(Tree(files)) != catalog_cache.key_of(Tree(FILES))
+
+
+def test_another_release_has_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = catalog_cache.key_of(Tree(FILES))
+    monkeypatch.setattr(catalog_cache, "__version__", "999")
+    assert catalog_cache.key_of(Tree(FILES)) != before

@@ -1,0 +1,245 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, RemoteError
+from olmkit.edges.cluster import credentials as kube_credentials
+from olmkit.edges.cluster.credentials import ExecCredentials, TokenFileCredentials
+from olmkit.testing import clock
+
+V1 = "client.authentication.k8s.io/v1"
+
+
+def _plugin(folder: Path, status: Any, *, code: int = 0, **settings: Any) -> ExecCredentials:
+    """A plug-in that counts its calls and shows what it was told."""
+    answer = {"apiVersion": V1, "kind": "ExecCredential", "status": status}
+    script = folder / "plugin"
+    script.write_text(
+        "#!/bin/sh\n"
+        f'echo x >> "{folder}/calls"\n'
+        f'printf "%s" "$KUBERNETES_EXEC_INFO$EXTRA" > "{folder}/told"\n'
+        f"cat <<'EOF'\n{json.dumps(answer)}\nEOF\nexit {code}\n"
+    )
+    script.chmod(0o755)
+    return ExecCredentials(
+        {"apiVersion": V1, "command": "./plugin", "interactiveMode": "Never", **settings},
+        folder=folder,
+        cluster={"server": "https://x"},
+        user="u",
+    )
+
+
+def _calls(folder: Path) -> int:
+    return (folder / "calls").read_text().count("x")
+
+
+def test_a_token_file_is_read_again_after_a_minute_and_when_it_was_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        path = tmp_path / "token"
+        path.write_text("one")
+        credentials = TokenFileCredentials(path)
+        assert await credentials.authorization() == "Bearer one"
+        path.write_text("two")
+        assert await credentials.authorization() == "Bearer one"
+        await asyncio.sleep(61)
+        assert await credentials.authorization() == "Bearer two"
+        path.write_text("three")
+        assert credentials.refused("Bearer two")
+        assert await credentials.authorization() == "Bearer three"
+        path.write_text("four")
+        assert credentials.refused("Bearer two"), "another request was refused with it, too"
+        assert await credentials.authorization() == "Bearer three"
+        path.write_text("")
+        await asyncio.sleep(61)
+        assert await credentials.authorization() == "Bearer three", "it is being written"
+        path.unlink()
+        await asyncio.sleep(61)
+        assert await credentials.authorization() == "Bearer three"
+
+    clock.run(story())
+
+
+def test_a_plugin_is_asked_once_until_its_answer_expires_or_is_refused(tmp_path: Path) -> None:
+    async def story() -> None:
+        credentials = _plugin(
+            tmp_path,
+            {"token": "t", "expirationTimestamp": "2999-01-01T00:00:00Z"},
+            provideClusterInfo=True,
+            env=[{"name": "EXTRA", "value": "more"}],
+        )
+        assert await credentials.authorization() == "Bearer t"
+        assert await credentials.authorization() == "Bearer t"
+        assert _calls(tmp_path) == 1
+        assert credentials.refused("Bearer an older one")
+        await credentials.authorization()
+        assert _calls(tmp_path) == 1
+        assert credentials.refused("Bearer t")
+        await credentials.authorization()
+        assert _calls(tmp_path) == 2
+
+    asyncio.run(story())
+    told = (tmp_path / "told").read_text()
+    assert told.endswith("more")
+    info = json.loads(told.removesuffix("more"))
+    assert info["spec"] == {"interactive": False, "cluster": {"server": "https://x"}}
+
+
+def test_an_answer_that_has_expired_is_asked_for_again(tmp_path: Path) -> None:
+    async def story() -> None:
+        status = {"token": "t", "expirationTimestamp": "2001-01-01T00:00:00Z"}
+        credentials = _plugin(tmp_path, status)
+        await credentials.authorization()
+        await credentials.authorization()
+        assert _calls(tmp_path) == 2
+
+    asyncio.run(story())
+
+
+def test_a_plugin_may_give_a_certificate(tmp_path: Path) -> None:
+    status = {"clientCertificateData": "C", "clientKeyData": "K"}
+    credentials = _plugin(tmp_path, status)
+    assert asyncio.run(credentials.authorization()) is None
+    assert credentials.certificate() == (b"C", b"K")
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "kind", "words"),
+    [
+        ({}, 0, ConfigurationError, "neither a token nor a certificate"),
+        ("x", 0, ConfigurationError, "printed no ExecCredential"),
+        ({"token": "t", "expirationTimestamp": "soon"}, 0, ConfigurationError, "no time"),
+        ({"token": "t"}, 3, RemoteError, "ended with code 3"),
+    ],
+)
+def test_a_plugin_that_fails_is_named(
+    tmp_path: Path, status: Any, code: int, kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        asyncio.run(_plugin(tmp_path, status, code=code).authorization())
+
+
+def test_a_plugin_that_is_not_there_tells_how_to_install_it(tmp_path: Path) -> None:
+    credentials = ExecCredentials(
+        {"apiVersion": V1, "command": "no-such-plugin", "installHint": "apt install it"},
+        folder=tmp_path,
+        cluster={},
+        user="u",
+    )
+    with pytest.raises(ConfigurationError, match="cannot run `no-such-plugin`") as raised:
+        asyncio.run(credentials.authorization())
+    assert raised.value.hint == "apt install it"
+
+
+def test_a_token_file_without_a_token_is_said_to_be_so(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("\n")
+    with pytest.raises(ConfigurationError, match="there is no token in"):
+        asyncio.run(TokenFileCredentials(path).authorization())
+
+
+@pytest.mark.parametrize("settings", [{"args": 5}, {"args": "x"}, {"env": True}], ids=str)
+def test_settings_of_a_plugin_that_are_no_lists_are_named(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigurationError, match="is no list"):
+        asyncio.run(_plugin(tmp_path, {"token": "t"}, **settings).authorization())
+
+
+@pytest.mark.parametrize("settings", [{"args": ["\0"]}, {"env": [{"name": "=", "value": "x"}]}])
+def test_what_no_program_can_be_given_is_an_error_of_the_kubeconfig(
+    tmp_path: Path, settings: dict[str, Any]
+) -> None:
+    with pytest.raises(ConfigurationError, match="cannot run"):
+        asyncio.run(_plugin(tmp_path, {"token": "t"}, **settings).authorization())
+
+
+def _hanging(folder: Path) -> ExecCredentials:
+    """A plug-in that starts a program of its own and hangs."""
+    script = folder / "plugin"
+    lines = ("#!/bin/sh", "sleep 1000 &", 'echo "$! $$" > new', "mv new ids", "wait", "")
+    script.write_text("\n".join((lines[0], f'cd "{folder}"', *lines[1:])))
+    script.chmod(0o755)
+    return ExecCredentials(
+        {"apiVersion": V1, "command": "./plugin", "interactiveMode": "Never"},
+        folder=folder,
+        cluster={},
+        user="u",
+    )
+
+
+async def _started(folder: Path) -> list[int]:
+    async with asyncio.timeout(20):
+        while not (folder / "ids").exists():  # noqa: ASYNC110 - a program writes it
+            await asyncio.sleep(0.01)
+    return list(map(int, (folder / "ids").read_text().split()))
+
+
+async def _ended(numbers: list[int]) -> None:
+    def lives(number: int) -> bool:
+        try:
+            words = Path(f"/proc/{number}/stat").read_text()
+        except OSError:
+            return False
+        return words.rpartition(")")[2].split()[0] != "Z"
+
+    async with asyncio.timeout(20):
+        while any(map(lives, numbers)):  # noqa: ASYNC110 - programs
+            await asyncio.sleep(0.01)
+
+
+def test_nothing_of_a_plugin_is_left_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+    async def story() -> None:
+        asking = asyncio.create_task(_hanging(tmp_path).authorization())
+        numbers = await _started(tmp_path)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await _ended(numbers)
+
+    asyncio.run(story())
+
+
+def test_nothing_is_left_of_a_plugin_that_was_just_being_started(tmp_path: Path) -> None:
+    async def story() -> None:
+        asking = asyncio.create_task(_hanging(tmp_path).authorization())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        await asyncio.sleep(0.3)
+        if (tmp_path / "ids").exists():
+            await _ended(await _started(tmp_path))
+
+    asyncio.run(story())
+
+
+def test_plugin_that_hangs_is_ended_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kube_credentials, "_EXEC_TIMEOUT", 0.5)
+
+    async def story() -> None:
+        with pytest.raises(RemoteError, match="gave no credentials"):
+            await _hanging(tmp_path).authorization()
+        await _ended(await _started(tmp_path))
+
+    asyncio.run(story())
+
+
+def test_two_loops_may_ask_one_plugin_at_once(tmp_path: Path) -> None:
+    """As the elector does, which has a thread and a loop of its own."""
+    credentials = _plugin(tmp_path, {"token": "t", "expirationTimestamp": "2001-01-01T00:00:00Z"})
+
+    async def many() -> list[str | None]:
+        return list(await asyncio.gather(*(credentials.authorization() for _ in range(8))))
+
+    with ThreadPoolExecutor(3) as threads:
+        found = list(threads.map(lambda _: asyncio.run(many()), range(3)))
+    assert found == [["Bearer t"] * 8] * 3

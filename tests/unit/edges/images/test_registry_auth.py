@@ -1,0 +1,183 @@
+"""Challenges of registries, and the tokens that answer them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+
+from olmkit.edges.images import registry_auth
+from olmkit.edges.images.credentials import Credentials
+from olmkit.edges.images.registry_auth import Authenticator, Challenge
+from olmkit.edges.web import Web, WebOptions
+from olmkit.oci.store import RegistryError
+from olmkit.testing.loopback import serving
+
+T = TypeVar("T")
+OPTIONS = WebOptions(attempts=1)
+USER = Credentials(username="tester", password="secret")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+@pytest.mark.parametrize(
+    ("text", "challenges"),
+    [
+        ("", []),
+        ("Negotiate", []),
+        ('Basic realm="x"', [("basic", {"realm": "x"})]),
+        (
+            'Bearer realm="https://a/token",service="s",scope="repository:a/b:pull,push"',
+            [
+                (
+                    "bearer",
+                    {
+                        "realm": "https://a/token",
+                        "service": "s",
+                        "scope": "repository:a/b:pull,push",
+                    },
+                )
+            ],
+        ),
+        ("bearer realm=plain, service=s", [("bearer", {"realm": "plain", "service": "s"})]),
+        (
+            'Basic realm="a, b", Bearer realm="c"',
+            [("basic", {"realm": "a, b"}), ("bearer", {"realm": "c"})],
+        ),
+        (r'Basic realm="a \"quoted\" word"', [("basic", {"realm": 'a "quoted" word'})]),
+    ],
+)
+def test_challenges_are_read(text: str, challenges: list[tuple[str, dict[str, str]]]) -> None:
+    expected = tuple(Challenge(scheme, parameters) for scheme, parameters in challenges)
+    assert registry_auth.parse_challenges(text) == expected
+
+
+class TokenServer:
+    """Answers with what it is told, and remembers what it was asked."""
+
+    def __init__(self, body: Any = None, status: int = 200) -> None:
+        self.body = {"token": "t"} if body is None else body
+        self.status = status
+        self.scopes: list[str] = []
+        self.asked: list[tuple[str, dict[str, str], str | None]] = []
+
+    async def __call__(self, request: Any) -> Any:
+        from aiohttp import web
+
+        values = dict(request.query) | dict(await request.post())
+        self.scopes = request.query.getall("scope", [])
+        self.asked.append((request.method, values, request.headers.get("Authorization")))
+        if isinstance(self.body, bytes):
+            return web.Response(body=self.body, status=self.status)
+        return web.json_response(self.body, status=self.status)
+
+
+async def header(
+    server: TokenServer,
+    credentials: Credentials | None,
+    realm: str = "http://{host}/token?a=b",
+    scope: str = "repository:a/b:pull",
+) -> str | None:
+    async with serving(server) as host, Web(OPTIONS) as web:
+        authenticator = Authenticator(web, "registry.example.com", credentials)
+        challenge = f'Bearer realm="{realm.format(host=host)}",service="s"'
+        authenticator.challenged(Answer({"WWW-Authenticate": challenge}))  # type: ignore[arg-type]
+        return await authenticator.header(scope)
+
+
+class Answer:
+    """What of a reply the authenticator looks at."""
+
+    def __init__(self, headers: dict[str, str]) -> None:
+        self.headers = headers
+
+
+def test_token_is_asked_for_with_basic_credentials() -> None:
+    server = TokenServer()
+    assert run(header(server, USER)) == "Bearer t"
+    assert server.asked == [
+        (
+            "GET",
+            {"a": "b", "service": "s", "scope": "repository:a/b:pull", "account": "tester"},
+            USER.basic,
+        )
+    ]
+
+
+def test_each_scope_is_asked_for_apart() -> None:
+    """For a mount there are two, and a token server takes a text with a space as one."""
+    server = TokenServer()
+    both = ["repository:a/b:pull,push", "repository:c/d:pull"]
+    run(header(server, USER, scope=" ".join(both)))
+    assert server.scopes == both
+
+
+def test_token_is_asked_for_without_credentials_when_there_are_none() -> None:
+    server = TokenServer({"access_token": "t"})
+    assert run(header(server, None)) == "Bearer t"
+    assert server.asked[0][2] is None
+
+
+def test_identity_token_is_exchanged() -> None:
+    server = TokenServer({"access_token": "t"})
+    assert run(header(server, Credentials(identity_token="hunter2"))) == "Bearer t"
+    method, values, _ = server.asked[0]
+    assert method == "POST"
+    assert values["grant_type"] == "refresh_token"
+    assert values["refresh_token"] == "hunter2"
+
+
+def test_registry_token_is_sent_as_it_is() -> None:
+    server = TokenServer()
+    assert run(header(server, Credentials(registry_token="r"))) == "Bearer r"
+    assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "message"),
+    [
+        ({}, 401, "does not accept the credentials"),
+        ({}, 403, "does not accept the credentials"),
+        ({}, 503, "answers with status 503"),
+        ({}, 200, "gives no token"),
+        ({"token": 7}, 200, "gives no token"),
+        ({"token": "two\r\nlines"}, 200, "gives no token"),
+        (b"hunter2", 200, "gives no token"),
+        ([], 200, "gives no token"),
+    ],
+)
+def test_token_server_that_gives_none_is_said(body: Any, status: int, message: str) -> None:
+    with pytest.raises(RegistryError, match=message) as caught:
+        run(header(TokenServer(body, status), USER))
+    assert "hunter2" not in caught.value.message
+
+
+def test_credentials_are_not_sent_unencrypted_to_elsewhere() -> None:
+    server = TokenServer()
+    with pytest.raises(RegistryError, match="wants the credentials sent unencrypted"):
+        run(header(server, USER, realm="http://token.example.com/"))
+    with pytest.raises(RegistryError, match="names no valid token server"):
+        run(header(server, USER, realm="file:///etc/passwd"))
+    assert server.asked == []
+
+
+def test_basic_challenge_needs_credentials() -> None:
+    async def check() -> None:
+        async with Web(OPTIONS) as web:
+            for credentials, expected in ((USER, USER.basic), (None, None)):
+                authenticator = Authenticator(web, "quay.io", credentials)
+                assert await authenticator.header("x") is None
+                basic = Answer({"WWW-Authenticate": 'Basic realm="x"'})
+                authenticator.challenged(basic)  # type: ignore[arg-type]
+                if expected:
+                    assert await authenticator.header("x") == expected
+                    continue
+                with pytest.raises(RegistryError, match="asks for credentials") as caught:
+                    await authenticator.header("x")
+                assert "docker login quay.io" in caught.value.hint
+
+    run(check())

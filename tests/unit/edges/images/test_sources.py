@@ -1,0 +1,128 @@
+"""What a user typed becomes files: of bundles, of catalogs, from folders and images."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import Tree
+from olmkit.edges.images import sources, transfer
+from olmkit.edges.images.layout import Layout
+from olmkit.edges.images.sources import CONFIGS_LABEL, DATABASE_LABEL, PACKAGE_LABEL, Access
+from olmkit.oci import image, layer
+from olmkit.oci.content import Platform
+from olmkit.oci.image import Image, Index
+from olmkit.oci.reference import FolderReference, LayoutReference, Reference
+from olmkit.oci.store import MemoryStore
+from olmkit.testing.registry import RegistryServer
+
+T = TypeVar("T")
+FILES = Tree({"manifests/a.yaml": b"a: 1\n", "metadata/annotations.yaml": b"annotations: {}\n"})
+BUNDLE = image.data_image(layer.write(FILES), {PACKAGE_LABEL: "x"}, created_by="test")
+CATALOG = image.data_image(
+    layer.write(Tree({"x/catalog.yaml": b"schema: olm.package\n"}).at("configs")),
+    {CONFIGS_LABEL: "/configs"},
+    created_by="test",
+)
+ACCESS = Access()
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+def keep(folder: Path, made: Image | Index) -> str:
+    layout = Layout(folder)
+    run(transfer.copy(MemoryStore.of(made), layout, made.descriptor, tag="v1"))
+    return f"oci:{folder}:v1"
+
+
+def test_folder_is_told_from_a_reference_by_looking(tmp_path: Path) -> None:
+    assert sources.parse(str(tmp_path)) == FolderReference(str(tmp_path))
+    assert sources.parse("oci:x") == LayoutReference("x")
+    assert isinstance(sources.parse("quay.io/a/b:1"), Reference)
+    with pytest.raises(ConfigurationError, match="neither a folder nor an image"):
+        sources.parse("no-such-folder")
+
+
+def test_bundle_is_read_from_folder_and_image_alike(tmp_path: Path) -> None:
+    for path, file in FILES.items():
+        (tmp_path / "bundle" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "bundle" / path).write_bytes(file.data)
+    folder = run(sources.read_bundle_tree(str(tmp_path / "bundle"), ACCESS))
+    found = run(sources.read_bundle_tree(keep(tmp_path / "oci", BUNDLE), ACCESS))
+    assert folder.tree == found.tree == FILES
+    assert folder.is_bundle
+    assert found.is_bundle
+    assert folder.pinned == ""
+    assert found.pinned == f"oci:{tmp_path}/oci@{BUNDLE.digest}"
+    assert found.labels == {PACKAGE_LABEL: "x"}
+    again = run(sources.read_bundle_tree(found.pinned, ACCESS))
+    assert again.tree == FILES
+
+
+def test_catalog_is_read_relative_to_its_folder(tmp_path: Path) -> None:
+    text = keep(tmp_path, CATALOG)
+    for read in (sources.read_catalog_tree, sources.read_tree):
+        found = run(read(text, ACCESS))
+        assert list(found.tree) == ["x/catalog.yaml"]
+        assert not found.is_bundle
+
+
+def test_image_from_a_registry_is_read(registry: RegistryServer) -> None:
+    async def push() -> None:
+        target = Reference.parse(f"{registry.host}/sources/bundle:v1")
+        async with sources.open_store(target, ACCESS) as store:
+            await transfer.copy(MemoryStore.of(BUNDLE), store, BUNDLE.descriptor, tag="v1")
+
+    run(push())
+    found = run(sources.read_tree(f"{registry.host}/sources/bundle:v1", ACCESS))
+    assert found.tree == FILES
+    assert found.pinned == f"{registry.host}/sources/bundle@{BUNDLE.digest}"
+
+
+def test_image_of_another_kind_is_refused_with_its_labels(tmp_path: Path) -> None:
+    bundle, catalog = keep(tmp_path / "b", BUNDLE), keep(tmp_path / "c", CATALOG)
+    with pytest.raises(InputError, match="is no bundle image") as caught:
+        run(sources.read_bundle_tree(catalog, ACCESS))
+    assert CONFIGS_LABEL in caught.value.hint
+    with pytest.raises(InputError, match="is no catalog image"):
+        run(sources.read_catalog_tree(bundle, ACCESS))
+    bare = image.data_image(layer.write(FILES), {}, created_by="test")
+    with pytest.raises(InputError, match="is no catalog image") as caught:
+        run(sources.read_tree(keep(tmp_path / "n", bare), ACCESS))
+    assert caught.value.hint == "it has no labels at all"
+    old = image.data_image(layer.write(FILES), {DATABASE_LABEL: "/x.db"}, created_by="test")
+    with pytest.raises(InputError, match="SQLite"):
+        run(sources.read_tree(keep(tmp_path / "o", old), ACCESS))
+
+
+def test_label_cannot_lead_out_of_the_image(tmp_path: Path) -> None:
+    evil = image.data_image(layer.write(FILES), {CONFIGS_LABEL: "/../../etc"}, created_by="test")
+    with pytest.raises(InputError, match="leaves the image"):
+        run(sources.read_catalog_tree(keep(tmp_path, evil), ACCESS))
+
+
+def test_platform_matters_only_when_it_is_asked_for(tmp_path: Path) -> None:
+    odd = image.data_image(
+        layer.write(FILES),
+        {PACKAGE_LABEL: "x"},
+        created_by="test",
+        platforms=[Platform(os="linux", architecture=name) for name in ("riscv64", "loong64")],
+    )
+    text = keep(tmp_path, odd)
+    assert run(sources.read_bundle_tree(text, ACCESS)).tree == FILES
+    wanted = replace(ACCESS, platform=Platform(os="linux", architecture="amd64"))
+    with pytest.raises(InputError, match="is not for `linux/amd64`"):
+        run(sources.read_bundle_tree(text, wanted))
+
+
+def test_own_platform_has_the_names_of_go() -> None:
+    assert sources.own_platform().os == "linux"
+    assert sources.own_platform().architecture not in ("x86_64", "aarch64")

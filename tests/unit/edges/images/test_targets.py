@@ -1,0 +1,65 @@
+"""Where images are sent when it is not a registry: whole, at once, or not at all."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import RemoteError
+from olmkit.base.tree import Tree
+from olmkit.edges.images import sources, targets
+from olmkit.edges.images.sources import Access
+from olmkit.oci import image, layer, reference
+from olmkit.oci.content import Descriptor
+from olmkit.oci.image import Image, Index
+from olmkit.oci.store import MemoryStore
+
+IMAGE = image.data_image(layer.write(Tree({"a": b"1"})), {"k": "v"}, created_by="test")
+ACCESS = Access()
+
+
+def send(text: str, made: Image | Index = IMAGE) -> Descriptor:
+    target = reference.parse_image(text)
+    return asyncio.run(targets.send(MemoryStore.of(made), made.descriptor, target, ACCESS))
+
+
+@pytest.mark.parametrize("form", ["oci:{}/x:v1", "oci-archive:{}/x:v1", "oci:{}/x"])
+def test_what_was_sent_is_there(tmp_path: Path, form: str) -> None:
+    text = form.format(tmp_path)
+    assert send(text).digest == IMAGE.digest
+
+    async def check() -> None:
+        found = reference.parse_image(text)
+        async with sources.open_store(found, ACCESS) as store:
+            assert (await store.resolve(sources.selector(found))).digest == IMAGE.digest
+
+    asyncio.run(check())
+
+
+def test_archive_of_docker_gets_the_image_of_one_platform(tmp_path: Path) -> None:
+    assert isinstance(IMAGE, Index)
+    sent = send(f"docker-archive:{tmp_path}/x.tar:registry.example.com/a:v1")
+    assert sent.digest in {part.digest for part in IMAGE.images}
+
+
+@pytest.mark.parametrize("form", ["oci-archive:{}:v1", "docker-archive:{}"])
+def test_failed_archive_leaves_the_old_one(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "x.tar"
+    path.write_bytes(b"old")
+    assert isinstance(IMAGE, Index)
+    store = MemoryStore.of(IMAGE)
+    del store.blobs[IMAGE.images[0].manifest.layers[0].digest]
+    target = reference.parse_image(form.format(path))
+    with pytest.raises(RemoteError, match="is missing"):
+        asyncio.run(targets.send(store, IMAGE.descriptor, target, ACCESS))
+    assert path.read_bytes() == b"old"
+    assert [path.name for path in tmp_path.iterdir()] == ["x.tar"]
+
+
+def test_folder_of_an_archive_must_exist(tmp_path: Path) -> None:
+    for form in ("oci-archive:{}/absent/x.tar:v1", "docker-archive:{}/file/x.tar"):
+        (tmp_path / "file").write_bytes(b"")
+        with pytest.raises(RemoteError):
+            send(form.format(tmp_path))

@@ -1,0 +1,134 @@
+"""Copying images between stores: in order, once, and the first error is the one that is told."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import pytest
+
+from olmkit.base.diagnostics import RemoteError
+from olmkit.base.tree import Tree
+from olmkit.edges.images import transfer
+from olmkit.edges.images.transfer import Outcome, Step
+from olmkit.oci import image, layer, store
+from olmkit.oci.content import Descriptor
+from olmkit.oci.store import MemoryStore, Opener, Store
+
+T = TypeVar("T")
+IMAGE = image.data_image(layer.write(Tree({"a": b"1"})), {}, created_by="test")
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+class Careful(MemoryStore):
+    """A store that refuses what names things that are not there, as registries do."""
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        await super().push(descriptor, content)
+        if descriptor.is_manifest:
+            parts = await store.read_manifest(self, descriptor)
+            assert all([await self.exists(part) for part in parts.references])
+
+
+def test_parts_come_before_what_names_them() -> None:
+    target = Careful()
+    steps: list[Step] = []
+    source = MemoryStore.of(IMAGE)
+    run(transfer.copy(source, target, IMAGE.descriptor, tag="v1", report=steps.append))
+    assert run(target.resolve("v1")) == IMAGE.descriptor
+    assert len(steps) == 10
+    assert {step.outcome for step in steps} == {Outcome.SENT}
+
+
+def test_what_is_there_is_not_sent_again() -> None:
+    target = Careful()
+    source = MemoryStore.of(IMAGE)
+    steps: list[Step] = []
+    run(transfer.copy(source, target, IMAGE.descriptor))
+    run(transfer.copy(source, target, IMAGE.descriptor, tag="v2", report=steps.append))
+    assert [step.outcome for step in steps] == [Outcome.PRESENT]
+    assert run(target.tags()) == ("v2",)
+
+
+class Asked(MemoryStore):
+    """A store that keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.questions: list[Descriptor] = []
+
+    async def exists(self, descriptor: Descriptor) -> bool:
+        self.questions.append(descriptor)
+        return await super().exists(descriptor)
+
+
+def test_nobody_asks_for_what_cannot_be_there() -> None:
+    target = Asked()
+    run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor))
+    assert [asked for asked in target.questions if asked.is_manifest] == [IMAGE.descriptor]
+
+
+def test_manifest_whose_parts_are_there_is_looked_for() -> None:
+    target = Asked()
+    for descriptor, data in image.contents(IMAGE):
+        if not descriptor.is_index:
+            run(target.push(descriptor, store.chunks(data)))
+    steps: list[Step] = []
+    run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, report=steps.append))
+    assert [step.descriptor for step in steps if step.outcome is Outcome.SENT] == [IMAGE.descriptor]
+
+
+class Busy(MemoryStore):
+    """A store that knows how much was sent to it at the same time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = self.most = 0
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0)
+        await super().push(descriptor, content)
+        self.now -= 1
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_only_so_many_pieces_travel_at_once(jobs: int) -> None:
+    target = Busy()
+    run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor, jobs=jobs))
+    assert target.most == jobs
+
+
+class Mounting(Careful):
+    """A store whose neighbours have everything."""
+
+    async def mount(self, descriptor: Descriptor, source: Store) -> bool:
+        assert isinstance(source, MemoryStore)
+        if descriptor.is_manifest:
+            return False
+        self.blobs[descriptor.digest] = source.blobs[descriptor.digest]
+        return True
+
+
+def test_what_a_neighbour_has_is_mounted() -> None:
+    steps: list[Step] = []
+    run(transfer.copy(MemoryStore.of(IMAGE), Mounting(), IMAGE.descriptor, report=steps.append))
+    assert sum(step.outcome is Outcome.MOUNTED for step in steps) == 5
+
+
+class Broken(MemoryStore):
+    """A store that takes nothing."""
+
+    async def push(self, descriptor: Descriptor, content: Opener) -> None:
+        del content
+        raise RemoteError(f"no room for {descriptor.size}")
+
+
+def test_error_of_one_piece_is_the_error_of_all() -> None:
+    with pytest.raises(RemoteError, match="no room"):
+        run(transfer.copy(MemoryStore.of(IMAGE), Broken(), IMAGE.descriptor))

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
+from olmkit.base.tree import Tree
+from olmkit.edges.images.sources import Access
+from olmkit.jobs import validation
+from olmkit.jobs.bundle import validate as check
+from olmkit.jobs.bundle.validate import CheckOptions
+
+MINIMAL = Path(__file__).parents[2] / "rules" / "minimal"
+
+
+def test_a_bundle_has_a_name_and_its_findings() -> None:
+    (result,) = check.validate_bundles([str(MINIMAL)], CheckOptions())
+
+    assert (result.name, result.passed, result.diagnostics) == ("kettle.v1.2.3", True, ())
+
+
+def test_results_stand_in_the_order_of_the_references(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    names = [str(MINIMAL), str(tmp_path / "empty")] * 4
+
+    results = check.validate_bundles(names, CheckOptions())
+
+    assert [result.reference for result in results] == names
+    assert [result.passed for result in results] == [True, False] * 4
+    assert isinstance(results[1].error, InputError)
+
+
+def test_files_that_were_pulled_are_checked_instead_of_the_disk() -> None:
+    tree = Tree({"manifests/a.yaml": b"kind: A\n"})
+
+    (result,) = check.validate_bundles(
+        ["example.org/a:1"], CheckOptions(), pulled={"example.org/a:1": tree}
+    )
+
+    assert result.count(Severity.ERROR) > 0
+    assert result.diagnostics[0].at is not None
+    assert result.diagnostics[0].at.path.startswith("example.org/a:1")
+
+
+def test_an_unknown_rule_is_refused_before_any_work() -> None:
+    with pytest.raises(ConfigurationError, match="there is no rule"):
+        check.validate_bundles(["nothing"], CheckOptions(select=["no-such"]))
+
+
+def test_only_what_is_not_on_the_disk_is_pulled() -> None:
+    assert validation.are_folders([str(MINIMAL)])
+    assert not validation.are_folders([str(MINIMAL), "example.org/a:1"])
+
+    pulled = asyncio.run(check.pull([str(MINIMAL), "bundel"], Access()))
+
+    assert list(pulled) == ["bundel"]
+    assert isinstance(pulled["bundel"], ConfigurationError)

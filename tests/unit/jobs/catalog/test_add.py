@@ -1,0 +1,168 @@
+"""Catalog add: what is written, what is refused, and that nothing is half done."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.catalog.bundles.migrate import Level
+from olmkit.catalog.changes.addition import Wish
+from olmkit.jobs.catalog import add as catalog_add
+from olmkit.jobs.catalog import catalogs, render
+from olmkit.jobs.catalog.add import Added, AddOptions
+from olmkit.jobs.catalog.render import RenderOptions
+
+PREFIX = "operators.operatorframework.io.bundle."
+IMAGE = "registry.example.com/cog-bundle:v{version}"
+
+
+def bundle(folder: Path, version: str = "1.0.0") -> Path:
+    (folder / "metadata").mkdir(parents=True)
+    (folder / "manifests").mkdir()
+    (folder / "metadata/annotations.yaml").write_text(
+        f"annotations:\n  {PREFIX}package.v1: cog\n  {PREFIX}channels.v1: stable\n"
+    )
+    (folder / "manifests/csv.yaml").write_text(
+        "apiVersion: operators.coreos.com/v1alpha1\nkind: ClusterServiceVersion\n"
+        f"metadata: {{name: cog.v{version}}}\nspec: {{version: {version}}}\n"
+    )
+    return folder
+
+
+def add(catalog: Path, folder: Path, dry_run: bool = False, **settings: object) -> Added:
+    options = AddOptions(**{"image": IMAGE, **settings})  # type: ignore[arg-type]
+    return asyncio.run(catalog_add.add(catalog, str(folder), options, dry_run=dry_run))
+
+
+@pytest.mark.parametrize("name", ["catalog", "catalog.yaml", "catalog.json"])
+def test_versions_follow_each_other(tmp_path: Path, name: str) -> None:
+    catalog = tmp_path / name
+
+    first = add(catalog, bundle(tmp_path / "a"))
+    second = add(catalog, bundle(tmp_path / "b", "1.1.0"))
+
+    assert [entry.replaces for entry in (*first.entries, *second.entries)] == ["", "cog.v1.0.0"]
+    package = render_all(catalog)
+    assert package == ["cog", "stable", "cog.v1.0.0", "cog.v1.1.0"]
+
+
+def render_all(catalog: Path) -> list[str]:
+    """The names of all blobs of a catalog that can be rendered."""
+    done = asyncio.run(render.render_all([str(catalog)], RenderOptions()))
+    return [blob.name for blob in done.blobs]
+
+
+def test_a_dry_run_says_what_would_be_written(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog"
+
+    added = add(catalog, bundle(tmp_path / "a"), dry_run=True)
+
+    assert [change.path for change in added.changes] == [str(catalog / "cog/catalog.yaml")]
+    assert not catalog.exists()
+
+
+def test_the_bundle_is_kept_in_the_form_that_is_asked_for(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+
+    add(catalog, bundle(tmp_path / "a"), level=Level.ALL)
+
+    assert "olm.csv.metadata" in catalog.read_text()
+
+
+def test_nothing_is_written_that_would_break_the_catalog(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    add(catalog, bundle(tmp_path / "a"))
+    before = catalog.read_bytes()
+
+    with pytest.raises(InputError, match="would not be valid") as raised:
+        add(catalog, bundle(tmp_path / "b", "1.1.0"), wish=Wish(replaces="cog.v0.1.0"))
+
+    assert catalog.read_bytes() == before
+    assert [found.at for found in raised.value.diagnostics] == [None]
+    assert "multiple channel heads" in raised.value.diagnostics[0].message
+
+
+def test_a_catalog_that_is_broken_already_is_said_to_be(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("schema: olm.package\nname: a\ndefaultChannel: x\n")
+
+    with pytest.raises(InputError, match="is not valid") as raised:
+        add(catalog, bundle(tmp_path / "a"))
+
+    assert all(found.at is not None for found in raised.value.diagnostics)
+
+
+def test_a_bundle_that_nobody_could_pull_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is pulled from"):
+        add(tmp_path / "catalog", bundle(tmp_path / "a"), image="")
+
+
+def test_a_catalog_is_no_bundle(tmp_path: Path) -> None:
+    add(tmp_path / "catalog", bundle(tmp_path / "a"))
+
+    with pytest.raises(InputError):
+        add(tmp_path / "other", tmp_path / "catalog")
+    with pytest.raises(ConfigurationError):
+        add(tmp_path / "other", tmp_path / "nothing")
+
+
+def test_the_result_is_sound(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog"
+    for index in range(3):
+        add(catalog, bundle(tmp_path / f"{index}", f"1.{index}.0"))
+
+    found = catalogs.read(str(catalog))
+
+    assert list(found.packages["cog"].channels["stable"].entries) == [
+        "cog.v1.0.0",
+        "cog.v1.1.0",
+        "cog.v1.2.0",
+    ]
+
+
+def test_a_package_that_was_just_made_takes_its_first_version(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("schema: olm.package\nname: cog\ndefaultChannel: stable\n")
+
+    add(catalog, bundle(tmp_path / "a"))
+
+    assert render_all(catalog) == ["cog", "stable", "cog.v1.0.0"]
+
+
+def test_a_default_channel_that_nobody_brings_is_refused(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("schema: olm.package\nname: cog\ndefaultChannel: other\n")
+
+    with pytest.raises(InputError, match="would not be valid"):
+        add(catalog, bundle(tmp_path / "a"))
+
+    assert "olm.bundle" not in catalog.read_text()
+
+
+def test_the_fault_of_a_catalog_that_is_one_file_has_the_place_of_the_file(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text(
+        "schema: olm.package\nname: cog\ndefaultChannel: stable\n---\n"
+        "schema: olm.channel\npackage: cog\nname: stable\nentries: []\n"
+    )
+
+    with pytest.raises(InputError, match="is not valid") as raised:
+        add(catalog, bundle(tmp_path / "a"))
+
+    assert {found.at.path for found in raised.value.diagnostics if found.at} == {str(catalog)}
+
+
+def test_what_nobody_knows_in_a_catalog_survives(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    add(catalog, bundle(tmp_path / "a"))
+    channel = "schema: olm.channel\n"
+    text = catalog.read_text().replace(channel, f"{channel}colour: red # mine\n")
+    catalog.write_text(text + "---\nschema: mine\nanything: 1\n")
+
+    add(catalog, bundle(tmp_path / "b", "1.1.0"))
+
+    for line in ("colour: red # mine", "schema: mine", "anything: 1"):
+        assert f"{line}\n" in catalog.read_text()

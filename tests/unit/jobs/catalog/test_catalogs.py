@@ -1,0 +1,105 @@
+"""Catalogs: begun, checked and read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import Tree
+from olmkit.jobs.catalog import catalogs as job
+from olmkit.jobs.catalog.catalogs import InitOptions, ValidateOptions
+
+ROOT = Path(__file__).resolve().parents[4]
+KETTLE = (ROOT / "tests/unit/rules/minimal_catalog.yaml").read_bytes()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "kettle.yaml").write_bytes(KETTLE)
+    return tmp_path
+
+
+def test_a_new_package_is_what_was_asked(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_bytes(b"caf\xe9\n")
+
+    text = job.init(
+        InitOptions(package="cog", default_channel="s", description=tmp_path / "README.md"), "json"
+    )
+
+    assert b'"name": "cog"' in text
+    assert '"description": "caf\ufffd\\n"' in text.decode()
+
+
+def test_a_huge_icon_is_refused(tmp_path: Path) -> None:
+    icon = tmp_path / "icon.png"
+    icon.write_bytes(b"\x89PNG" + bytes(job.MAX_ICON))
+
+    with pytest.raises(InputError, match="more than"):
+        job.init(InitOptions(package="cog", icon=icon), "yaml")
+
+
+def test_a_valid_catalog_passes_and_is_read(folder: Path) -> None:
+    (result,) = job.validate([str(folder)], ValidateOptions())
+
+    assert result.passed
+    assert list(job.read(str(folder)).packages) == ["kettle"]
+
+
+def test_a_catalog_with_errors_is_not_read_unless_asked(folder: Path) -> None:
+    (folder / "other.yaml").write_bytes(b"schema: olm.package\nname: pot\n")
+
+    with pytest.raises(InputError) as refused:
+        job.read(str(folder))
+
+    assert {found.rule for found in refused.value.diagnostics} == {"FBC013", "FBC015"}
+    assert {found.at.path for found in refused.value.diagnostics if found.at} == {
+        f"{folder}/other.yaml"
+    }
+    assert list(job.read(str(folder), valid=False).packages) == ["kettle", "pot"]
+
+
+def test_files_that_cannot_be_read_hide_the_rules_and_not_each_other(folder: Path) -> None:
+    (folder / "a.yaml").write_bytes(b"a: [")
+    (folder / "b.yaml").symlink_to("gone")
+    (folder / "c.yaml").write_bytes(b"schema: olm.package\nname: pot\n")
+
+    (result,) = job.validate([str(folder)], ValidateOptions())
+
+    assert [found.rule for found in result.diagnostics] == ["DOC001", "FBC003"]
+    with pytest.raises(InputError):
+        job.read(str(folder), valid=False)
+
+
+def test_a_huge_file_is_refused_with_a_sentence(folder: Path) -> None:
+    with (folder / "huge.json").open("wb") as stream:
+        stream.truncate(job.MAX_CATALOG_FILE + 1)
+
+    (result,) = job.validate([str(folder)], ValidateOptions())
+
+    (found,) = result.diagnostics
+    assert found.rule == "FBC003"
+    assert "MB large, more than the 537 MB that are read" in found.message
+
+
+def test_each_catalog_has_its_own_result(folder: Path) -> None:
+    gone = str(folder / "gone")
+    pulled = {"registry.example/c:1": Tree({"c.yaml": KETTLE})}
+
+    references = [gone, str(folder), "registry.example/c:1", gone, str(folder)]
+
+    results = job.validate(references, ValidateOptions(), pulled=pulled)
+
+    assert [result.reference for result in results] == references
+    assert [result.passed for result in results] == [False, True, True, False, True]
+    assert isinstance(results[0].error, ConfigurationError)
+
+
+def test_an_unknown_rule_is_refused_before_any_work(folder: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no rule"):
+        job.validate([str(folder)], ValidateOptions(select=["GRF999"]))
+
+
+def test_an_empty_folder_is_an_empty_catalog(tmp_path: Path) -> None:
+    assert job.read(str(tmp_path)).packages == {}

@@ -1,0 +1,96 @@
+"""A catalog of catalogd's, read through an API server that passes the request on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs as catalog
+
+API = "/apis/olm.operatorframework.io/v1"
+SERVICE = "/api/v1/namespaces/olmv1-system/services/https:catalogd-service:443/proxy"
+BLOBS = (
+    {"schema": "olm.package", "name": "cache", "defaultChannel": "stable"},
+    {"schema": "olm.channel", "package": "cache", "name": "stable",
+     "entries": [{"name": "cache.v1.0.0"}]},
+    {"schema": "olm.bundle", "package": "cache", "name": "cache.v1.0.0", "image": "cache:1",
+     "properties": [{"type": "olm.package",
+                     "value": {"packageName": "cache", "version": "1.0.0"}}]},
+)  # fmt: skip
+SERVING = {
+    "conditions": [{"type": "Serving", "status": "True"}],
+    "urls": {"base": "https://catalogd-service.olmv1-system.svc/catalogs/shelf"},
+}
+
+
+async def pulled(folder: Path, name: str, status: dict[str, Any]) -> Any:
+    """What the commands for catalogs get for `clustercatalog:NAME`."""
+    resource = {"name": "clustercatalogs", "kind": "ClusterCatalog", "namespaced": False,
+                "verbs": ["get"]}  # fmt: skip
+    answers = {
+        API: {"kind": "APIResourceList", "groupVersion": "olm.operatorframework.io/v1",
+              "resources": [resource]},
+        f"{API}/clustercatalogs/shelf": {"kind": "ClusterCatalog",
+                                         "metadata": {"name": "shelf"}, "status": status},
+    }  # fmt: skip
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path == f"{SERVICE}/catalogs/shelf/api/v1/all":
+            return web.Response(text="\n".join(map(json.dumps, BLOBS)))
+        if request.path in answers:
+            return web.json_response(answers[request.path])
+        missing = {"kind": "Status", "reason": "NotFound", "code": 404}
+        return web.json_response(missing, status=404)
+
+    application = web.Application()
+    application.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(application)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    try:
+        host, port = runner.addresses[0][:2]
+        file = folder / "kubeconfig"
+        file.write_text(json.dumps({
+            "current-context": "c",
+            "clusters": [{"name": "c", "cluster": {"server": f"http://{host}:{port}"}}],
+            "users": [{"name": "u", "user": {}}],
+            "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        }))  # fmt: skip
+        access = Access(environment={"OLMKIT_KUBECONFIG": str(file)})
+        reference = f"clustercatalog:{name}"
+        return (await catalog.pull([reference], access))[reference]
+    finally:
+        await runner.cleanup()
+
+
+def test_a_cluster_catalog_is_read_like_any_other(tmp_path: Path) -> None:
+    tree = asyncio.run(pulled(tmp_path, "shelf", SERVING))
+
+    found = catalog.read("clustercatalog:shelf", tree=tree)
+    assert list(found.packages) == ["cache"]
+    assert list(found.packages["cache"].bundles) == ["cache.v1.0.0"]
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        ("other", SERVING, "no ClusterCatalog `other`"),
+        ("shelf", {}, "`shelf` is not served"),
+        ("shelf", SERVING | {"urls": None}, "`shelf` is served at no Service: ``"),
+        ("shelf", SERVING | {"urls": {"base": "http://[x"}}, "at no Service: `http://[x`"),
+    ],
+)
+def test_one_that_is_not_served_says_so(
+    tmp_path: Path, name: str, status: dict[str, Any], words: str
+) -> None:
+    error = asyncio.run(pulled(tmp_path, name, status))
+
+    assert isinstance(error, InputError)
+    assert words in error.message

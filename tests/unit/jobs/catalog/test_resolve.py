@@ -1,0 +1,167 @@
+"""What OLM would install, asked of catalogs alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.catalog import model
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.model import Catalog
+from olmkit.jobs.catalog import resolve as job
+from olmkit.jobs.catalog.resolve import Request, Resolution
+from olmkit.olm.resolver.solve import Result, Unsatisfiable
+
+API = {"group": "example.com", "version": "v1", "kind": "K"}
+
+
+def catalog(**packages: list[tuple[str, dict[str, Any], list[tuple[str, Any]]]]) -> Catalog:
+    """Packages with one channel; of each entry its version, its edges and more properties."""
+    blobs = []
+    for name, entries in packages.items():
+        blobs.append(Blob.of({"schema": "olm.package", "name": name, "defaultChannel": "s"}))
+        listed = [{"name": f"{name}.v{version}", **edges} for version, edges, _ in entries]
+        blobs.append(
+            Blob.of({"schema": "olm.channel", "package": name, "name": "s", "entries": listed})
+        )
+        for version, _, more in entries:
+            properties = [("olm.package", {"packageName": name, "version": version}), *more]
+            blobs.append(Blob.of({
+                "schema": "olm.bundle", "package": name, "name": f"{name}.v{version}",
+                "image": "a/b:1",
+                "properties": [{"type": type_, "value": value} for type_, value in properties],
+            }))  # fmt: skip
+    return model.of_blobs(blobs)
+
+
+def needs(package: str, versions: str = ">=1.0.0") -> tuple[str, Any]:
+    return ("olm.package.required", {"packageName": package, "versionRange": versions})
+
+
+def resolve(found: Catalog, *requests: str, installed: tuple[str, ...] = ()) -> Resolution:
+    return job.resolve({"cat": found}, [Request.parse(one) for one in requests], installed)
+
+
+def steps(resolution: Resolution) -> list[list[str]]:
+    return [[step.csv for step in result.steps] for result in resolution.rounds]
+
+
+def reasons(resolution: Resolution) -> dict[str, str]:
+    return {one.csv: one.reason for one in resolution.rejected}
+
+
+def test_a_request_has_a_package_a_channel_and_a_version() -> None:
+    assert Request.parse("a") == Request(package="a")
+    assert Request.parse("a:s@>=1.0.0 <2.0.0") == Request(
+        package="a", channel="s", version=">=1.0.0 <2.0.0"
+    )
+    for text in ("", "@1", ":s"):
+        with pytest.raises(ConfigurationError):
+            Request.parse(text)
+
+
+def test_upgrades_follow_one_another_and_take_dependencies_along() -> None:
+    found = catalog(
+        a=[("1.0.0", {}, []), ("1.1.0", {"replaces": "a.v1.0.0"}, []),
+           ("2.0.0", {"replaces": "a.v1.1.0"}, [needs("b")])],
+        b=[("1.0.0", {}, [])],
+    )  # fmt: skip
+
+    assert steps(resolve(found, "a@1.0.0")) == [
+        ["a.v1.0.0"],
+        ["a.v1.1.0"],
+        ["a.v2.0.0", "b.v1.0.0"],
+    ]
+    assert steps(resolve(found, "a", installed=("a.v1.1.0",))) == [["a.v2.0.0", "b.v1.0.0"]]
+
+
+@pytest.mark.parametrize(
+    ("properties", "reason"),
+    [
+        ([needs("b", ">=2.0.0")], "requires an operator with package: b and with version in range"),
+        ([needs("c")], "`c.v1.0.0` is none that can be: it requires an operator with package: d"),
+        ([("olm.deprecated", {})], "it is deprecated"),
+        ([("olm.gvk", API), ("olm.gvk", API)], "twice, and so stands in its own way"),
+        ([needs("e")], "it cannot be installed beside the rest"),
+    ],
+)
+def test_what_is_not_taken_has_a_reason(properties: list[tuple[str, Any]], reason: str) -> None:
+    found = catalog(
+        a=[("1.0.0", {}, []), ("2.0.0", {"replaces": "a.v1.0.0"}, properties)],
+        b=[("1.0.0", {}, [("olm.gvk", API)])],
+        c=[("1.0.0", {}, [needs("d")])],
+        e=[("1.0.0", {}, [("olm.gvk", API)])],
+    )
+    resolution = resolve(found, "a", installed=("a.v1.0.0", "b.v1.0.0"))
+
+    assert resolution.answers == (Result(),)
+    assert reason in reasons(resolution)["a.v2.0.0"]
+
+
+def test_what_is_gone_from_the_catalog_is_known_by_its_name() -> None:
+    edges = {"skipRange": ">=1.0.0 <2.0.0"}
+    found = catalog(a=[("2.0.0", edges, [])])
+
+    assert steps(resolve(found, installed=("a.v1.5.0",))) == [["a.v2.0.0"]]
+    assert "no upgrade leads there" in reasons(resolve(found, installed=("a.v0.1.0",)))["a.v2.0.0"]
+
+
+def test_a_graph_that_goes_round_is_told() -> None:
+    found = catalog(
+        a=[("1.0.0", {"skipRange": "<=9.0.0"}, []), ("2.0.0", {"replaces": "a.v1.0.0"}, [])]
+    )
+    resolution = resolve(found, installed=("a.v2.0.0",))
+
+    assert resolution.goes_round
+    assert steps(resolution)[:2] == [["a.v1.0.0"], ["a.v2.0.0"]]
+
+
+def test_where_olm_answers_by_chance_all_its_answers_are_given() -> None:
+    found = catalog(**{
+        name: [("1.0.0", {}, []), ("2.0.0", {"replaces": f"{name}.v1.0.0"}, [("olm.gvk", API)])]
+        for name in "ab"
+    })  # fmt: skip
+    resolution = resolve(found, installed=("a.v1.0.0", "b.v1.0.0"))
+
+    chosen = {one.steps[0].csv for one in resolution.answers if isinstance(one, Result)}
+    assert chosen == {"a.v2.0.0", "b.v2.0.0"}
+    assert resolution.rounds == ()
+
+
+def test_the_first_catalog_that_has_a_package_is_taken() -> None:
+    first, second = catalog(b=[("1.0.0", {}, [])]), catalog(a=[("1.0.0", {}, [])])
+    found = job.resolve({"one": first, "two": second}, [Request.parse("a")])
+
+    assert found.rounds[0].steps[0].catalog.name == "two"
+    with pytest.raises(InputError, match='package "zz" not found'):
+        job.resolve({"one": first, "two": second}, [Request.parse("zz")])
+    with pytest.raises(InputError, match="has no version `7`"):
+        job.resolve({"two": second}, [Request.parse("a@7")])
+    assert job.resolve({"two": second}, [Request.parse("a:nope")]).answers == (
+        Unsatisfiable(
+            unmet=(
+                (
+                    "no operators found in channel nope of package a in the catalog "
+                    "referenced by subscription a"
+                ),
+            )
+        ),
+    )
+
+
+def test_olm_v1_takes_the_best_of_a_range_and_goes_on_from_what_is_installed() -> None:
+    found = catalog(
+        a=[("1.0.0", {}, []), ("1.1.0", {"replaces": "a.v1.0.0"}, []),
+           ("2.0.0", {"replaces": "a.v1.1.0"}, [])],
+    )  # fmt: skip
+
+    def choice(text: str, *installed: str) -> str:
+        return job.resolve_v1({"cat": found}, Request.parse(text), installed).bundle.name
+
+    assert choice("a") == "a.v2.0.0"
+    assert choice("a@~1") == "a.v1.1.0"
+    assert choice("a", "a.v1.0.0") == "a.v1.1.0"
+    with pytest.raises(InputError, match=r'installed version "1\.0\.0": no bundles found'):
+        choice("a@2.x", "a.v1.0.0")

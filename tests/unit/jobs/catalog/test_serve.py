@@ -1,0 +1,232 @@
+"""Serving a catalog: its cache, its verdict, its end."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import grpc
+import grpc.aio
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.catalog.serve.registry_api import Registry
+from olmkit.cli import main
+from olmkit.edges.catalog.cache import FILE_NAME
+from olmkit.edges.folder import Folder
+from olmkit.jobs.catalog import serve
+from olmkit.jobs.catalog.serve import Prepared, Serving
+
+CATALOG = """\
+---
+schema: olm.package
+name: cog
+defaultChannel: stable
+---
+schema: olm.channel
+package: cog
+name: stable
+entries:
+  - name: cog.v1.0.0
+---
+schema: olm.bundle
+package: cog
+name: cog.v1.0.0
+image: registry.example/cog:1
+properties:
+  - type: olm.package
+    value:
+      packageName: cog
+      version: 1.0.0
+"""
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> Path:
+    folder = tmp_path / "catalog"
+    folder.mkdir()
+    (folder / "cog.yaml").write_text(CATALOG)
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    return tmp_path / "cache"
+
+
+def prepare(folder: Path, cache: Path | None) -> Prepared:
+    return serve.prepare(str(folder), Folder(folder), cache)
+
+
+def names(prepared: Prepared) -> list[bytes]:
+    """What the prepared catalog answers; it is closed after that."""
+    found = list(Registry(prepared.store.index, prepared.store.read).list_packages())
+    prepared.store.close()
+    return [message[2:] for message in found]
+
+
+def test_the_first_start_makes_the_cache_and_the_second_takes_it(
+    catalog: Path, cache: Path
+) -> None:
+    first = prepare(catalog, cache)
+    assert (first.cached, first.kept, names(first)) == (False, True, [b"cog"])
+    second = prepare(catalog, cache)
+    assert (second.cached, second.kept, names(second)) == (True, True, [b"cog"])
+
+
+def test_without_a_cache_folder_nothing_is_kept(catalog: Path) -> None:
+    prepared = prepare(catalog, None)
+    assert (prepared.cached, prepared.kept, names(prepared)) == (False, False, [b"cog"])
+
+
+def test_a_changed_catalog_is_read_anew(catalog: Path, cache: Path) -> None:
+    names(prepare(catalog, cache))
+    (catalog / "cog.yaml").write_text(CATALOG.replace("cog", "axle"))
+    changed = prepare(catalog, cache)
+    assert (changed.cached, names(changed)) == (False, [b"axle"])
+    (catalog / ".indexignore").write_text("cog.yaml\n")
+    ignored = prepare(catalog, cache)
+    assert (ignored.cached, names(ignored)) == (False, [])
+
+
+def test_a_change_back_is_read_anew_too(catalog: Path, cache: Path) -> None:
+    names(prepare(catalog, cache))
+    (catalog / "cog.yaml").write_text(CATALOG.replace("cog", "axle"))
+    names(prepare(catalog, cache))
+    (catalog / "cog.yaml").write_text(CATALOG)
+    assert names(prepare(catalog, cache)) == [b"cog"]
+
+
+def test_a_damaged_cache_is_made_again(catalog: Path, cache: Path) -> None:
+    names(prepare(catalog, cache))
+    file = cache / FILE_NAME
+    data = bytearray(file.read_bytes())
+    data[-40] ^= 1
+    file.write_bytes(data)
+    again = prepare(catalog, cache)
+    assert (again.cached, names(again)) == (False, [b"cog"])
+    assert prepare(catalog, cache).cached
+
+
+def test_two_catalogs_in_one_cache_folder_do_not_disturb_each_other(
+    catalog: Path, cache: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "axle.yaml").write_text(CATALOG.replace("cog", "axle"))
+    first = prepare(catalog, cache)
+    second = prepare(other, cache)
+    assert names(first) == [b"cog"]
+    assert names(second) == [b"axle"]
+
+
+def test_an_invalid_catalog_is_refused_with_all_faults_and_leaves_no_cache(
+    catalog: Path, cache: Path
+) -> None:
+    broken = CATALOG.replace("defaultChannel: stable", "defaultChannel: none")
+    (catalog / "cog.yaml").write_text(broken.replace("version: 1.0.0", "version: one"))
+    with pytest.raises(InputError) as error:
+        prepare(catalog, cache)
+    assert len(error.value.diagnostics) >= 2
+    assert all(found.at is not None for found in error.value.diagnostics)
+    assert not cache.exists()
+
+
+def test_what_only_serving_forbids_leaves_no_cache_either(catalog: Path, cache: Path) -> None:
+    (catalog / "note.yaml").write_text("schema: my note\n")
+    with pytest.raises(InputError) as error:
+        prepare(catalog, cache)
+    assert [found.rule for found in error.value.diagnostics] == ["SRV002"]
+    assert list(cache.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_asked_wrongly(tmp_path: Path, cache: Path) -> None:
+    for folder in (None, cache):
+        with pytest.raises(ConfigurationError, match="does not exist"):
+            prepare(tmp_path / "none", folder)
+
+
+def test_an_empty_folder_is_an_empty_catalog(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert names(prepare(tmp_path / "empty", None)) == []
+
+
+def test_a_cache_that_cannot_be_kept_is_an_error_only_when_it_is_all_that_is_wanted(
+    catalog: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    nowhere = tmp_path / "file" / "cache"
+    assert names(prepare(catalog, nowhere)) == [b"cog"]
+    with pytest.raises(RemoteError, match="cannot be kept"):
+        asyncio.run(serve.fill_cache(str(catalog), nowhere))
+
+
+def test_a_cache_inside_the_catalog_is_asked_wrongly(catalog: Path) -> None:
+    with pytest.raises(ConfigurationError, match="lies inside the catalog"):
+        asyncio.run(serve.fill_cache(str(catalog), catalog / "cache"))
+    assert [path.name for path in catalog.iterdir()] == ["cog.yaml"]
+
+
+def test_filling_the_cache_makes_the_next_start_quick(catalog: Path, cache: Path) -> None:
+    assert not asyncio.run(serve.fill_cache(str(catalog), cache)).cached
+    assert asyncio.run(serve.fill_cache(str(catalog), cache)).cached
+
+
+def test_it_serves_from_ready_to_stop(catalog: Path, cache: Path) -> None:
+    async def scenario() -> list[Serving]:
+        told: list[Serving] = []
+        stop = asyncio.Event()
+        ready = asyncio.Event()
+
+        def tell(serving: Serving) -> None:
+            told.append(serving)
+            ready.set()
+
+        serving = asyncio.create_task(
+            serve.serve(
+                str(catalog), host="127.0.0.1", port=0, cache_folder=cache, ready=tell, stop=stop
+            )
+        )
+        await asyncio.wait_for(ready.wait(), 30)
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{told[0].port}") as channel:
+            call = channel.unary_stream("/api.Registry/ListPackages")(b"")
+            assert [message async for message in call] == [b"\x0a\x03cog"]
+        stop.set()
+        await asyncio.wait_for(serving, 30)
+        return told
+
+    (told,) = asyncio.run(scenario())
+    assert (told.packages, told.bundles, told.cached, told.kept) == (1, 1, False, True)
+
+
+def test_an_invalid_catalog_frees_the_port(catalog: Path) -> None:
+    (catalog / "cog.yaml").write_text("schema: olm.package\n")
+
+    async def scenario() -> None:
+        with pytest.raises(InputError):
+            await serve.serve(str(catalog), port=0, ready=print, stop=asyncio.Event())
+
+    asyncio.run(scenario())
+
+
+def test_a_stop_before_the_catalog_is_there_ends_it(catalog: Path) -> None:
+    async def scenario() -> None:
+        stop = asyncio.Event()
+        stop.set()
+        await asyncio.wait_for(serve.serve(str(catalog), port=0, ready=print, stop=stop), 30)
+
+    asyncio.run(scenario())
+
+
+def test_an_image_is_served_as_the_folder_it_was_made_of(
+    catalog: Path, cache: Path, tmp_path: Path
+) -> None:
+    image = f"oci:{tmp_path / 'layout'}:v1"
+    assert main.run(["catalog", "build", str(catalog), "-t", image, "-q"]) == 0
+    first = asyncio.run(serve.fill_cache(image, cache))
+    again = asyncio.run(serve.fill_cache(str(catalog), cache))
+    assert (first.cached, again.cached) == (False, True)
+
+
+def test_keeping_memory_is_asked_for_without_harm() -> None:
+    serve.keep_freed_memory()

@@ -1,0 +1,225 @@
+"""Deploying an overlay without OLM, against a small API server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import deploy
+from olmkit.jobs.cluster import wait as cluster_wait
+from olmkit.jobs.cluster.deploy import DeployOptions
+from olmkit.jobs.cluster.wait import Patience
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK
+from olmkit.testing.apiserver.refusals import Refusal
+from olmkit.testing.apiserver.server import ApiServer
+
+QUICK = Patience(seconds=5, interval=0.02, believed=0.1)
+APPS = "apps"
+
+KUSTOMIZATION = """namespace: place
+resources: [all.yaml]
+"""
+OBJECTS = """apiVersion: apps/v1
+kind: Deployment
+metadata: {name: manager, namespace: x}
+spec:
+  selector: {matchLabels: {app: x}}
+  template:
+    metadata: {labels: {app: x}}
+    spec: {containers: [{name: manager, image: old}]}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: caches.example.com}
+spec:
+  group: example.com
+  names: {kind: Cache, plural: caches}
+  versions: [{name: v1, served: true, storage: true}]
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: x}
+"""
+
+
+def resource(group: str, kind: str, plural: str, *, cluster: bool = False) -> Resource:
+    gvk = GVK(group=group, version="v1", kind=kind)
+    return Resource(gvk=gvk, plural=plural, namespaced=not cluster,
+                    subresources=frozenset({"status"}))  # fmt: skip
+
+
+KINDS = (
+    resource("", "Namespace", "namespaces", cluster=True),
+    resource("", "Pod", "pods"),
+    resource("", "Event", "events"),
+    resource(APPS, "Deployment", "deployments"),
+    resource("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions",
+             cluster=True),
+    resource("example.com", "Cache", "caches"),
+)  # fmt: skip
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> DeployOptions:
+    folder = tmp_path / "config/default"
+    folder.mkdir(parents=True)
+    (folder / "kustomization.yaml").write_text(KUSTOMIZATION)
+    (folder / "all.yaml").write_text(OBJECTS)
+    return DeployOptions(project=tmp_path)
+
+
+def run(story: Callable[[ClusterObjects, ApiServer], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        server = ApiServer.of(KINDS)
+        server.collects_garbage = True
+
+        async def controllers() -> None:
+            while True:
+                _look(server)
+                await asyncio.sleep(0.01)
+
+        async with asyncio.timeout(30), server.serving():
+            working = asyncio.ensure_future(controllers())
+            try:
+                async with HttpCluster(ClusterConfig(server=server.url)) as http:
+                    await story(ClusterObjects(http), server)
+            finally:
+                working.cancel()
+
+    asyncio.run(whole())
+
+
+def _look(server: ApiServer) -> None:
+    """CRDs get established, Deployments available unless their image is `bad`."""
+    for plural, type_ in (("customresourcedefinitions", "Established"),
+                          ("deployments", "Available")):  # fmt: skip
+        for one in server.all(plural):
+            bad = "'bad'" in str(one)
+            value = "False" if bad else "True"
+            conditions = [{"type": type_, "status": value}]
+            status: dict[str, Any] = {"conditions": conditions}
+            if plural == "deployments":
+                status["observedGeneration"] = one["metadata"].get("generation", 1)
+            if one.get("status") != status:
+                server.put(plural, one | {"status": status})
+
+
+def test_it_is_applied_in_order_and_waited_for(options: DeployOptions) -> None:
+    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+        wanted = deploy.wanted(options)
+        before = await deploy.changes(reader, wanted)
+        assert before[0] == "would create Namespace place"
+        assert server.writes() == []
+
+        said: list[str] = []
+        found = await deploy.apply(reader, wanted, report=said.append, patience=QUICK)
+
+        assert found.is_ready
+        applied = [line for line in said if line.startswith("applied")]
+        assert [line.split()[1] for line in applied] == [
+            "Namespace",
+            "CustomResourceDefinition",
+            "Deployment",
+        ]
+
+    run(story)
+
+
+def test_what_does_not_get_available_is_told(options: DeployOptions) -> None:
+    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+        wanted = deploy.wanted(DeployOptions(project=options.project, image="bad"))
+        found = await deploy.apply(
+            reader, wanted, report=[].append, patience=Patience(seconds=0.2, interval=0.02)
+        )
+
+        assert not found.is_ready
+        assert "manager" in found.message
+        assert "bad" in str(server.get("deployments", "manager", "place"))
+
+    run(story)
+
+
+def test_only_the_crds(options: DeployOptions) -> None:
+    wanted = deploy.wanted(DeployOptions(project=options.project, crds_only=True))
+
+    assert [one["kind"] for one in wanted] == ["CustomResourceDefinition"]
+
+
+def test_an_image_that_has_no_name_is_refused(options: DeployOptions) -> None:
+    with pytest.raises(ConfigurationError, match="not an image reference"):
+        deploy.wanted(DeployOptions(project=options.project, image="quay.io/Example/cache:1"))
+
+
+def test_an_overlay_that_is_not_there_is_refused(options: DeployOptions) -> None:
+    with pytest.raises(ConfigurationError):
+        deploy.wanted(DeployOptions(project=options.project, overlay="config/none"))
+
+
+def test_it_is_taken_away_without_the_objects_of_others(options: DeployOptions) -> None:
+    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+        wanted = deploy.wanted(options)
+        await deploy.apply(reader, wanted, report=[].append, patience=QUICK)
+        server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
+                              "metadata": {"name": "mine", "namespace": "a"}})  # fmt: skip
+
+        with pytest.raises(InputError, match="would go with the CRDs"):
+            await deploy.removal(reader, wanted, keep_crds=False, delete_operands=False)
+        kept = await deploy.removal(reader, wanted, keep_crds=True, delete_operands=False)
+        assert [one["kind"] for one in kept.all] == ["Deployment", "Namespace"]
+
+        made = await deploy.removal(reader, wanted, keep_crds=False, delete_operands=True)
+        done = await deploy.delete(reader, made, report=[].append, patience=QUICK)
+
+        assert done.left == ()
+        assert [one["kind"] for one in done.gone] == [
+            "Cache",
+            "Deployment",
+            "CustomResourceDefinition",
+            "Namespace",
+        ]
+        again = await deploy.removal(reader, wanted, keep_crds=True, delete_operands=True)
+        assert (again.all, again.kept) == ((), ())
+
+    run(story)
+
+
+def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
+    options: DeployOptions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_wait, "_TRIED_AGAIN", 0.01)
+    webhook = "conversion webhook for example.com/v1, Kind=Cache failed: unknown authority"
+    refused: set[str] = set()
+
+    def once_for_each_verb(method: str, path: str) -> Refusal | None:
+        if "example.com/v1/" not in path or method in refused:
+            return None
+        refused.add(method)
+        return Refusal(500, "InternalError", webhook)
+
+    async def story(reader: ClusterObjects, server: ApiServer) -> None:
+        wanted = deploy.wanted(options)
+        await deploy.apply(reader, wanted, report=[].append, patience=QUICK)
+        server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
+                              "metadata": {"name": "mine", "namespace": "a"}})  # fmt: skip
+        server.plan = once_for_each_verb
+        told: list[str] = []
+
+        made = await deploy.removal(
+            reader, wanted, keep_crds=False, delete_operands=True, report=told.append
+        )
+        done = await deploy.delete(reader, made, report=told.append, patience=QUICK)
+
+        assert refused == {"GET", "DELETE"}
+        assert [line for line in told if webhook in line]
+        assert (done.left, server.all("caches")) == ((), [])
+
+    run(story)

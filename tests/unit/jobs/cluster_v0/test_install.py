@@ -1,0 +1,942 @@
+"""Installing, upgrading and removing, against a small API server and an OLM of a few lines."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import functools
+import gzip
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.catalog import model
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.jobs.cluster import status
+from olmkit.jobs.cluster import wait as cluster_wait
+from olmkit.jobs.cluster.bundle import CatalogImage
+from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster_v0 import install, uninstall, upgrade, upgrade_plan
+from olmkit.jobs.cluster_v0.install_choice import InstallOptions
+from olmkit.jobs.cluster_v0.uninstall import UninstallOptions
+from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, Way
+from olmkit.kube.api import Forbidden, Resource
+from olmkit.kube.objects import GVK
+from olmkit.olm import install_objects
+from olmkit.olm.explain.explanation import Standing
+from olmkit.testing.apiserver.server import ApiServer
+
+Manifest = dict[str, Any]
+OLM = "operators.coreos.com"
+QUICK = Patience(seconds=5, interval=0.02, believed=0.1, settled=0.1)
+
+
+def resource(
+    group: str, version: str, kind: str, plural: str, *, cluster: bool = False
+) -> Resource:
+    gvk = GVK(group=group, version=version, kind=kind)
+    subresources = frozenset({"status"})
+    return Resource(gvk=gvk, plural=plural, namespaced=not cluster, subresources=subresources)
+
+
+KINDS = (
+    resource(OLM, "v1alpha1", "Subscription", "subscriptions"),
+    resource(OLM, "v1alpha1", "InstallPlan", "installplans"),
+    resource(OLM, "v1alpha1", "ClusterServiceVersion", "clusterserviceversions"),
+    resource(OLM, "v1alpha1", "CatalogSource", "catalogsources"),
+    resource(OLM, "v1", "OperatorGroup", "operatorgroups"),
+    resource("", "v1", "Namespace", "namespaces", cluster=True),
+    resource("", "v1", "Pod", "pods"),
+    resource("", "v1", "Service", "services"),
+    resource("", "v1", "ConfigMap", "configmaps"),
+    resource("", "v1", "Event", "events"),
+    resource("batch", "v1", "Job", "jobs"),
+    resource("apps", "v1", "Deployment", "deployments"),
+    resource("apiextensions.k8s.io", "v1", "CustomResourceDefinition",
+             "customresourcedefinitions", cluster=True),
+    resource("example.com", "v1", "Cache", "caches"),
+    resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", cluster=True),
+    resource("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
+    resource(OLM, "v1", "Operator", "operators", cluster=True),
+)  # fmt: skip
+
+
+def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manifest:
+    version = "v1" if kind == "OperatorGroup" else "v1alpha1"
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": f"{OLM}/{version}", "kind": kind, "metadata": metadata, **fields}
+
+
+class Olm:
+    """Does what OLM does with a Subscription: plans, waits for approval, makes the CSV."""
+
+    def __init__(self, server: ApiServer, *versions: str) -> None:
+        self.server = server
+        self.versions = list(versions)
+        self.failing = ""
+        self.csv_spec: Manifest = {}
+        self.second_look: Manifest = {}  # what it says for a moment after it has succeeded
+        self._looks = 0
+
+    def look(self) -> None:
+        for one in self.server.all("subscriptions"):
+            self._resolve(one)
+        for csv in self.server.all("clusterserviceversions") if self.second_look else ():
+            self._looks += 1
+            status = {5: self.second_look, 10: {"phase": "Succeeded"}}.get(self._looks)
+            if status is not None:
+                self.server.put("clusterserviceversions", csv | {"status": status})
+        for pod in self.server.all("pods"):
+            ready = [{"type": "Ready", "status": "True"}]
+            if not pod.get("status"):
+                self.server.put("pods", pod | {"status": {"conditions": ready}})
+
+    def _resolve(self, one: Manifest) -> None:
+        space, package = one["metadata"]["namespace"], one["spec"]["name"]
+        state = one.get("status") or {}
+        installed = state.get("installedCSV", "")
+        names = [f"{package}.v{version}" for version in self.versions]
+        ahead = names[names.index(installed) + 1 :] if installed in names else names
+        if not installed and one["spec"].get("startingCSV"):
+            ahead = [one["spec"]["startingCSV"]]
+        target = ahead[:1]
+        if not target:
+            return
+        plan = self.server.get("installplans", f"install-{target[0]}", space)
+        if plan is None:
+            manual = one["spec"].get("installPlanApproval") == "Manual"
+            plan = made("InstallPlan", f"install-{target[0]}", space)
+            plan["spec"] = {"clusterServiceVersionNames": target, "approved": not manual}
+            plan["status"] = {"phase": "RequiresApproval" if manual else "Complete"}
+            self.server.put("installplans", plan)
+        state = state | {"currentCSV": target[0], "state": "UpgradePending",
+                         "installPlanRef": {"name": f"install-{target[0]}"}}  # fmt: skip
+        if plan["spec"]["approved"]:
+            self.server.put("installplans", plan | {"status": {"phase": "Complete"}})
+            if installed:
+                self.server.remove("clusterserviceversions", installed, space)
+            csv = made("ClusterServiceVersion", target[0], space)
+            reason = {"phase": "Failed", "reason": self.failing, "message": "no"}
+            csv["status"] = reason if self.failing else {"phase": "Succeeded"}
+            owned = [{"name": "caches.example.com"}]
+            csv["spec"] = {"customresourcedefinitions": {"owned": owned}, **self.csv_spec}
+            self.server.put("clusterserviceversions", csv)
+            state |= {"installedCSV": target[0], "state": "AtLatestKnown"}
+        self.server.put("subscriptions", one | {"status": state})
+
+
+@asynccontextmanager
+async def cluster(*versions: str) -> AsyncIterator[tuple[ClusterObjects, ApiServer, Olm]]:
+    server = ApiServer.of(KINDS)
+    server.put("namespaces", {"apiVersion": "v1", "kind": "Namespace",
+                              "metadata": {"name": "apps"}})  # fmt: skip
+    server.put(
+        "catalogsources",
+        made(
+            "CatalogSource",
+            "shelf",
+            spec={},
+            status={"connectionState": {"lastObservedState": "READY"}},
+        ),
+    )
+    olm = Olm(server, *versions)
+
+    async def work() -> None:
+        while True:
+            olm.look()
+            await asyncio.sleep(0.01)
+
+    async with server.serving():
+        working = asyncio.ensure_future(work())
+        try:
+            async with HttpCluster(ClusterConfig(server=server.url)) as http:
+                yield ClusterObjects(http), server, olm
+        finally:
+            working.cancel()
+
+
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    async def whole() -> None:
+        async with asyncio.timeout(30):
+            await story()
+
+    asyncio.run(whole())
+
+
+async def installed(reader: ClusterObjects, said: list[str] | None = None, **fields: Any) -> Any:
+    options = InstallOptions(
+        **{"namespace": "apps", "package": "cache", "catalog": "shelf"} | fields
+    )
+    plan = await install.plan(reader, options, Access())
+    return await install.carry_out(
+        reader, plan, report=(said if said is not None else []).append, patience=QUICK,
+        created=[],
+    )  # fmt: skip
+
+
+def test_an_install_makes_what_is_missing_and_waits() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            said: list[str] = []
+            found = await installed(reader, said)
+
+            assert found.is_ready
+            assert server.get("subscriptions", "cache", "apps")
+            assert server.get("operatorgroups", "cache-group", "apps")
+            assert "created Subscription apps/cache" in said
+            rows = (await status.status(reader)).operators
+            assert [(row.package, row.installed) for row in rows] == [("cache", "cache.v1.0.0")]
+
+    run(story)
+
+
+def test_a_dry_plan_writes_nothing() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            options = InstallOptions(namespace="new", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+
+            kinds = [one["kind"] for one in plan.objects]
+            assert kinds == ["Namespace", "OperatorGroup", "Subscription"]
+            assert server.writes() == []
+
+    run(story)
+
+
+def test_a_version_is_approved_and_stays() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0", "2.0.0") as (reader, server, _):
+            said: list[str] = []
+            found = await installed(reader, said, version="1.0.0")
+
+            assert found.is_ready
+            approvals = [line for line in said if line.startswith("approving")]
+            assert approvals == ["approving install-cache.v1.0.0: cache.v1.0.0"]
+            subscription = server.get("subscriptions", "cache", "apps")
+            assert subscription is not None
+            assert subscription["spec"]["installPlanApproval"] == "Manual"
+            assert subscription["status"]["installedCSV"] == "cache.v1.0.0"
+
+    run(story)
+
+
+def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0", "2.0.0", "3.0.0", "4.0.0") as (reader, server, _):
+            await installed(reader, version="1.0.0")
+            options = UpgradeOptions(namespace="apps", package="cache", to="3.0.0")
+            announced: list[Way] = []
+            done = await upgrade.upgrade(
+                reader, options, Access(),
+                announce=announced.append, report=[].append, patience=QUICK,
+            )  # fmt: skip
+
+            assert [(way.before, way.hops) for way in announced] == [
+                ("cache.v1.0.0", ("cache.v2.0.0",)),
+                ("cache.v2.0.0", ("cache.v3.0.0",)),
+            ]
+            assert done.hops == ("cache.v2.0.0", "cache.v3.0.0")
+            assert done.explanation.is_ready
+            subscription = server.get("subscriptions", "cache", "apps")
+            assert subscription is not None
+            assert subscription["status"]["installedCSV"] == "cache.v3.0.0"
+
+    run(story)
+
+
+def test_an_upgrade_that_olm_makes_by_itself_is_told_from_where_it_began() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, olm):
+            await installed(reader)
+            options = UpgradeOptions(namespace="apps", package="cache", to="2.0.0")
+            announced: list[Way] = []
+
+            def publish(words: str) -> None:
+                if words.startswith("waiting for OLM"):
+                    olm.versions.append("2.0.0")
+                    olm.look()
+
+            done = await upgrade.upgrade(
+                reader, options, Access(), announce=announced.append, report=publish,
+                patience=QUICK,
+            )  # fmt: skip
+
+            assert [(way.before, way.hops) for way in announced] == [
+                ("cache.v1.0.0", ("cache.v2.0.0",))
+            ]
+            assert done.hops == ("cache.v2.0.0",)
+
+    run(story)
+
+
+def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names = [f"cache.v{number}.0.0" for number in (1, 2, 3)]
+    entries = [{"name": name, "replaces": below}
+               for name, below in zip(names, ["", *names], strict=False)]  # fmt: skip
+    shelf = model.of_blobs([
+        Blob.of({"schema": "olm.package", "name": "cache", "defaultChannel": "stable"}),
+        Blob.of({"schema": "olm.channel", "package": "cache", "name": "stable",
+                 "entries": entries}),
+    ])  # fmt: skip
+
+    async def read(*_: object) -> CatalogImage:
+        return CatalogImage(catalog=shelf, folder="", pinned="")
+
+    async def unread(*_: object) -> CatalogImage:
+        raise RemoteError("the registry is away")
+
+    async def planned(reader: ClusterObjects, **fields: str) -> Way:
+        options = UpgradeOptions(namespace="apps", package="cache", **fields)  # type: ignore[arg-type]
+        return await upgrade_plan.plan(reader, options, Access())
+
+    async def story() -> None:
+        async with cluster("1.0.0", "2.0.0") as (reader, server, olm):
+            await installed(reader, version="1.0.0")
+            olm.look()
+            upcoming = server.get("installplans", "install-cache.v2.0.0", "apps")
+            assert upcoming is not None
+            rule = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+            permissions = [{"serviceAccountName": "cache", "rules": [rule]}]
+            csv = made("ClusterServiceVersion", names[1], spec={
+                "version": "2.0.0", "install": {"spec": {"permissions": permissions}}
+            })  # fmt: skip
+            step = {"kind": "ClusterServiceVersion", "name": names[1],
+                    "manifest": json.dumps(csv)}  # fmt: skip
+            plan = {"plan": [{"resource": step}], "phase": "RequiresApproval"}
+            server.put("installplans", upcoming | {"status": plan})
+            writes = len(server.writes())
+
+            way = await planned(reader)
+            assert (way.before, way.hops) == (names[0], (names[1],))
+            assert way.brings is not None
+            assert [str(grant) for grant in way.brings.grants] == ["get: pods"]
+            assert "later hops are not known" in way.notes[0]
+
+            packed = base64.b64encode(gzip.compress(json.dumps(csv).encode()))
+            server.put("configmaps", made("ConfigMap", "unpacked", binaryData={
+                "csv.yaml": base64.b64encode(packed).decode()
+            }))  # fmt: skip
+            reference = {"kind": "ConfigMap", "name": "unpacked", "namespace": "apps"}
+            plan = {"plan": [{"resource": step | {"manifest": json.dumps(reference)}}]}
+            server.put("installplans", upcoming | {"status": plan})
+            assert (await planned(reader)).brings == way.brings
+
+            source = server.get("catalogsources", "shelf", "apps")
+            assert source is not None
+            server.put("catalogsources", source | {"spec": {"image": "a.example/shelf:1"}})
+            monkeypatch.setattr(cluster_bundle, "read_catalog", read)
+            assert (await planned(reader)).hops == tuple(names[1:])
+            assert (await planned(reader, to="2.0.0")).hops == (names[1],)
+            assert (await planned(reader, to="1.0.0")).hops == ()
+            with pytest.raises(InputError, match=r"no way leads from .* to `9\.0\.0`"):
+                await planned(reader, to="9.0.0")
+            with pytest.raises(InputError, match="was not made by olmkit"):
+                await planned(reader, catalog="a.example/shelf:2")
+
+            ours = source | {"spec": {"image": "a.example/shelf:1"}}
+            ours["metadata"] = source["metadata"] | {"labels": install_objects.OURS}
+            server.put("catalogsources", ours)
+            assert (await planned(reader, catalog="a.example/shelf:2")).hops == tuple(names[1:])
+            monkeypatch.setattr(cluster_bundle, "read_catalog", unread)
+            with pytest.raises(RemoteError, match="away"):
+                await planned(reader, catalog="a.example/shelf:2")
+            assert len(server.writes()) == writes
+
+    run(story)
+
+
+def test_an_upgrade_that_olm_cannot_resolve_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upgrade, "_SETTLES_WITH_GOAL", 0.1)
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader, version="1.0.0")
+            options = UpgradeOptions(namespace="apps", package="cache", to="2.0.0")
+            said: list[str] = []
+
+            async def upgraded() -> Any:
+                return await upgrade.upgrade(
+                    reader,
+                    options,
+                    Access(),
+                    announce=[].append,
+                    report=said.append,
+                    patience=QUICK,
+                )
+
+            with pytest.raises(InputError, match=r"no way leads from `cache\.v1\.0\.0`"):
+                await upgraded()
+            assert said == ["waiting for OLM to choose a version after `cache.v1.0.0`"]
+            words = "bundle cache.v2.0.0 requires an operator with package: other"
+            failed = {"type": "ResolutionFailed", "status": "True", "message": words}
+            one = server.get("subscriptions", "cache", "apps")
+            assert one is not None
+            server.put("subscriptions", one | {"status": one["status"] | {"conditions": [failed]}})
+            assert (await upgraded()).explanation.cause == "missing-dependency"
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "say what to install"),
+        ({"package": "a", "bundle": "b"}, "say what to install"),
+        ({"bundle": "b", "version": "1.0.0"}, "has one version"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(options: dict[str, str], words: str) -> None:
+    async def story() -> None:
+        async with cluster() as (reader, _, _):
+            with pytest.raises(ConfigurationError, match=words):
+                await install.plan(reader, InstallOptions(namespace="apps", **options), Access())
+
+    run(story)
+
+
+def test_a_namespace_with_two_groups_and_a_catalog_that_is_not_there_are_refused() -> None:
+    async def story() -> None:
+        async with cluster() as (reader, server, _):
+            with pytest.raises(InputError, match="no CatalogSource `other`"):
+                await install.plan(
+                    reader,
+                    InstallOptions(namespace="apps", package="cache", catalog="other"),
+                    Access(),
+                )
+            for name in ("a", "b"):
+                server.put("operatorgroups", made("OperatorGroup", name, spec={}))
+            with pytest.raises(InputError, match="several OperatorGroups"):
+                await installed(reader)
+
+    run(story)
+
+
+def test_the_catalog_that_offers_the_package_is_found() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.put("catalogsources", made("CatalogSource", "other", "olm", spec={}))
+            options = InstallOptions(namespace="apps", package="cache")
+            with pytest.raises(InputError, match="several catalogs may be meant"):
+                await install.plan(reader, options, Access())
+
+            offer = {"packageName": "cache", "catalogSource": "shelf",
+                     "catalogSourceNamespace": "apps"}  # fmt: skip
+            server.put("packagemanifests", {
+                "apiVersion": "packages.operators.coreos.com/v1", "kind": "PackageManifest",
+                "metadata": {"name": "cache", "namespace": "apps"}, "status": offer,
+            })  # fmt: skip
+            plan = await install.plan(reader, options, Access())
+
+            assert plan.request.catalog.name == "shelf"
+            with pytest.raises(InputError, match="no catalog offers the package `unknown`"):
+                await install.plan(
+                    reader, InstallOptions(namespace="apps", package="unknown"), Access()
+                )
+
+    run(story)
+
+
+def test_what_is_installed_is_not_installed_again() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, _):
+            await installed(reader)
+            with pytest.raises(InputError, match="already wanted") as raised:
+                await installed(reader)
+            assert "olmkit upgrade cache" in raised.value.hint
+
+    run(story)
+
+
+def test_a_csv_that_nobody_asks_for_is_named_before_it_stands_in_the_way() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            orphan = made("ClusterServiceVersion", "cache.v0.9.0", spec={})
+            orphan["metadata"]["labels"] = {f"{OLM}/cache.apps": ""}
+            server.put("clusterserviceversions", orphan)
+
+            with pytest.raises(InputError, match=r"cache\.v0\.9\.0"):
+                await installed(reader)
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            assert [one["kind"] for one in plan.all] == ["ClusterServiceVersion"]
+
+    run(story)
+
+
+def test_a_state_that_needs_somebody_is_believed_only_after_a_while() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, olm):
+            olm.failing = "InstallComponentFailedNoRetry"
+            found = await installed(reader)
+
+            assert (found.standing, found.cause) == (Standing.BLOCKED, "csv-invalid")
+
+    run(story)
+
+
+def test_an_operator_with_webhooks_is_ready_when_olm_leaves_it_alone() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, olm):
+            olm.csv_spec = {"webhookdefinitions": [{"deploymentName": "manager"}]}
+            olm.second_look = {"phase": "Pending", "reason": "NeedsReinstall", "message": "again"}
+            said: list[str] = []
+            found = await installed(reader, said)
+
+            well = "`cache.v1.0.0` is installed and healthy"
+            assert found.is_ready
+            assert said[-3:] == [well, "`cache.v1.0.0` is Pending: again", well]
+
+    run(story)
+
+
+def test_what_was_created_is_taken_back() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            options = InstallOptions(namespace="new", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+            created: list[dict[str, Any]] = []
+            await install.carry_out(reader, plan, report=[].append, patience=QUICK, created=created)
+
+            def report(line: str) -> None:
+                if line == "deleting ClusterServiceVersion new/cache.v1.0.0":
+                    server.put("operators", components(space="new"))
+
+            await install.take_back(reader, created, report=report, patience=QUICK)
+
+            assert server.all("operators") == []
+            assert server.all("subscriptions") == []
+            assert server.all("clusterserviceversions") == []
+            assert server.get("namespaces", "new", "") is None
+            assert server.get("catalogsources", "shelf", "apps"), "it was there before"
+
+    run(story)
+
+
+@pytest.mark.parametrize("ending", ["succeeds", "fails", "is interrupted"])
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_an_install_that_comes_to_nothing_has_made_stays_or_is_taken_back(
+    ending: str, kept: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = functools.partial(install.take_back, patience=QUICK)
+    monkeypatch.setattr(install, "take_back", quick)
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, olm):
+            olm.failing = "" if ending == "succeeds" else "InvalidInstallModes"
+            options = InstallOptions(namespace="apps", package="cache", catalog="shelf")
+            plan = await install.plan(reader, options, Access())
+            created: list[dict[str, Any]] = []
+            said: list[str] = []
+            is_made = asyncio.Event()
+
+            def report(line: str) -> None:
+                if line == "created Subscription apps/cache":
+                    is_made.set()
+
+            working = asyncio.ensure_future(install.carry_out(
+                reader, plan, report=report, patience=QUICK, created=created,
+                undone=None if kept else said.append,
+            ))  # fmt: skip
+            if ending == "is interrupted":
+                await is_made.wait()
+                working.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await working
+            else:
+                assert (await working).is_ready is (ending == "succeeds")
+
+            stays = kept or ending == "succeeds"
+            assert bool(created) is stays
+            assert bool(server.all("subscriptions")) is stays
+            assert ("took back Subscription apps/cache" in said) is not stays
+
+    run(story)
+
+
+def test_a_bundle_gets_a_catalog_of_its_own(root: Path) -> None:
+    async def story() -> None:
+        async with cluster("0.0.1") as (reader, server, _):
+            found = await installed(
+                reader, package="", catalog="", bundle=str(root / "bundle/0.0.1")
+            )
+
+            assert found.is_ready
+            subscription = server.get("subscriptions", "memcached-operator", "apps")
+            assert subscription is not None
+            name = subscription["spec"]["source"]
+            catalog = server.get("catalogsources", name, "apps")
+            config = server.get("configmaps", name, "apps")
+            assert catalog is not None
+            assert config is not None
+            assert catalog["spec"]["address"] == f"{name}.apps.svc:50051"
+            owner = config["metadata"]["ownerReferences"][0]
+            assert owner["uid"] == catalog["metadata"]["uid"]
+
+    run(story)
+
+
+def test_a_bundle_is_gone_on_to_from_a_catalog_of_its_own(root: Path) -> None:
+    async def story() -> None:
+        async with cluster("0.0.0", "0.0.1") as (reader, server, _):
+            package = "memcached-operator"
+            await installed(reader, package=package, version="0.0.0")
+            options = UpgradeOptions(namespace="apps", bundle=str(root / "bundle/0.0.1"))
+            writes = len(server.writes())
+            plan = await upgrade.plan_bundle(reader, options, Access())
+
+            assert (plan.way.before, plan.way.targets) == (f"{package}.v0.0.0", ("",))
+            assert len(server.writes()) == writes
+            done = await upgrade.to_bundle(reader, plan, options, report=[].append, patience=QUICK)
+            assert (done.hops, done.explanation.is_ready) == ((f"{package}.v0.0.1",), True)
+            with pytest.raises(InputError, match="is installed already"):
+                await upgrade.plan_bundle(reader, options, Access())
+
+    run(story)
+
+
+def test_a_bundle_takes_the_place_of_a_version_that_waits_for_approval(root: Path) -> None:
+    async def story() -> None:
+        async with cluster("0.0.0", "0.0.9") as (reader, server, olm):
+            package = "memcached-operator"
+            await installed(reader, package=package, version="0.0.0")
+            olm.look()
+            options = UpgradeOptions(namespace="apps", bundle=str(root / "bundle/0.0.1"))
+            plan = await upgrade.plan_bundle(reader, options, Access())
+            assert plan.way.notes == (f"instead of {package}.v0.0.9, which waits for approval",)
+
+            def report(line: str) -> None:
+                if line == f"deleting InstallPlan apps/install-{package}.v0.0.9":
+                    olm.versions[:] = ["0.0.0", "0.0.1"]
+
+            done = await upgrade.to_bundle(reader, plan, options, report=report, patience=QUICK)
+
+            assert (done.hops, done.explanation.is_ready) == ((f"{package}.v0.0.1",), True)
+            assert server.get("installplans", f"install-{package}.v0.0.9", "apps") is None
+
+    run(story)
+
+
+def test_an_operator_that_watches_the_namespace_from_elsewhere_is_not_installed_again() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            copy = made("ClusterServiceVersion", "cache.v1.0.0", spec={})
+            copy["metadata"]["labels"] = {"olm.copiedFrom": "home"}
+            server.put("clusterserviceversions", copy)
+            options = InstallOptions(
+                namespace="apps", package="cache", catalog="shelf", version="1.0.0"
+            )
+            await install.plan(reader, options, Access())  # the copy is about to go, too
+
+            server.put("clusterserviceversions", made("ClusterServiceVersion", "cache.v1.0.0",
+                                                      "home", spec={}))  # fmt: skip
+            with pytest.raises(InputError, match="installed in namespace `home`"):
+                await install.plan(reader, options, Access())
+
+    run(story)
+
+
+def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.put("customresourcedefinitions", {
+                "apiVersion": "apiextensions.k8s.io/v1",
+                "kind": "CustomResourceDefinition",
+                "metadata": {"name": "caches.example.com"},
+                "spec": {"group": "example.com", "names": {"kind": "Cache"},
+                         "versions": [{"name": "v1", "served": True}]},
+            })  # fmt: skip
+            server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
+                                  "metadata": {"name": "mine", "namespace": "other"}})  # fmt: skip
+
+            with pytest.raises(InputError, match="would go with the CRDs"):
+                await uninstall.plan(
+                    reader, UninstallOptions(namespace="apps", package="cache", delete_crds=True)
+                )
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            assert [one["kind"] for one in plan.all] == [
+                "Subscription",
+                "ClusterServiceVersion",
+                "OperatorGroup",
+            ]
+            assert len(plan.stays) == 2
+            done = await uninstall.carry_out(reader, plan, report=[].append, patience=QUICK)
+
+            assert done.left == ()
+            assert server.all("subscriptions") == []
+            assert server.get("catalogsources", "shelf", "apps")
+            assert server.get("caches", "mine", "other")
+
+    run(story)
+
+
+def test_roles_that_olm_forgets_go_too() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            labels = {"olm.owner": "cache.v1.0.0"}
+            for name, more in (
+                ("forgotten", {}),
+                ("kept", {"olm.owner.namespace": "other"}),
+                ("strange", {"olm.owner": "other.v1.0.0"}),
+            ):
+                server.put("clusterroles", {
+                    "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                    "metadata": {"name": name, "labels": labels | more},
+                })  # fmt: skip
+
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            assert [one["metadata"]["name"] for one in plan.leavings] == ["forgotten"]
+
+            twin = made("ClusterServiceVersion", "cache.v1.0.0", "other")
+            server.put("clusterserviceversions", twin)
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            assert plan.leavings == ()
+
+    run(story)
+
+
+def test_a_plan_that_olm_still_works_on_goes_before_its_csv() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            for name, phase, *names in (
+                ("install-now", "Installing", "cache.v1.0.0"),
+                ("install-both", "Installing", "cache.v1.0.0", "other.v1.0.0"),
+                ("install-done", "Complete", "cache.v1.0.0"),
+            ):
+                spec = {"clusterServiceVersionNames": names}
+                server.put("installplans", made("InstallPlan", name, spec=spec,
+                                                status={"phase": phase}))  # fmt: skip
+
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+
+            order = [one["metadata"]["name"] for one in plan.all]
+            assert order[:3] == ["cache", "install-now", "cache.v1.0.0"]
+            assert not {"install-both", "install-done"} & set(order)
+
+    run(story)
+
+
+def test_what_has_got_the_name_of_one_that_is_gone_is_another() -> None:
+    async def story() -> None:
+        async with cluster() as (reader, server, _):
+            server.put("subscriptions", made("Subscription", "cache"))
+            old = made("Subscription", "cache")
+            short = replace(QUICK, seconds=0.2)
+            for uid, left in ((None, 1), ("of-one-that-is-gone", 0)):
+                old["metadata"]["uid"] = uid
+                found = await cluster_wait.until_gone(
+                    reader, (old,), report=[].append, patience=short
+                )
+                assert len(found) == left
+
+    run(story)
+
+
+def components(*kinds: str, space: str = "apps") -> Manifest:
+    """OLM's list of what belongs to the package `cache` in a namespace."""
+    return {
+        "apiVersion": f"{OLM}/v1",
+        "kind": "Operator",
+        "metadata": {"name": f"cache.{space}"},
+        "status": {"components": {"refs": [{"kind": kind} for kind in kinds]}},
+    }
+
+
+def test_what_olm_makes_while_it_is_removed_is_removed_too() -> None:
+    properties = {"properties": [{"type": "olm.package", "value": {"packageName": "cache"}}]}
+    late = made("ClusterServiceVersion", "called-otherwise", spec={
+        "customresourcedefinitions": {"owned": [{"name": "caches.example.com"}]},
+    })  # fmt: skip
+    late["metadata"]["annotations"] = {"operatorframework.io/properties": json.dumps(properties)}
+    crd = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+           "metadata": {"name": "caches.example.com"},
+           "spec": {"group": "example.com", "names": {"kind": "Cache"}}}  # fmt: skip
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.put("operators", components())
+            options = UninstallOptions(namespace="apps", package="cache", delete_crds=True)
+            plan = await uninstall.plan(reader, options)
+            said: list[str] = []
+
+            def report(line: str) -> None:
+                said.append(line)
+                if line == "deleting Operator cache.apps" and said.count(line) == 1:
+                    server.put("clusterserviceversions", late)
+                    server.put("customresourcedefinitions", crd)
+                if line == "deleting ClusterServiceVersion apps/called-otherwise":
+                    server.put("operators", components())
+                if line == "deleting CustomResourceDefinition caches.example.com":
+                    server.put("clusterroles", {
+                        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                        "metadata": {"name": "late", "labels": {"olm.owner": "called-otherwise"}},
+                    })  # fmt: skip
+
+            done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
+
+            assert done.left == ()
+            names = [one["metadata"]["name"] for one in done.gone]
+            assert names[-4:] == ["called-otherwise", "caches.example.com", "late", "cache.apps"]
+            for plural in ("operators", "clusterserviceversions", "customresourcedefinitions"):
+                assert server.all(plural) == []
+            assert server.all("clusterroles") == []
+
+    run(story)
+
+
+def test_olms_list_stays_as_long_as_a_crd_is_on_it() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+
+            def report(line: str) -> None:
+                if line.startswith("deleting ClusterServiceVersion"):
+                    server.put("operators", components("CustomResourceDefinition"))
+
+            done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
+
+            assert done.left == ()
+            assert [one["metadata"]["name"] for one in server.all("operators")] == ["cache.apps"]
+
+    run(story)
+
+
+def test_who_asks_for_the_operator_again_while_it_is_removed_keeps_it() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            (subscription,) = plan.subscriptions
+
+            def report(line: str) -> None:
+                if line.startswith("deleting ClusterServiceVersion"):
+                    again = made("Subscription", "cache", spec=subscription["spec"])
+                    server.put("subscriptions", again)
+
+            done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
+
+            assert [one["kind"] for one in done.left] == ["Subscription"]
+            assert len(server.all("subscriptions")) == 1
+
+    run(story)
+
+
+def test_roles_that_olm_makes_once_more_for_a_group_that_is_gone_are_swept_away() -> None:
+    def role(name: str, group: str, namespace: str) -> Manifest:
+        labels = {"olm.owner": group, "olm.owner.namespace": namespace,
+                  "olm.owner.kind": "OperatorGroup"}  # fmt: skip
+        return {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                "metadata": {"name": name, "labels": labels}}  # fmt: skip
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            made = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            (group,) = [one for one in made.all if one["kind"] == "OperatorGroup"]
+            name = group["metadata"]["name"]
+            server.put("clusterroles", role("forgotten", name, "apps"))
+            server.put("clusterroles", role("of-others", name, "elsewhere"))
+
+            done = await uninstall.carry_out(reader, made, report=[].append, patience=QUICK)
+
+            assert "forgotten" in [one["metadata"]["name"] for one in done.gone]
+            left = [one["metadata"]["name"] for one in server.all("clusterroles")]
+            assert (done.left, left) == ((), ["of-others"])
+
+    run(story)
+
+
+def test_crds_stay_until_all_that_operands_own_is_gone() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.put("customresourcedefinitions", {
+                "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": {"name": "caches.example.com"},
+                "spec": {"group": "example.com", "names": {"kind": "Cache"},
+                         "versions": [{"name": "v1", "served": True}]},
+            })  # fmt: skip
+            server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
+                                  "metadata": {"name": "mine", "namespace": "apps"}})  # fmt: skip
+            options = UninstallOptions(
+                namespace="apps", package="cache", delete_crds=True, delete_operands=True
+            )
+            plan = await uninstall.plan(reader, options)
+            assert [one["kind"] for one in plan.all][:2] == ["Cache", "Subscription"]
+
+            # Nobody collects garbage here at first.
+            short = replace(QUICK, seconds=0.2)
+            done = await uninstall.carry_out(reader, plan, report=[].append, patience=short)
+            assert [one["kind"] for one in done.left] == ["Cache"]
+            (held,) = server.all("caches")
+            assert held["metadata"]["finalizers"] == ["foregroundDeletion"]
+            assert server.all("customresourcedefinitions")
+            assert server.all("subscriptions")
+
+            server.remove("caches", "mine", "apps")
+            plan = await uninstall.plan(reader, options)
+            done = await uninstall.carry_out(reader, plan, report=[].append, patience=QUICK)
+            assert done.left == ()
+            assert server.all("customresourcedefinitions") == []
+
+    run(story)
+
+
+def test_who_may_look_at_one_namespace_alone_can_uninstall_there() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.denies = lambda access: access.namespace != "apps"
+            options = UninstallOptions(namespace="apps", package="cache")
+            plan = await uninstall.plan(reader, options)
+            assert plan.stays == ("the CRDs caches.example.com",)
+            done = await uninstall.carry_out(reader, plan, report=[].append, patience=QUICK)
+
+            assert done.left == ()
+            assert server.all("subscriptions") == server.all("clusterserviceversions") == []
+
+            server.denies = lambda _: False
+            await installed(reader)
+            server.denies = lambda access: access.namespace != "apps"
+            with pytest.raises(Forbidden, match="customresourcedefinitions"):
+                await uninstall.plan(reader, replace(options, delete_crds=True))
+
+    run(story)
+
+
+def test_nothing_to_uninstall_says_where_it_is() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, _, _):
+            await installed(reader)
+            with pytest.raises(InputError) as raised:
+                await uninstall.plan(reader, UninstallOptions(namespace="other", package="cache"))
+            assert "`apps`" in raised.value.hint
+
+    run(story)
+
+
+def test_a_cluster_without_olm_is_told_so() -> None:
+    async def story() -> None:
+        server = ApiServer.of([KINDS[5]])
+        async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:
+            with pytest.raises(InputError, match="OLM is not installed") as raised:
+                await status.status(ClusterObjects(http))
+            assert "olmkit olm install" in raised.value.hint
+
+    run(story)

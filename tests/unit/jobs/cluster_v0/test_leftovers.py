@@ -1,0 +1,92 @@
+"""What OLM forgets in the whole cluster, found by label and by InstallPlan."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster_v0 import leftovers
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK
+from olmkit.testing.apiserver.server import ApiServer
+
+Manifest = dict[str, Any]
+RBAC = "rbac.authorization.k8s.io"
+KINDS = (
+    Resource(gvk=GVK(group=RBAC, version="v1", kind="ClusterRole"), plural="clusterroles",
+             namespaced=False),
+    Resource(gvk=GVK(group=RBAC, version="v1", kind="ClusterRoleBinding"),
+             plural="clusterrolebindings", namespaced=False),
+    Resource(gvk=GVK(group="operators.coreos.com", version="v1alpha1",
+                     kind="ClusterServiceVersion"),
+             plural="clusterserviceversions", namespaced=True),
+)  # fmt: skip
+
+
+def role(name: str, **labels: str) -> Manifest:
+    found = {key.replace("_", "."): value for key, value in labels.items()}
+    return {"apiVersion": f"{RBAC}/v1", "kind": "ClusterRole",
+            "metadata": {"name": name, "labels": found}}  # fmt: skip
+
+
+def step(name: str, status: str, *, csv: str = "cache.v1", kind: str = "ClusterRole") -> Manifest:
+    resource = {"group": RBAC, "version": "v1", "kind": kind, "name": name}
+    return {"resolving": csv, "resource": resource, "status": status}
+
+
+def names_of(server: ApiServer, *steps: Manifest) -> list[str]:
+    """What is found of `cache.v1` in `apps`, by a plan of these steps."""
+    plan = {"kind": "InstallPlan", "status": {"plan": [*steps, "no step"]}}
+
+    async def ask() -> list[str]:
+        async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:
+            found = await leftovers.of_csvs(ClusterObjects(http), "apps", ["cache.v1"], [plan])
+        return [one["metadata"]["name"] for one in found]
+
+    return asyncio.run(ask())
+
+
+def test_what_a_plan_has_made_is_found_without_a_label() -> None:
+    server = ApiServer.of(KINDS)
+    for one in (
+        role("created"),
+        role("being-made", olm_managed="true"),
+        role("of-others"),
+        role("of-another-operator", olm_owner="kettle.v1"),
+        role("labelled", olm_owner="cache.v1"),
+    ):
+        server.put("clusterroles", one)
+
+    found = names_of(
+        server,
+        step("created", "Created"),
+        step("being-made", "Unknown"),
+        step("of-others", "Present"),
+        step("of-another-operator", "Created"),
+        step("created", "Created", kind="Gadget"),
+        step("gone", "Created"),
+    )
+
+    assert found == ["labelled", "being-made", "created"]
+
+
+def test_what_a_csv_of_that_name_has_elsewhere_is_left_to_it() -> None:
+    server = ApiServer.of(KINDS)
+    server.put("clusterroles", role("labelled", olm_owner="cache.v1"))
+    server.put("clusterroles", role("created"))
+    csv = {"apiVersion": "operators.coreos.com/v1alpha1", "kind": "ClusterServiceVersion"}
+    server.put("clusterserviceversions",
+               csv | {"metadata": {"name": "cache.v1", "namespace": "elsewhere"}})  # fmt: skip
+
+    assert names_of(server, step("created", "Created")) == []
+
+
+def test_who_may_not_look_at_roles_finds_none() -> None:
+    server = ApiServer.of(KINDS)
+    server.put("clusterroles", role("created"))
+    server.denies = lambda access: access.resource == "clusterroles"
+
+    assert names_of(server, step("created", "Created")) == []

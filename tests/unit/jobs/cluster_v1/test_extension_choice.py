@@ -1,0 +1,176 @@
+"""What OLM v1 will take is said beforehand, as far as its catalog tells."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.tree import Tree
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import cluster_catalog
+from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.jobs.cluster_v1 import extension_choice
+from olmkit.kube.api import Forbidden, Resource
+from olmkit.kube.objects import GVK
+from olmkit.olm import v1
+from olmkit.olm.preview import Grant, Preview
+from olmkit.olm.v1 import ExtensionRequest
+from olmkit.testing.apiserver.server import ApiServer
+
+GROUP = "olm.operatorframework.io"
+KIND = Resource(
+    gvk=GVK(group=GROUP, version="v1", kind="ClusterCatalog"),
+    plural="clustercatalogs",
+    namespaced=False,
+    subresources=frozenset(),
+)
+ENTRIES = {
+    "stable": [{"name": "cache.v1.0.0"}, {"name": "cache.v2.0.0", "replaces": "cache.v1.0.0"}],
+    "fast": [{"name": "cache.v2.5.0", "skipRange": "<2.0.0"}, {"name": "cache.v3.0.0"}],
+}
+BLOBS = [
+    {"schema": "olm.package", "name": "cache", "defaultChannel": "stable"},
+    *({"schema": "olm.channel", "package": "cache", "name": name, "entries": entries}
+      for name, entries in ENTRIES.items()),
+    *({"schema": "olm.bundle", "package": "cache", "name": f"cache.v{version}",
+       "image": f"shelf.example/cache:{version}",
+       "properties": [{"type": "olm.package",
+                       "value": {"packageName": "cache", "version": version}}]}
+      for version in ("1.0.0", "2.0.0", "2.5.0", "3.0.0")),
+]  # fmt: skip
+
+
+def run(story: Callable[[ClusterObjects], Awaitable[None]], *catalogs: str) -> None:
+    """`catalogs` are the names of those that are there."""
+
+    async def whole() -> None:
+        server = ApiServer.of((KIND,))
+        for name in catalogs:
+            server.put("clustercatalogs", {
+                "apiVersion": f"{GROUP}/v1", "kind": "ClusterCatalog", "metadata": {"name": name},
+            })  # fmt: skip
+        async with asyncio.timeout(30), server.serving():
+            async with HttpCluster(ClusterConfig(server=server.url)) as http:
+                await story(ClusterObjects(http))
+
+    asyncio.run(whole())
+
+
+@pytest.fixture(autouse=True)
+def _shelf(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catalogd serves the same under every name, and each bundle may read what is its version."""
+
+    async def read(_: ClusterObjects, name: str) -> Tree:
+        if name == "secret":
+            raise Forbidden("services is forbidden", code=403)
+        if name == "away":
+            raise InputError("the catalog `away` is not served yet")
+        return Tree({"catalog.json": "\n".join(map(json.dumps, BLOBS)).encode()})
+
+    async def read_bundle(image: str, _: Access) -> cluster_bundle.Named:
+        version = image.rpartition(":")[2]
+        grant = Grant(account="cache", scope="cluster", groups=("",), resources=(version,),
+                      verbs=("get",))  # fmt: skip
+        preview = Preview(csv=f"cache.v{version}", version=version, modes=(), grants=(grant,))
+        return cluster_bundle.Named(rendered=None, channel="", preview=preview)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(cluster_catalog, "read", read)
+    monkeypatch.setattr(cluster_bundle, "read_bundle", read_bundle)
+
+
+def extension(catalog: str = "shelf", installed: str = "1.0.0", **asked: Any) -> dict[str, Any]:
+    made = v1.cluster_extension(
+        ExtensionRequest(package="cache", namespace="apps", catalog=catalog)
+    )
+    made["spec"]["source"]["catalog"] |= asked
+    bundle = {"name": f"cache.v{installed}", "version": installed}
+    return made | {"status": {"install": {"bundle": bundle}} if installed else {}}
+
+
+@pytest.mark.parametrize(
+    ("there", "version", "csv"),
+    [
+        (extension(), "", "cache.v2.5.0"),
+        (extension(channels=["stable"]), "", "cache.v2.0.0"),
+        (extension(), "<2.5.0", "cache.v2.0.0"),
+        (extension(upgradeConstraintPolicy="SelfCertified"), "", "cache.v3.0.0"),
+        (extension(installed=""), "", "cache.v3.0.0"),
+        (extension(installed="1.5.0"), "", "cache.v2.5.0"),
+    ],
+)
+def test_an_upgrade_goes_to_the_highest_version_that_may_follow(
+    there: dict[str, Any], version: str, csv: str
+) -> None:
+    async def story(reader: ClusterObjects) -> None:
+        found = await extension_choice.of_upgrade(reader, there, version, Access())
+
+        assert (found.csv, found.notes) == (csv, ())
+        assert found.brings is not None
+        assert found.brings.csv == csv
+
+    run(story)
+
+
+def test_an_upgrade_knows_what_the_installed_version_brought() -> None:
+    async def story(reader: ClusterObjects) -> None:
+        found = await extension_choice.of_upgrade(reader, extension(), "", Access())
+        assert found.has is not None
+        assert [str(grant) for grant in found.has.grants] == ["get: 1.0.0"]
+
+        newest = extension(installed="2.5.0")
+        found = await extension_choice.of_upgrade(reader, newest, "", Access())
+        assert (found.brings, found.notes) == (None, ("no newer version is offered",))
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    ("there", "version", "why"),
+    [
+        (extension("secret"), "", "services is forbidden"),
+        (extension("away"), "", "the catalog `away` is not served yet"),
+        (extension(), "9.x", "no version that fits `9.x` and upgrades from `cache.v1.0.0`"),
+        (extension(""), "", "OLM may take it from any catalog that has it"),
+        (extension("", selector={"matchLabels": {"a": "b"}}), "", "from any catalog that has it"),
+    ],
+)
+def test_what_is_not_known_of_an_upgrade_is_said_with_the_reason(
+    there: dict[str, Any], version: str, why: str
+) -> None:
+    async def story(reader: ClusterObjects) -> None:
+        found = await extension_choice.of_upgrade(reader, there, version, Access())
+
+        assert (found.csv, found.brings) == ("", None)
+        assert found.notes[0].startswith("what it brings is not known beforehand: ")
+        assert why in found.notes[0]
+
+    run(story, "shelf", "other")
+
+
+def test_the_only_catalog_need_not_be_named() -> None:
+    request = ExtensionRequest(package="cache", namespace="apps")
+
+    async def story(reader: ClusterObjects) -> None:
+        assert (await extension_choice.of_new(reader, request, Access())).csv == "cache.v3.0.0"
+
+    run(story, "shelf")
+
+
+def test_an_install_is_refused_only_where_its_catalog_was_named() -> None:
+    named = ExtensionRequest(package="queue", namespace="apps", catalog="shelf")
+    unnamed = ExtensionRequest(package="queue", namespace="apps")
+
+    async def story(reader: ClusterObjects) -> None:
+        with pytest.raises(InputError, match="queue"):
+            await extension_choice.of_new(reader, named, Access())
+        assert "queue" in (await extension_choice.of_new(reader, unnamed, Access())).notes[0]
+
+    run(story, "shelf")

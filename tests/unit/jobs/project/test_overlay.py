@@ -1,0 +1,100 @@
+"""Overlays rendered as a job: the shipped operator's, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
+from olmkit.jobs.project import overlay
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "p"
+    (folder / "config/default").mkdir(parents=True)
+    (folder / "config/default/kustomization.yaml").write_text(
+        "namePrefix: a-\nresources: [one.yaml]\n"
+    )
+    (folder / "config/default/one.yaml").write_text(
+        "# lost\nkind: ConfigMap\napiVersion: v1\nmetadata: {name: one}\n---\n"
+        "kind: Namespace\napiVersion: v1\nmetadata: {name: two}\n"
+    )
+    return folder
+
+
+def test_objects_come_in_the_order_in_which_they_are_applied(project: Path) -> None:
+    assert overlay.stream(overlay.render(project)) == (
+        b"apiVersion: v1\nkind: Namespace\nmetadata:\n  name: two\n---\n"
+        b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a-one\n"
+    )
+
+
+def test_the_shipped_operator_can_be_rendered(root: Path) -> None:
+    kinds = [one.get("kind") for one in overlay.render(root / "operator")]
+    assert kinds[:2] == ["Namespace", "CustomResourceDefinition"]
+    assert "Deployment" in kinds
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("config/none", "is not a folder"),
+        ("config", "has no kustomization file"),
+        ("../..", "lies outside of the project"),
+    ],
+)
+def test_what_is_no_overlay_is_misuse(project: Path, name: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words) as refused:
+        overlay.render(project, name)
+    assert refused.value.hint
+
+
+def test_a_link_that_leaves_the_project_is_refused(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("kind: Secret\n")
+    (project / "config/default/one.yaml").unlink()
+    (project / "config/default/one.yaml").symlink_to(tmp_path / "secret")
+    with pytest.raises(InputError, match="is a link that leaves"):
+        overlay.render(project)
+
+
+def test_a_name_that_no_file_can_have_has_its_place(project: Path) -> None:
+    file = project / "config/default/kustomization.yaml"
+    file.write_text(f"resources:\n- {'x' * 300}\n")
+    with pytest.raises(InputError, match="there is no file or overlay") as caught:
+        overlay.render(project)
+    assert [one.at.line for one in caught.value.diagnostics if one.at] == [2]
+
+
+def test_a_feature_that_is_not_supported_has_its_place_and_a_way_out(project: Path) -> None:
+    file = project / "config/default/kustomization.yaml"
+    file.write_text("resources: [one.yaml]\nhelmCharts:\n- name: a\n")
+    with pytest.raises(InputError, match="helmCharts") as caught:
+        overlay.render(project)
+    assert str(caught.value.diagnostics[0].at) == f"{file}:2:1"
+    assert "--input -" in caught.value.hint
+
+
+def test_a_patch_whose_target_matches_nothing_is_a_warning_with_its_place(project: Path) -> None:
+    file = project / "config/default/kustomization.yaml"
+    file.write_text(
+        "resources: [one.yaml]\n"
+        "patches:\n"
+        "- target: {kind: ConfigMap}\n"
+        "  patch: '[{op: add, path: /data, value: {a: b}}]'\n"
+        "- target: {kind: Deployment}\n"
+        "  patch: '[{op: add, path: /data, value: {a: b}}]'\n"
+        "- target: {kind: Deployment}\n"
+        "  patch: |-\n"
+        "    kind: Deployment\n"
+        "    metadata: {name: any}\n"
+        "    spec: {replicas: 2}\n"
+    )
+    findings: list[Diagnostic] = []
+    rendered = overlay.render(project, findings=findings)
+    assert len(rendered) == 2
+    assert [(one.rule, one.at and one.at.line) for one in findings] == [
+        ("PRJ121", 5),
+        ("PRJ121", 7),
+    ]

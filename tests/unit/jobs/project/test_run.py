@@ -1,0 +1,214 @@
+"""Running a project's operator against a small API server on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.jobs.project import run as run_job
+from olmkit.jobs.project.run import RunOptions
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK
+from olmkit.testing.apiserver.server import ApiServer
+
+TOY = Resource(gvk=GVK(group="toys.example.com", version="v1", kind="Toy"), plural="toys")
+
+PROGRAM = """\
+import json, os, signal, sys, time
+
+seen = []
+signal.signal(signal.SIGTERM, lambda number, _: seen.append(number))
+names = ("IMAGE", "WATCH_NAMESPACE", "KUBECONFIG")
+facts = {name: os.environ.get(name) for name in names}
+files = (facts["KUBECONFIG"] or "").split(os.pathsep)
+facts["first"] = open(files[0]).read() if files[0] else ""
+print(json.dumps({"arguments": sys.argv[1:], "folder": os.getcwd(), **facts}), flush=True)
+while "--stay" in sys.argv and not seen:
+    time.sleep(0.01)
+sys.exit(7 if seen else 3)
+"""
+MANAGER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: m}
+spec:
+  template:
+    spec:
+      containers:
+      - name: manager
+        env: [{name: IMAGE, value: "from-the-manifest:1"}]
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "project"
+    for path, text in {
+        "PROJECT": 'version: "3"\nlayout: [python.olmkit/v1]\nprojectName: toy\n'
+        "domain: example.com\nresources:\n- {api: {crdVersion: v1, namespaced: true}, "
+        "controller: true, group: toys, domain: example.com, version: v1, kind: Toy}\n",
+        "pyproject.toml": '[project]\nname = "toy"\nversion = "1"\n',
+        "toy/__init__.py": "",
+        "toy/__main__.py": PROGRAM,
+        "config/manager/manager.yaml": MANAGER,
+        "config/manager/broken.yaml": "a: [",
+    }.items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return folder
+
+
+@asynccontextmanager
+async def served(folder: Path, *resources: Resource) -> AsyncIterator[Path]:
+    """A kubeconfig of a server that knows these kinds; its context `b` is not the current one."""
+    async with ApiServer.of(resources).serving() as server:
+        path = folder / "kubeconfig"
+        contexts = [{"name": name, "context": {"cluster": "k", "user": "u"}} for name in "ab"]
+        path.write_text(
+            json.dumps(
+                {
+                    "current-context": "a",
+                    "contexts": contexts,
+                    "clusters": [{"name": "k", "cluster": {"server": server.url}}],
+                    "users": [{"name": "u", "user": {}}],
+                }
+            )
+        )
+        yield path
+
+
+async def olmkit(project: Path, *words: str, **environment: str) -> asyncio.subprocess.Process:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("OLMKIT_")}
+    clean.pop("KUBECONFIG", None)
+    return await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "olmkit", "run", "-C", str(project), *words),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=clean | environment,
+    )
+
+
+def test_operator_gets_arguments_variables_and_the_cluster(project: Path, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with asyncio.timeout(30), served(tmp_path, TOY) as config:
+            process = await olmkit(
+                *(project, "--kubeconfig", str(config), "-n", "here", "--", "--log", "-v")
+            )
+            out, err = await process.communicate()
+            facts: dict[str, Any] = json.loads(out)
+            assert facts["arguments"] == ["--log", "-v"]
+            assert facts["folder"] == str(project)
+            assert facts["IMAGE"] == "from-the-manifest:1"
+            assert facts["WATCH_NAMESPACE"] == "here"
+            assert facts["KUBECONFIG"] == str(config)
+            assert process.returncode == 3, "the operator's own"
+            assert b"-m toy --log -v` against `http://127.0.0.1:" in err
+
+    asyncio.run(story())
+
+
+def test_environment_of_the_caller_wins_and_the_context_is_passed(
+    project: Path, tmp_path: Path
+) -> None:
+    async def story() -> None:
+        async with asyncio.timeout(30), served(tmp_path, TOY) as config:
+            process = await olmkit(
+                *(project, "--context", "b"),
+                IMAGE="mine:2",
+                WATCH_NAMESPACE="x",
+                KUBECONFIG=str(config),
+            )
+            out, _ = await process.communicate()
+            facts: dict[str, Any] = json.loads(out)
+            assert (facts["IMAGE"], facts["WATCH_NAMESPACE"]) == ("mine:2", "x")
+            assert facts["KUBECONFIG"].endswith(f":{config}")
+            assert json.loads(facts["first"])["current-context"] == "b"
+
+    asyncio.run(story())
+
+
+def test_signal_reaches_the_operator_and_its_code_comes_back(project: Path, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with asyncio.timeout(30), served(tmp_path, TOY) as config:
+            process = await olmkit(project, "--kubeconfig", str(config), "--", "--stay")
+            assert process.stdout is not None
+            await process.stdout.readline()
+            process.send_signal(signal.SIGTERM)
+            await process.communicate()
+            assert process.returncode == 7
+
+    asyncio.run(story())
+
+
+def test_kind_that_the_cluster_lacks_is_said_before_anything_runs(
+    project: Path, tmp_path: Path
+) -> None:
+    async def story() -> None:
+        async with asyncio.timeout(30), served(tmp_path) as config:
+            process = await olmkit(project, "--kubeconfig", str(config))
+            out, err = await process.communicate()
+            assert (process.returncode, out) == (2, b"")
+            assert b"the cluster does not know `Toy` of `toys.example.com/v1`" in err
+            assert b"kubectl apply -k config/crd" in err
+            process = await olmkit(project, "--kubeconfig", str(config), "--no-check")
+            await process.communicate()
+            assert process.returncode == 3
+
+    asyncio.run(story())
+
+
+def test_cluster_that_is_away_is_the_world_s_no(project: Path, tmp_path: Path) -> None:
+    async def story() -> None:
+        async with asyncio.timeout(30):
+            async with served(tmp_path, TOY) as config:
+                pass
+            process = await olmkit(project, "--kubeconfig", str(config))
+            _, err = await process.communicate()
+            assert process.returncode == 3
+            assert b"cannot reach the API server" in err
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("gone", "words"),
+    [
+        ("PROJECT", "there is no project here"),
+        ("pyproject.toml", r"there is no `pyproject.toml` here"),
+        ("toy/__main__.py", r"`toy` cannot be run: `toy/__main__.py` does not exist"),
+    ],
+)
+def test_project_that_lacks_something_is_told_what(project: Path, gone: str, words: str) -> None:
+    (project / gone).unlink()
+    with pytest.raises(ConfigurationError, match=words):
+        run_job.prepare(RunOptions(project=project), {"HOME": "/nowhere"})
+
+
+def test_no_cluster_is_said(project: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no cluster to talk to"):
+        run_job.prepare(RunOptions(project=project), {"HOME": "/nowhere"})
+
+
+def test_environment_of_the_project_is_preferred(project: Path, tmp_path: Path) -> None:
+    python = project / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.touch()
+    config = tmp_path / "config"
+    config.write_text(
+        "{current-context: c, contexts: [{name: c, context: {cluster: k}}], "
+        "clusters: [{name: k, cluster: {server: 'http://127.0.0.1:1'}}]}"
+    )
+    ready = run_job.prepare(RunOptions(project=project, kubeconfig=config), {})
+    assert ready.plan.command == (str(python), "-m", "toy")
+    assert ready.environment["PYTHONPATH"] == str(project)

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.kube.builtin import typed
+from olmkit.kube.builtin.typed import Misfit
+
+CONTAINER = {"name": "a", "image": "b"}
+
+
+def _found(value: Any, kind: str) -> list[tuple[Misfit, tuple[str | int, ...]]]:
+    return [(found.misfit, found.keys) for found in typed.read(value, kind)[1]]
+
+
+def test_what_fits_is_taken_as_it_is() -> None:
+    value = {"kind": "ConfigMap", "metadata": {"name": "a", "labels": {"b": "c"}}, "data": {}}
+
+    assert typed.read(value, "ConfigMap") == (value, ())
+
+
+@pytest.mark.parametrize(
+    ("value", "keys"),
+    [
+        ({"data": []}, ("data",)),
+        ({"immutable": "true"}, ("immutable",)),
+        ({"immutable": 1}, ("immutable",)),
+        ({"metadata": "a"}, ("metadata",)),
+        ({"metadata": {"finalizers": {}}}, ("metadata", "finalizers")),
+        ({"metadata": {"finalizers": [["a"]]}}, ("metadata", "finalizers", 0)),
+        ({"metadata": {"generation": "1"}}, ("metadata", "generation")),
+        ({"metadata": {"generation": True}}, ("metadata", "generation")),
+        ({"metadata": {"generation": 1.5}}, ("metadata", "generation")),
+        ({"data": {"a": []}}, ("data", "a")),
+    ],
+)
+def test_a_wrong_type_is_left_out_and_said(value: Any, keys: tuple[str | int, ...]) -> None:
+    assert _found(value, "ConfigMap") == [(Misfit.TYPE, keys)]
+
+
+def test_null_fits_everywhere_and_a_whole_float_is_a_whole_number() -> None:
+    assert _found({"data": None, "metadata": {"generation": 2.0}}, "ConfigMap") == []
+
+
+def test_numbers_and_truth_values_pass_for_text_with_a_remark() -> None:
+    value, found = typed.read({"data": {"a": True, "b": 1.5}}, "ConfigMap")
+
+    assert value == {"data": {"a": "true", "b": "1.5"}}
+    assert [difference.misfit for difference in found] == [Misfit.TEXT, Misfit.TEXT]
+
+
+def test_keys_are_found_without_regard_to_case() -> None:
+    value, found = typed.read({"DATA": {"a": "b"}}, "ConfigMap")
+
+    assert value == {"data": {"a": "b"}}
+    assert [(difference.misfit, difference.wanted) for difference in found] == [
+        (Misfit.CASE, "data")
+    ]
+
+
+def test_unknown_keys_are_dropped_and_said_but_for_a_status() -> None:
+    value, found = typed.read({"datum": {}, "status": {"a": 1}}, "ConfigMap")
+
+    assert value == {"status": {"a": 1}}
+    assert [difference.keys for difference in found] == [("datum",)]
+
+
+def test_required_fields_are_missed_where_they_are_due() -> None:
+    found = _found({"containers": [{"image": "a"}]}, "PodSpec")
+
+    assert found == [(Misfit.MISSING, ("containers", 0))]
+
+
+@pytest.mark.parametrize("amount", ["500m", "1Gi", "1.5", ".5", "1e3", "-2", 1, 0.5])
+def test_quantities_that_kubernetes_takes(amount: Any) -> None:
+    value = {**CONTAINER, "resources": {"limits": {"cpu": amount}}}
+
+    assert _found(value, "Container") == []
+
+
+@pytest.mark.parametrize("amount", ["1 Gi", "1gb", "many", "", True, []])
+def test_quantities_that_kubernetes_refuses(amount: Any) -> None:
+    value = {**CONTAINER, "resources": {"limits": {"cpu": amount}}}
+
+    assert _found(value, "Container") == [(Misfit.TYPE, ("resources", "limits", "cpu"))]
+
+
+def test_a_schema_may_have_a_truth_value_or_a_list_where_a_schema_is_due() -> None:
+    schema = {"additionalProperties": True, "items": [{"type": "string"}], "properties": {}}
+
+    assert _found(schema, "JSONSchemaProps") == []
+    assert _found({"items": "a"}, "JSONSchemaProps") == [(Misfit.TYPE, ("items",))]
+
+
+def test_an_opaque_type_is_taken_unseen() -> None:
+    value = {"openAPIV3Schema": ["anything"]}
+
+    read, found = typed.read(
+        value, "CustomResourceValidation", opaque=frozenset({"JSONSchemaProps"})
+    )
+
+    assert (read, found) == (value, ())
+
+
+def test_depth_is_bounded() -> None:
+    schema: dict[str, Any] = {}
+    for _ in range(2000):
+        schema = {"not": schema}
+
+    typed.read(schema, "JSONSchemaProps")
+
+
+def test_the_nearest_field_is_offered() -> None:
+    assert typed.near("miniKubeVersion", "ClusterServiceVersionSpec") == "minKubeVersion"
+    assert typed.near("zzz", "ClusterServiceVersionSpec") == ""
+    assert typed.near("zzz", "NoSuchType") == ""
+
+
+def test_types_are_known_by_name() -> None:
+    assert typed.knows("ConfigMap")
+    assert not typed.knows("Unheard")

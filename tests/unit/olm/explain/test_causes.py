@@ -1,0 +1,43 @@
+"""The names of causes are promised: each is documented, and each that is documented is used."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def test_each_cause_is_on_its_page(root: Path) -> None:
+    page = (root / "docs/reference/causes.md").read_text()
+    documented = {
+        name
+        for line in page.splitlines()
+        if line.startswith("| `")
+        for name in re.findall(r"`([a-z][a-z0-9-]+)`", line.split("|")[1])
+    }
+    used = {name for file in _sources(root) for name in _causes(ast.parse(file.read_text()))}
+
+    assert used == documented
+
+
+def _sources(root: Path) -> Iterator[Path]:
+    yield from (root / "olmkit/olm").rglob("*.py")
+    yield from (root / "olmkit/jobs/cluster" / name for name in ("deploy.py", "olm.py"))
+
+
+def _causes(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "cause":
+            if isinstance(node.value, ast.JoinedStr):  # what is missing in a catalog
+                yield from (f"no-such-{what}" for what in ("catalog", "package", "channel"))
+                yield "no-such-version"
+            yield from (
+                part.value
+                for part in ast.walk(node.value)
+                if isinstance(part, ast.Constant)
+                and isinstance(part.value, str)
+                and re.fullmatch(r"[a-z]+(-[a-z]+)*", part.value)
+                and part.value not in ("version", "name")
+                and not part.value.endswith("-such-")
+            )

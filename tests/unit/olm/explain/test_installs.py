@@ -1,0 +1,718 @@
+"""The way from a Subscription down to a cause; the golden cases of `why` hold real clusters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain.explanation import Blame, Standing
+from olmkit.olm.explain.installs import explain
+
+Manifest = dict[str, Any]
+CSV = "cache.v2.0.0"
+OLD = "cache.v1.0.0"
+
+
+def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> Manifest:
+    api = "operators.coreos.com/v1" if kind == "OperatorGroup" else "operators.coreos.com/v1alpha1"
+    return {
+        "apiVersion": api,
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace, **fields.pop("metadata", {})},
+        **fields,
+    }
+
+
+def condition(type_: str, message: str = "", status: str = "True") -> Manifest:
+    return {"type": type_, "status": status, "message": message}
+
+
+def subscription(*conditions: Manifest, **status: Any) -> Manifest:
+    spec = {"name": "cache", "channel": "stable", "source": "shelf", "sourceNamespace": "olm"}
+    return made(
+        "Subscription", "cache", spec=spec, status={**status, "conditions": list(conditions)}
+    )
+
+
+def csv(name: str, phase: str, reason: str = "", **spec: Any) -> Manifest:
+    status = {"phase": phase, "reason": reason, "message": f"it is {phase}"}
+    return made("ClusterServiceVersion", name, spec=spec, status=status)
+
+
+def plan(phase: str, *names: str, **status: Any) -> Manifest:
+    spec = {"clusterServiceVersionNames": list(names)}
+    return made("InstallPlan", "install-1", spec=spec, status={"phase": phase, **status})
+
+
+def catalog(state: str, **spec: Any) -> Manifest:
+    status = {"connectionState": {"lastObservedState": state}} if state else {}
+    return made("CatalogSource", "shelf", "olm", spec=spec, status=status)
+
+
+def cluster(*objects: Manifest, groups: int = 1, **fields: Any) -> Snapshot:
+    parts: dict[str, list[Manifest]] = {}
+    names = {
+        "Subscription": "subscriptions",
+        "ClusterServiceVersion": "csvs",
+        "InstallPlan": "plans",
+        "CatalogSource": "catalogs",
+    }
+    for one in objects:
+        parts.setdefault(names[one["kind"]], []).append(one)
+    group = [made("OperatorGroup", f"group{number}") for number in range(groups)]
+    return Snapshot(
+        namespace="apps",
+        groups=tuple(group),
+        **{name: tuple(found) for name, found in parts.items()},
+        **fields,
+    )
+
+
+REF = {"installPlanRef": {"name": "install-1"}}
+
+
+def test_what_nobody_asks_for_is_not_installed() -> None:
+    found = explain(cluster(), "cache")
+
+    assert (found.standing, found.cause) == (Standing.BLOCKED, "not-installed")
+    assert "olmkit install cache -n apps" in found.hint
+
+
+def test_an_operator_of_another_namespace_is_pointed_at() -> None:
+    other = subscription()
+    other["metadata"]["namespace"] = "elsewhere"
+
+    assert "`elsewhere`" in explain(cluster(elsewhere=(other,)), "cache").hint
+
+
+@pytest.mark.parametrize(("count", "cause"), [(0, "no-operator-group"),
+                                              (3, "several-operator-groups")])  # fmt: skip
+def test_a_namespace_has_exactly_one_operator_group(count: int, cause: str) -> None:
+    assert explain(cluster(subscription(), groups=count), "cache").cause == cause
+
+
+def test_a_csv_that_succeeded_is_healthy() -> None:
+    seen = cluster(subscription(currentCSV=CSV, installedCSV=CSV), csv(CSV, "Succeeded"))
+
+    found = explain(seen, "cache")
+
+    assert found.is_ready
+    assert found.message == f"`{CSV}` is installed and healthy"
+
+
+def test_a_pending_approval_does_not_make_an_operator_unhealthy() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=OLD, **REF),
+        csv(OLD, "Succeeded"),
+        plan("RequiresApproval", CSV),
+    )
+
+    assert explain(seen, "cache").cause == "upgrade-needs-approval"
+    waited_for = explain(seen, "cache", target=CSV)
+    assert (waited_for.standing, waited_for.cause) == (Standing.BLOCKED, "needs-approval")
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        ("error using catalogsource olm/shelf: failed to list bundles: refused", "catalog"),
+        ("expected 1 OperatorGroup in the namespace, found 2", "operator-groups"),
+        (
+            ("a unique replacement chain within a channel is required to determine the relative "
+            "order between channel entries, but 2 replacement chains were found in channel "
+            '"stable" of package "cache": a, b'),
+            "several-heads",
+        ),
+        ("no channel heads (entries not replaced by another entry) found in channel x", "no-head"),
+        ("a cycle exists in the chain of replacement beginning with a", "no-head"),
+        (
+            ("constraints not satisfiable: no operators found from catalog shelf in namespace olm "
+            "referenced by subscription cache, subscription cache exists"),
+            "no-such-catalog",
+        ),
+        (
+            ("constraints not satisfiable: no operators found in package cache in the catalog "
+            "referenced by subscription cache, subscription cache exists"),
+            "no-such-package",
+        ),
+        (
+            ("constraints not satisfiable: no operators found in channel stable of package cache "
+            "in the catalog referenced by subscription cache, subscription cache exists"),
+            "no-such-channel",
+        ),
+        (
+            ("constraints not satisfiable: no operators found with name cache.v9 in channel stable "
+            "of package cache in the catalog referenced by subscription cache"),
+            "no-such-version",
+        ),
+        (
+            ("constraints not satisfiable: bundle cache.v2.0.0 requires an operator with package: "
+            "db and with version in range: >1.0.0, subscription cache exists"),
+            "missing-dependency",
+        ),
+        (
+            ("constraints not satisfiable: clusterserviceversion cache.v1.0.0 exists and is not "
+            "referenced by a subscription, subscription cache exists"),
+            "csv-without-subscription",
+        ),
+        (
+            ("constraints not satisfiable: shelf/olm/stable/a.v1 and shelf/olm/stable/b.v1 provide "
+            "Thing (example.com/v1), subscription a exists"),
+            "api-provided-twice",
+        ),
+        (
+            ("constraints not satisfiable: a.v1 and a.v2 originate from package cache, "
+            "subscription a exists"),
+            "package-wanted-twice",
+        ),
+        (
+            ("constraints not satisfiable: bundle shelf/olm/stable/cache.v2 is deprecated, "
+            "subscription cache exists"),
+            "bundle-deprecated",
+        ),
+        (
+            ('convert olm.constraint to resolver predicate: Could not parse Range "^1.0.0": Could '
+            'not parse comparator "^" in "^1.0.0"'),
+            "bad-constraint",
+        ),
+        ("Last element in range is '||'", "bad-constraint"),
+        (
+            ('[error using catalogsource apps/@existing: failed to retrieve properties of csv '
+            '"cache.v1.0.0": failed to unmarshal properties annotation, error using catalogsource '
+            'olm/shelf: no registry client established for catalogsource olm/shelf]'),
+            "csvs-unusable",
+        ),
+        (
+            "error using catalogsource apps/@existing: csv apps/a in phase Failed instead of x",
+            "csvs-unusable",
+        ),
+        ("something new", "resolution-failed"),
+        ("", "resolution-failed"),
+    ],
+)  # fmt: skip
+def test_what_the_resolver_says_is_understood(message: str, cause: str) -> None:
+    seen = cluster(subscription(condition("ResolutionFailed", message)), catalog("READY"))
+
+    found = explain(seen, "cache")
+
+    assert found.cause == ("catalog-not-ready" if cause == "catalog" else cause)
+    assert found.standing in (Standing.BLOCKED, Standing.STUCK)
+
+
+def test_the_need_of_a_bundle_is_said_in_full_though_it_holds_commas() -> None:
+    words = (
+        "constraints not satisfiable: bundle cache.v2 requires an operator providing an API with "
+        "group: g, version: v1, kind: K, subscription cache exists, subscription cache requires x"
+    )
+
+    found = explain(cluster(subscription(condition("ResolutionFailed", words))), "cache")
+
+    assert "an operator providing an API with group: g, version: v1, kind: K, and no" in (
+        found.message
+    )
+
+
+BY = "in the catalog referenced by subscription"
+OTHER = "; Subscription `other` asks for it, and stops all beside it"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            f"no operators found in package queue {BY} other, subscription cache exists",
+            f"the catalog `elsewhere` has no package `queue`{OTHER}",
+        ),
+        (
+            f"no operators found in channel fast of package queue {BY} other, subscription a",
+            f"the package `queue` has no channel `fast` in the catalog `elsewhere`{OTHER}",
+        ),
+        (
+            f"no operators found with name cache.v9 in channel  of package cache {BY} cache",
+            "the package `cache` has no `cache.v9`",
+        ),
+        (
+            "bundle cache.v2 requires an operator with label: x, a/b/c/d and a/b/d/x provide D (e)",
+            "`cache.v2` needs an operator with label: x, and no catalog offers one",
+        ),
+        (
+            "bundle cache.v2 requires an operator , subscription cache exists",
+            "`cache.v2` needs an operator, and no catalog offers one",
+        ),
+        (
+            "a.v1 and a.v1 provide K (example.com/v1), subscription a exists",
+            "two operators would provide K (example.com/v1): a.v1 and a.v1",
+        ),
+    ],
+)
+def test_all_of_a_namespace_is_resolved_together_and_the_message_tells_whom_it_is_about(
+    words: str, says: str
+) -> None:
+    other = subscription()
+    other["metadata"]["name"] = "other"
+    other["spec"] |= {"name": "queue", "source": "elsewhere"}
+    failed = condition("ResolutionFailed", f"constraints not satisfiable: {words}")
+
+    assert explain(cluster(subscription(failed), other), "cache").message == says
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("shelf", ""), ("other", "; it stops every Subscription that sees it")]
+)
+def test_a_catalog_that_fails_stops_subscriptions_to_others_too(name: str, says: str) -> None:
+    ailing = catalog("TRANSIENT_FAILURE", address="10.0.0.1:50051")
+    ailing["metadata"]["name"] = name
+    words = f"error using catalogsource olm/{name}: failed to list bundles: refused"
+    seen = cluster(subscription(condition("ResolutionFailed", words)), ailing)
+
+    assert explain(seen, "cache").message == (
+        f"the catalog `{name}` is not ready: nothing answers at `10.0.0.1:50051`{says}"
+    )
+
+
+def test_several_errors_of_a_resolution_are_kept_apart() -> None:
+    words = (
+        "[a unique replacement chain within a channel is required to …, but 2 replacement chains "
+        'were found in channel "stable" of package "db": db.v1, db.v2...db.v1, no channel heads '
+        '(entries not replaced by another entry) found in channel "x" of package "y"]'
+    )
+
+    found = explain(cluster(subscription(condition("ResolutionFailed", words))), "cache")
+
+    assert found.message == (
+        "channel `stable` of package `db` has several heads: db.v1, db.v2...db.v1"
+    )
+
+
+def test_resolution_may_fail_while_an_old_version_goes() -> None:
+    failed = condition("ResolutionFailed", "constraints not satisfiable: …")
+    seen = cluster(
+        subscription(failed, currentCSV=CSV, **REF),
+        csv(OLD, "Replacing"),
+        csv(CSV, "Installing"),
+        plan("Complete", CSV),
+    )
+
+    assert explain(seen, "cache").standing is Standing.WAITING
+
+
+@pytest.mark.parametrize(
+    ("message", "cause"),
+    [
+        ("error validating existing CRs against new CRD's schema", "crd-rejects-objects"),
+        ("risk of data loss updating x: new CRD removes version v1", "crd-loses-version"),
+        ("pre-existing CRD owners found for owned CRD(s)", "crd-owned-elsewhere"),
+        ("api-server resource not found installing Foo bar", "missing-api"),
+        (
+            'roles is forbidden: User "system:serviceaccount:apps:weak" cannot create resource x',
+            "service-account-forbidden",
+        ),
+        ("something new", "install-plan-failed"),
+    ],
+)
+def test_a_failed_plan_says_why(message: str, cause: str) -> None:
+    conditions = [condition("Installed", message, status="False")]
+    seen = cluster(subscription(currentCSV=CSV, **REF), plan("Failed", CSV, conditions=conditions))
+
+    assert explain(seen, "cache").cause == cause
+
+
+def test_a_csv_that_succeeded_does_not_hide_a_plan_that_failed_at_a_crd() -> None:
+    failed = [condition("Installed", "error validating existing CRs", status="False")]
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF),
+        csv(CSV, "Succeeded"),
+        plan("Failed", CSV, conditions=failed),
+    )
+
+    assert explain(seen, "cache").cause == "crd-rejects-objects"
+
+
+def test_a_conversion_webhook_that_was_late_once_is_forgotten() -> None:
+    words = (
+        "error validating existing CRs against new CRD's schema for x: conversion webhook for "
+        'example.com/v1, Kind=X failed: Post "https://s.apps.svc:443/convert": connection refused'
+    )
+    failed = [condition("Installed", words, status="False")]
+    late = plan("Failed", CSV, conditions=failed)
+    state = subscription(currentCSV=CSV, installedCSV=CSV, **REF)
+
+    waiting = explain(cluster(state, csv(CSV, "Installing"), late), "cache")
+    done = explain(cluster(state, csv(CSV, "Succeeded"), late), "cache")
+
+    assert waiting.cause == "conversion-webhook-away"
+    assert "connection refused" in waiting.message
+    assert done.is_ready
+
+
+def test_a_kind_that_olm_does_not_install_is_named() -> None:
+    step = {"status": "UnsupportedResource", "resource": {"kind": "PodMonitor"}}
+    seen = cluster(
+        subscription(currentCSV=CSV, **REF),
+        plan("Installing", CSV, plan=[step], message="retrying execution due to error: invalid"),
+    )
+
+    found = explain(seen, "cache")
+
+    assert (found.cause, found.standing) == ("kind-not-supported", Standing.STUCK)
+    assert "PodMonitor" in found.message
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"),
+    [
+        ("UnsupportedOperatorGroup", "install-mode-not-supported"),
+        ("InterOperatorGroupOwnerConflict", "api-owned-elsewhere"),
+        ("OwnerConflict", "crd-owned-elsewhere"),
+        ("InstallComponentFailedNoRetry", "csv-invalid"),
+        ("TooManyOperatorGroups", "operator-groups"),
+        ("CannotModifyStaticOperatorGroupProvidedAPIs", "operator-groups"),
+        ("SomethingNew", "csv-failed"),
+    ],
+)
+def test_a_failed_csv_says_why(reason: str, cause: str) -> None:
+    seen = cluster(subscription(currentCSV=CSV), csv(CSV, "Failed", reason))
+
+    assert explain(seen, "cache").cause == cause
+
+
+def test_an_operator_condition_holds_an_upgrade_back() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV), csv(CSV, "Pending", "OperatorConditionNotUpgradeable")
+    )
+
+    assert explain(seen, "cache").cause == "upgrade-held-back"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "cause", "says"),
+    [
+        (
+            {"kind": "CustomResourceDefinition", "name": "dbs.example.com", "status": "NotPresent"},
+            "missing-api",
+            "dbs.example.com",
+        ),
+        (
+            {
+                "kind": "ClusterServiceVersion",
+                "name": CSV,
+                "status": "NotPresent",
+                "message": "minKubeVersion 9.9.9 > server 1.36.3",
+            },
+            "cluster-too-old",
+            "9.9.9",
+        ),
+        (
+            {
+                "kind": "ServiceAccount",
+                "name": "manager",
+                "status": "PresentNotSatisfied",
+                "dependents": [{"status": "NotSatisfied", "message": "cluster rule: pods"}],
+            },
+            "service-account",
+            "cluster rule: pods",
+        ),
+        (
+            {"kind": "APIService", "name": "v1.x", "status": "DeploymentNotFound"},
+            "requirement-not-met",
+            "APIService `v1.x`",
+        ),
+    ],
+)
+def test_an_unmet_requirement_is_named(requirement: Manifest, cause: str, says: str) -> None:
+    pending = csv(CSV, "Pending", "RequirementsNotMet")
+    met = {"kind": "CustomResourceDefinition", "name": "x", "status": "Present"}
+    pending["status"]["requirementStatus"] = [met, requirement]
+
+    found = explain(cluster(subscription(currentCSV=CSV), pending), "cache")
+
+    assert found.cause == cause
+    assert says in found.message
+
+
+def test_a_new_version_waits_for_an_old_one_that_failed() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV),
+        csv(OLD, "Failed", "InstallCheckFailed"),
+        csv(CSV, "Pending", "RequirementsNotMet", replaces=OLD),
+    )
+
+    found = explain(seen, "cache")
+
+    assert found.cause == "old-version-failed"
+    assert "TechPreviewUnsafeFailForward" in found.hint
+
+
+def test_a_csv_deleted_by_hand_does_not_come_back() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF),
+        plan("Complete", CSV),
+        catalog("READY"),
+    )
+
+    assert explain(seen, "cache").cause == "csv-deleted"
+
+
+def test_a_catalog_that_is_not_there_is_named() -> None:
+    assert explain(cluster(subscription()), "cache").cause == "no-such-catalog"
+
+
+def test_an_address_where_nobody_answers_is_the_worlds_fault() -> None:
+    seen = cluster(subscription(), catalog("TRANSIENT_FAILURE", address="10.0.0.1:50051"))
+
+    found = explain(seen, "cache")
+
+    assert (found.cause, found.blame) == ("catalog-not-ready", Blame.WORLD)
+    assert "10.0.0.1:50051" in found.message
+
+
+def test_an_unpacking_that_took_too_long_is_told_from_one_that_failed() -> None:
+    words = "Bundle unpacking failed - DeadlineExceeded: Job was active longer than deadline"
+    late = cluster(subscription(condition("BundleUnpackFailed", words)), catalog("READY"))
+    failed = cluster(
+        subscription(condition("BundleUnpackFailed", "no such file")), catalog("READY")
+    )
+
+    assert explain(late, "cache").cause == "unpack-time-out"
+    assert explain(failed, "cache").cause == "bundle-cannot-be-unpacked"
+
+
+def test_nothing_yet_is_waiting() -> None:
+    found = explain(cluster(subscription(), catalog("READY")), "cache")
+
+    assert (found.standing, found.cause) == (Standing.WAITING, "waiting")
+
+
+def test_objects_without_anything_in_them_do_no_harm() -> None:
+    bare: Manifest = {"kind": "Subscription", "metadata": {"name": "cache", "namespace": "apps"}}
+
+    assert explain(Snapshot(namespace="apps", subscriptions=(bare,)), "cache").cause
+
+
+def test_an_operator_that_does_not_run_any_more_is_not_ready_though_its_csv_succeeded() -> None:
+    install = {"spec": {"deployments": [{"name": "manager"}]}}
+    metadata = {"name": "manager", "namespace": "apps", "generation": 2}
+    status = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1,
+              "conditions": [condition("Available")]}  # fmt: skip
+    manager = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": {},
+               "status": status}  # fmt: skip
+    state = (subscription(currentCSV=CSV), csv(CSV, "Succeeded", install=install))
+
+    renewed = explain(cluster(*state, deployments=(manager,)), "cache")
+    unseen = explain(cluster(*state), "cache")
+
+    assert (renewed.cause, renewed.standing) == ("deployment-not-available", Standing.WAITING)
+    assert unseen.is_ready, "Deployments that may not be read are taken to be well"
+
+
+@pytest.mark.parametrize(("ready", "cause"), [(True, "healthy"), (False, "webhook-away")])
+def test_an_operator_is_ready_when_somebody_answers_its_webhooks(ready: bool, cause: str) -> None:
+    def slices(service: str, *, ready: bool) -> Manifest:
+        labels = {"kubernetes.io/service-name": service}
+        return {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {"name": f"{service}-x", "namespace": "apps", "labels": labels},
+            "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": ready}}],
+        }
+
+    hooks = [{"deploymentName": "cache.manager"}, {"deploymentName": "cache.manager"}]
+    found = (slices("cache-manager-service", ready=ready), slices("other", ready=not ready))
+    state = (subscription(currentCSV=CSV), csv(CSV, "Succeeded", webhookdefinitions=hooks))
+
+    assert explain(cluster(*state, slices=found), "cache").cause == cause
+    assert explain(cluster(*state), "cache").is_ready
+
+
+def test_a_version_that_is_still_to_come_is_not_taken_for_one_that_was_deleted() -> None:
+    before = (subscription(currentCSV=OLD, installedCSV=OLD, **REF), plan("Complete", OLD))
+    seen = cluster(*before, csv(OLD, "Succeeded"), catalog("READY"))
+
+    found = explain(seen, "cache", target=CSV)
+
+    assert (found.cause, found.message) == ("waiting", f"OLM is installing `{CSV}`")
+
+
+def test_a_target_that_olm_has_gone_on_from_is_explained_by_what_came_after() -> None:
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF),
+        csv(OLD, "Replacing"),
+        csv(CSV, "Succeeded"),
+        plan("Complete", CSV),
+    )
+
+    found = explain(seen, "cache", target=OLD)
+
+    assert (found.is_ready, found.message) == (True, f"`{CSV}` is installed and healthy")
+
+
+def test_a_csv_that_is_being_deleted_is_not_being_installed() -> None:
+    found = explain(cluster(subscription(currentCSV=CSV), csv(CSV, "Deleting")), "cache")
+
+    assert (found.standing, found.message) == (
+        Standing.WAITING,
+        f"`{CSV}` is Deleting: it is Deleting",
+    )
+
+
+def test_the_copy_of_an_operator_of_another_namespace_stands_in_the_way() -> None:
+    copy = csv(CSV, "Succeeded")
+    copy["metadata"]["labels"] = {"olm.copiedFrom": "home"}
+    state = subscription(currentCSV=CSV, installedCSV=CSV, **REF)
+
+    found = explain(cluster(state, copy, plan("Complete", CSV), catalog("READY")), "cache")
+
+    assert (found.cause, found.standing) == ("api-owned-elsewhere", Standing.BLOCKED)
+    assert "`home`" in found.message
+
+
+def test_a_csv_that_is_gone_with_its_plan_does_not_come_back_either() -> None:
+    lost = condition("InstallPlanMissing")
+    state = {"currentCSV": CSV, **REF}
+
+    gone = cluster(subscription(lost, installedCSV=CSV, **state), catalog("READY"))
+    unapproved = cluster(subscription(lost, installedCSV=OLD, **state), catalog("READY"))
+
+    assert explain(gone, "cache").cause == "csv-deleted"
+    assert explain(unapproved, "cache").cause == "waiting", "OLM makes a new plan"
+
+
+@pytest.mark.parametrize(
+    ("phase", "reason"),
+    [
+        ("Failed", "InstallComponentFailed"),
+        ("Pending", "NeedsReinstall"),
+        ("InstallReady", "AllRequirementsMet"),
+    ],
+)
+def test_an_operator_whose_deployment_is_refused_says_why_in_each_round(
+    phase: str, reason: str
+) -> None:
+    install = {"spec": {"deployments": [{"name": "manager"}]}}
+    words = "install strategy failed: Deployment.apps is invalid"
+    failed = csv(CSV, phase, reason, install=install)
+    failed["status"] |= {
+        "message": words if phase == "Failed" else "missing deployment",
+        "conditions": [
+            {"phase": "Failed", "reason": "InstallComponentFailed", "message": words},
+            {"phase": phase, "reason": reason},
+        ],
+    }
+
+    found = explain(cluster(subscription(currentCSV=CSV), failed), "cache")
+
+    assert (found.cause, found.standing) == ("csv-failed", Standing.STUCK)
+    assert found.message == f"`{CSV}` cannot be installed: {words}"
+
+
+def test_an_operator_that_was_refused_once_and_is_there_now_is_waited_for() -> None:
+    install = {"spec": {"deployments": [{"name": "manager"}]}}
+    late = csv(CSV, "Installing", "InstallWaiting", install=install)
+    late["status"]["conditions"] = [
+        {"phase": "Failed", "reason": "InstallComponentFailed", "message": "a webhook is away"}
+    ]
+    manager = {"kind": "Deployment", "metadata": {"name": "manager", "namespace": "apps"}}
+
+    found = explain(cluster(subscription(currentCSV=CSV), late, deployments=(manager,)), "cache")
+
+    assert (found.cause, found.standing) == ("deployment-not-available", Standing.WAITING)
+
+
+@pytest.mark.parametrize("phase", ["", "Installing"])
+def test_an_account_of_the_group_that_is_not_there_holds_everything_up(phase: str) -> None:
+    words = "attenuated service account query failed - no operator group found"
+    unchecked = condition("Installed", words, status="False") | {"reason": "InstallCheckFailed"}
+    seen = cluster(subscription(currentCSV=CSV, **REF), plan(phase, CSV, conditions=[unchecked]))
+    seen.groups[0]["spec"] = {"serviceAccountName": "ghost"}
+
+    assert explain(seen, "cache").message == f"the InstallPlan `install-1` fails: {words}"
+
+    seen.groups[0]["status"] = {"conditions": [condition("OperatorGroupServiceAccount")]}
+    found = explain(seen, "cache")
+
+    assert (found.cause, found.standing) == ("service-account", Standing.STUCK)
+    assert "`ghost`" in found.message
+
+
+def test_a_complete_plan_does_not_fail_because_of_an_earlier_check() -> None:
+    unchecked = condition("Installed", "no account", status="False")
+    unchecked |= {"reason": "InstallCheckFailed"}
+    complete = plan("Complete", CSV, conditions=[unchecked])
+    seen = cluster(
+        subscription(currentCSV=CSV, installedCSV=CSV, **REF), complete, csv(CSV, "Succeeded")
+    )
+
+    assert explain(seen, "cache").standing is Standing.READY
+
+
+def test_a_plan_that_has_been_checked_again_goes_on() -> None:
+    checked = condition("Installed", "", status="False") | {"reason": "Unknown"}
+    state = subscription(currentCSV=CSV, **REF)
+    seen = cluster(state, plan("Installing", CSV, conditions=[checked]), catalog("READY"))
+
+    assert explain(seen, "cache").standing is Standing.WAITING
+
+
+def test_deprecated_content_is_told_though_the_operator_is_well() -> None:
+    words = "olm.channel/stable: use v2"
+    seen = cluster(
+        subscription(condition("Deprecated", words), currentCSV=CSV), csv(CSV, "Succeeded")
+    )
+
+    found = explain(seen, "cache")
+
+    assert (found.is_ready, found.hint) == (True, f"deprecated: {words}")
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause", "says"),
+    [
+        ("ErrorPreventedUnpacking", "bundle-cannot-be-unpacked", "cannot read the bundle: no kind"),
+        ("EnsureInstallPlanFailed", "install-plan-failed", "cannot make the InstallPlan: no kind"),
+        ("BundleUnpackFailed", "bundle-cannot-be-unpacked", "cannot be unpacked: no kind"),
+    ],
+)
+def test_unpacking_ends_for_several_reasons(reason: str, cause: str, says: str) -> None:
+    failed = condition("BundleUnpackFailed", "no kind") | {"reason": reason}
+
+    found = explain(cluster(subscription(failed), catalog("READY")), "cache")
+
+    assert (found.cause, says in found.message) == (cause, True)
+
+
+def test_an_unpack_job_whose_pods_are_refused_says_by_whom() -> None:
+    job = {
+        "kind": "Job",
+        "metadata": {
+            "name": "unpack",
+            "namespace": "olm",
+            "labels": {"operatorframework.io/bundle-unpack-ref": "unpack"},
+        },
+    }
+    about = {"kind": "Job", "name": "unpack", "namespace": "olm"}
+    event = {
+        "kind": "Event",
+        "involvedObject": about,
+        "reason": "FailedCreate",
+        "message": "exceeded quota: none",
+    }
+    state = subscription(condition("BundleUnpacking"))
+
+    found = explain(cluster(state, catalog("READY"), jobs=(job,), events=(event,)), "cache")
+
+    assert found.cause == "bundle-cannot-be-unpacked"
+    assert "the pods of Job `unpack` are refused: exceeded quota: none" in found.message
+    assert found.hint == "raise the quota of the namespace"
+
+
+def test_a_catalog_whose_pod_cannot_be_made_says_why() -> None:
+    shelf = catalog("")
+    shelf["status"] = {"reason": "RegistryServerError", "message": "couldn't ensure: quota"}
+
+    found = explain(cluster(subscription(), shelf), "cache")
+
+    assert (found.cause, found.standing) == ("catalog-not-ready", Standing.STUCK)
+    assert found.message == "the catalog `shelf` cannot be served: couldn't ensure: quota"
+    assert found.hint == "raise the quota of the namespace"

@@ -1,0 +1,61 @@
+"""Whatever is missing from what a cluster says, or has a strange form, `explain` says something."""
+
+from __future__ import annotations
+
+import copy
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.olm import cluster_state
+from olmkit.olm.explain import pods
+from olmkit.olm.explain.installs import explain
+
+STRANGE: tuple[Any, ...] = (None, "", "words", 7, True, [], {}, [None], [{}], {"a": None}, ["x"])
+
+
+def cases(root: Path) -> list[tuple[str, list[Any]]]:
+    found = []
+    for case in sorted((root / "tests/golden/why").iterdir()):
+        file = case / "input/objects.yaml"
+        if file.exists():
+            parts = documents.load_all(file.read_bytes(), str(file))
+            found.append((case.name, [part.value for part in parts]))
+    return found
+
+
+def broken(source: random.Random, value: Any, chance: float) -> Any:
+    """`value` with some of its parts gone or strange."""
+    if source.random() < chance:
+        return copy.deepcopy(source.choice(STRANGE))
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if source.random() > chance}
+        return {key: broken(source, item, chance) for key, item in kept.items()}
+    if isinstance(value, list):
+        return [broken(source, item, chance) for item in value]
+    return value
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_nothing_of_it_ends_in_an_error(root: Path, seed: int) -> None:
+    source = random.Random(seed)
+    for name, objects in cases_once(root):
+        package = objects[0]["spec"]["name"]
+        odd = [broken(source, one, source.choice((0.005, 0.01, 0.05, 0.2))) for one in objects]
+        seen = cluster_state.of_objects([one for one in odd if isinstance(one, dict)], f"t-{name}")
+
+        assert explain(seen, package).message
+        assert list(pods.logs_wanted(seen)) is not None
+        assert list(cluster_state.objects_of(seen)) is not None
+
+
+_CASES: list[tuple[str, list[Any]]] = []
+
+
+def cases_once(root: Path) -> list[tuple[str, list[Any]]]:
+    if not _CASES:
+        _CASES.extend(cases(root))
+    return _CASES

@@ -1,0 +1,155 @@
+"""What pods say of why they do not get ready."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.explain import pods
+from olmkit.olm.explain.explanation import Standing
+
+Manifest = dict[str, Any]
+
+
+def pod(state: Manifest | None = None, *, ready: bool = False, **status: Any) -> Manifest:
+    containers = [{"name": "manager", "image": "x:1", "restartCount": 4, "state": state or {}}]
+    conditions = [{"type": "Ready", "status": str(ready)}]
+    return {
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "apps", "labels": {"app": "x"}},
+        "status": {"containerStatuses": containers, "conditions": conditions, **status},
+    }
+
+
+def seen(*found: Manifest, events: tuple[Manifest, ...] = (), **fields: Any) -> Snapshot:
+    return Snapshot(namespace="apps", pods=found, events=events, **fields)
+
+
+def event(reason: str, message: str) -> Manifest:
+    about = {"kind": "Pod", "name": "p", "namespace": "apps"}
+    return {"kind": "Event", "involvedObject": about, "reason": reason, "message": message}
+
+
+def test_a_ready_pod_and_one_that_is_done_are_well() -> None:
+    assert pods.of_pod(seen(), pod(ready=True)) is None
+    assert pods.of_pod(seen(), pod(phase="Succeeded")) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ('Failed to pull image "x:1": rpc error: code = X desc = "x:1": not found', "push"),
+        ('Failed to pull image "x:1": "x:1": pull access denied', "pull secret"),
+        ('Failed to pull image "x:1": "x": dial tcp: no route', "reach"),
+    ],
+)
+def test_an_image_that_cannot_be_pulled_is_told_with_what_the_registry_said(
+    words: str, hint: str
+) -> None:
+    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling"}}
+
+    found = pods.of_pod(seen(events=(event("Failed", words),)), pod(waiting))
+
+    assert found is not None
+    assert found.cause == "image-cannot-be-pulled"
+    assert words.rpartition('": ')[2] in found.message
+    assert hint in found.hint
+
+
+def test_a_crash_comes_with_its_last_words() -> None:
+    state = {"waiting": {"reason": "CrashLoopBackOff"}}
+    crashed = pod(state)
+    crashed["status"]["containerStatuses"][0]["lastState"] = {"terminated": {"exitCode": 3}}
+
+    found = pods.of_pod(seen(logs={"apps/p/manager": "one\ntwo\n\n"}), crashed)
+
+    assert found is not None
+    assert found.message == "container `manager` of pod `p` ends with exit code 3: two"
+    assert list(pods.logs_wanted(seen(crashed))) == [("apps", "p", "manager", True)]
+
+
+def test_too_little_memory_is_said() -> None:
+    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+
+    found = pods.of_pod(seen(), pod(ended))
+
+    assert found is not None
+    assert "for lack of memory" in found.message
+
+
+@pytest.mark.parametrize(
+    ("changed", "cause"),
+    [
+        (pod({"waiting": {"reason": "CreateContainerConfigError", "message": "no x"}}),
+         "container-cannot-start"),
+        (pod(conditions=[{"type": "PodScheduled", "status": "False", "message": "0/1 nodes"}]),
+         "pod-not-scheduled"),
+        (pod(), "pod-not-ready"),
+    ],
+)  # fmt: skip
+def test_other_states_have_their_causes(changed: Manifest, cause: str) -> None:
+    found = pods.of_pod(seen(), changed)
+
+    assert found is not None
+    assert found.cause == cause
+
+
+@pytest.mark.parametrize(
+    ("reason", "cause"), [("FailedMount", "pod-cannot-start"), ("Unhealthy", "probe-fails")]
+)
+def test_events_tell_what_the_state_does_not(reason: str, cause: str) -> None:
+    found = pods.of_pod(seen(events=(event(reason, "why"),)), pod())
+
+    assert found is not None
+    assert (found.cause, "why" in found.message) == (cause, True)
+
+
+def deployment(**status: Any) -> Manifest:
+    return {
+        "kind": "Deployment",
+        "metadata": {"name": "d", "namespace": "apps", "generation": 2},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "x"}}},
+        "status": status,
+    }
+
+
+AVAILABLE = [{"type": "Available", "status": "True"}]
+
+
+def test_a_deployment_is_ready_when_its_newest_pods_are() -> None:
+    good = deployment(observedGeneration=2, replicas=1, updatedReplicas=1, conditions=AVAILABLE)
+    old = deployment(observedGeneration=1, replicas=1, updatedReplicas=1, conditions=AVAILABLE)
+
+    assert pods.of_deployment(seen(deployments=(good,)), "d") is None
+    assert pods.of_deployment(seen(deployments=(old,)), "d") is not None
+
+
+def test_a_deployment_that_may_make_no_pods_says_so() -> None:
+    failure = {
+        "type": "ReplicaFailure",
+        "status": "True",
+        "message": 'pods "d-" is forbidden: exceeded quota: small',
+    }
+
+    found = pods.of_deployment(seen(deployments=(deployment(conditions=[failure]),)), "d")
+
+    assert found is not None
+    assert (found.cause, found.hint) == ("pods-refused", "raise the quota of the namespace")
+
+
+def test_a_deployment_stands_above_its_pods_in_the_chain() -> None:
+    bad = pod({"waiting": {"reason": "InvalidImageName", "message": "bad"}})
+
+    found = pods.of_deployment(seen(bad, deployments=(deployment(),)), "d")
+
+    assert found is not None
+    assert [link.subject for link in found.links] == ["Deployment apps/d", "Pod apps/p"]
+
+
+def test_a_missing_deployment_is_waited_for() -> None:
+    found = pods.of_deployment(seen(), "d")
+
+    assert found is not None
+    assert found.standing is Standing.WAITING

@@ -1,0 +1,134 @@
+"""What is installed, as entries: properties noted or worked out, and chains that fail forward."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from olmkit.base.versions import Version
+from olmkit.kube.objects import GVK
+from olmkit.olm.resolver import installed_entries
+from olmkit.olm.resolver.resolution import (
+    CatalogKey,
+    Installed,
+    Property,
+    ResolutionError,
+    Scene,
+    Wish,
+)
+
+API = GVK("example.com", "v1", "K")
+
+
+def scene(*installed: Installed, wishes: tuple[Wish, ...] = (), forward: bool = False) -> Scene:
+    return Scene(
+        namespace="apps",
+        global_namespace="olm",
+        sources=(),
+        installed=installed,
+        wishes=wishes,
+        fails_forward=forward,
+    )
+
+
+def wish(package: str, installed: str) -> Wish:
+    key = CatalogKey("cat", "olm")
+    return Wish(name=package, package=package, catalog=key, installed_csv=installed)
+
+
+def test_properties_are_those_that_olm_noted() -> None:
+    noted = json.dumps({"properties": [{"type": "olm.package", "value": {"packageName": "a"}}]})
+    properties, trouble = installed_entries.annotated(noted)
+
+    assert (properties, trouble) == ((Property("olm.package", {"packageName": "a"}),), "")
+    (found,) = installed_entries.entries(scene(Installed(name="a.v1", properties=properties)))
+    assert (found.package, found.channel, str(found)) == ("a", "", "@existing/apps//a.v1")
+
+
+@pytest.mark.parametrize("text", ["{}", "null", '{"properties": null}'])
+def test_nothing_noted_is_no_trouble(text: str) -> None:
+    assert installed_entries.annotated(text) == ((), "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{nope", "[]", "[" * 100_000, '{"properties": {}}', '{"properties": [{"type": 1}]}'],
+)
+def test_what_cannot_be_read_prevents_the_resolution(text: str) -> None:
+    properties, trouble = installed_entries.annotated(text)
+    assert trouble.startswith("failed to unmarshal properties annotation")
+
+    with pytest.raises(ResolutionError, match=r'of csv "a\.v1"') as raised:
+        installed_entries.entries(
+            scene(Installed(name="a.v1", properties=properties, trouble=trouble))
+        )
+    assert raised.value.kind == "csv-properties"
+
+
+def test_without_a_note_properties_are_worked_out() -> None:
+    csv = Installed(name="a.v1", version=Version(1, 0, 0), provided=(API, API), required=(API,))
+
+    (found,) = installed_entries.entries(scene(csv, wishes=(wish("a", "a.v1"),)))
+    assert found.properties == (
+        Property("olm.gvk", API._asdict()),
+        Property("olm.gvk.required", API._asdict()),
+        Property("olm.package", {"packageName": "a", "version": "1.0.0"}),
+    )
+    (found,) = installed_entries.entries(scene(csv, wishes=(wish("a", "a.v1"), wish("b", "a.v1"))))
+    assert found.package == ""
+    (found,) = installed_entries.entries(scene(Installed(name="a.v1"), wishes=(wish("a", "a.v1"),)))
+    assert found.packages == ["a"]
+    assert found.version == Version(0, 0, 0)
+
+
+def chain(*phases: str) -> tuple[Installed, ...]:
+    """CSVs that replace one another, the oldest first."""
+    return tuple(
+        Installed(name=f"a.v{number}", phase=phase, replaces=f"a.v{number - 1}" if number else "")
+        for number, phase in enumerate(phases)
+    )
+
+
+@pytest.mark.parametrize(
+    ("phases", "left"),
+    [
+        (("Replacing", "Failed"), ["a.v1"]),
+        (("Replacing", "Replacing", "Failed"), ["a.v2"]),
+        (("Replacing", "Succeeded"), ["a.v0", "a.v1"]),
+        (("Failed",), ["a.v0"]),
+    ],
+)
+def test_what_a_failed_one_replaces_is_left_out_when_failing_forward(
+    phases: tuple[str, ...], left: list[str]
+) -> None:
+    found = installed_entries.entries(scene(*chain(*phases), forward=True))
+    assert [one.name for one in found] == left
+    assert len(installed_entries.entries(scene(*chain(*phases)))) == len(phases)
+
+
+@pytest.mark.parametrize(
+    ("csvs", "kind"),
+    [
+        (chain("Failed", "Failed"), "csv-phase"),
+        (
+            (
+                Installed(name="a", phase="Replacing", replaces="b"),
+                Installed(name="b", phase="Replacing", replaces="a"),
+            ),
+            "csv-seen",
+        ),
+    ],
+)
+def test_a_chain_that_cannot_fail_forward_is_an_error(
+    csvs: tuple[Installed, ...], kind: str
+) -> None:
+    with pytest.raises(ResolutionError) as raised:
+        installed_entries.entries(scene(*csvs, forward=True))
+    assert raised.value.kind == kind
+
+
+def test_linked_is_what_a_subscription_has_installed() -> None:
+    wishes: Any = (wish("a", "a.v1"), wish("b", ""))
+    assert installed_entries.linked(scene(wishes=wishes)) == {"a.v1"}

@@ -1,0 +1,117 @@
+"""What bundles require: read from properties, asked of entries, told in OLM's words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.base.versions import Version
+from olmkit.olm.resolver import requirements
+from olmkit.olm.resolver.resolution import CatalogKey, Entry, Property, ResolutionError
+
+API = {"group": "example.com", "version": "v1", "kind": "K"}
+
+
+def entry(*properties: tuple[str, Any], version: str = "1.2.0") -> Entry:
+    listed = [Property("olm.package", {"packageName": "b", "version": version})]
+    return Entry(
+        catalog=CatalogKey("cat", "olm"),
+        package="b",
+        channel="stable",
+        name="b.v1",
+        version=Version.parse(version),
+        properties=(*listed, *(Property(*one) for one in properties)),
+    )
+
+
+def requirement(type_: str, value: Any) -> requirements.Predicate:
+    (found,) = requirements.of_entry(entry((type_, value)))
+    return found
+
+
+def cel(rule: str) -> dict[str, Any]:
+    return {"failureMessage": "so it is", "cel": {"rule": rule}}
+
+
+IN_RANGE = {"packageName": "b", "versionRange": ">=1.0.0 <2.0.0"}
+LABEL = {"label": "red"}
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "meets", "words"),
+    [
+        ("olm.gvk.required", API, ("olm.gvk", API),
+         "providing an API with group: example.com, version: v1, kind: K"),
+        ("olm.package.required", IN_RANGE, None,
+         "with package: b and with version in range: >=1.0.0 <2.0.0"),
+        ("olm.label.required", LABEL, ("olm.label", LABEL), "with label: red"),
+        ("olm.constraint", {"gvk": API}, ("olm.gvk", API),
+         "providing an API with group: example.com, version: v1, kind: K"),
+        ("olm.constraint", {"all": {"constraints": [{"gvk": API}, {"package": IN_RANGE}]}},
+         ("olm.gvk", API), ("providing an API with group: example.com, version: v1, kind: K and "
+         "with package: b and with version in range: >=1.0.0 <2.0.0")),
+        ("olm.constraint", {"any": {"constraints": [{"gvk": API}]}}, ("olm.gvk", API),
+         "providing an API with group: example.com, version: v1, kind: K"),
+        ("olm.constraint", cel('properties.exists(p, p.value.label == "red")'),
+         ("olm.label", LABEL), ('with constraint: "properties.exists(p, p.value.label == '
+         '\\"red\\")" and message: "so it is"')),
+        ("olm.constraint", cel('properties.exists(p, p.type == "olm.package" && '
+                               'semver_compare(p.value.version, "1.2") == 0)'), None, ""),
+    ],
+)  # fmt: skip
+def test_a_requirement_is_met_and_told(
+    type_: str, value: Any, meets: tuple[str, Any] | None, words: str
+) -> None:
+    found = requirement(type_, value)
+
+    assert found.holds(entry(*([meets] if meets else [])))
+    assert not words or str(found) == words
+    other = entry(version="3.0.0")
+    assert not found.holds(other)
+
+
+def test_not_leaves_out_what_meets_any_of_its_parts() -> None:
+    found = requirement("olm.constraint", {"not": {"constraints": [{"gvk": API}]}})
+
+    assert found.holds(entry())
+    assert not found.holds(entry(("olm.gvk", API)))
+
+
+def test_not_excludes_what_a_rule_in_cel_holds_for() -> None:
+    rule = cel('properties.exists(p, p.value.label == "red")')
+    found = requirement("olm.constraint", {"not": {"constraints": [rule]}})
+
+    assert not found.holds(entry(("olm.label", LABEL)))
+    assert found.holds(entry(("olm.label", {"label": "blue"})))
+    # A rule without a value does not hold, so that its negation does.
+    broken = cel("properties[99].value.label == 'red'")
+    assert requirement("olm.constraint", {"not": {"constraints": [broken]}}).holds(entry())
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "kind", "words"),
+    [
+        ("olm.package.required", {"packageName": "b", "versionRange": "^1.0.0"}, "range",
+         "Could not parse Range"),
+        ("olm.constraint", {"nope": {}}, "constraint-parse", 'unknown field "nope"'),
+        ("olm.constraint", {"all": {"constraints": [{"gvk": {"x": 1}}]}}, "constraint-parse",
+         'unknown field "x"'),
+        ("olm.constraint", [], "constraint-parse", "no object"),
+        ("olm.constraint", {}, "constraint-convert", "constraint is empty"),
+        ("olm.constraint", {"cel": {"rule": "1 + 1"}}, "constraint-convert", "not bool"),
+        ("olm.constraint", {"cel": {"rule": "nope"}}, "constraint-convert", "undeclared"),
+        ("olm.constraint", {"cel": {"rule": "'" + "a" * 140_000 + "' == ''"}},
+         "constraint-parse", "too large"),
+    ],
+)  # fmt: skip
+def test_what_is_no_requirement_prevents_the_resolution(
+    type_: str, value: Any, kind: str, words: str
+) -> None:
+    with pytest.raises(ResolutionError, match=words) as raised:
+        requirement(type_, value)
+    assert raised.value.kind == kind
+
+
+def test_other_properties_require_nothing() -> None:
+    assert requirements.of_entry(entry(("olm.maxOpenShiftVersion", "4.12"))) == []

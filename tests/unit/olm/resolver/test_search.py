@@ -1,0 +1,103 @@
+"""The search: preferences, constraints, and what OLM loses on the way."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from olmkit.olm.resolver import search
+from olmkit.olm.resolver.search import Problem
+
+
+def problem(size: int) -> Problem:
+    made = Problem()
+    for _ in range(size):
+        made.variable()
+    return made
+
+
+def test_the_first_candidate_is_taken_and_the_next_when_it_cannot_be() -> None:
+    made = problem(3)
+    made.required.append(0)
+    made.choices[0].append((1, 2))
+    assert search.solve(made, [0]) == {0, 1}
+
+    made.choices[1].append(())
+    assert search.solve(made, [0]) == {0, 2}
+
+
+def test_what_is_assumed_already_is_taken_though_it_is_not_the_first() -> None:
+    made = problem(4)
+    made.required += [0, 1]
+    made.choices[0].append((2,))
+    made.choices[1].append((3, 2))
+    made.at_most_one((2, 3))
+
+    assert search.solve(made, [0, 1]) == {0, 1, 2}
+
+
+def test_what_is_there_twice_can_never_be_selected() -> None:
+    made = problem(2)
+    made.required.append(0)
+    made.choices[0].append((1,))
+    made.at_most_one((1, 1))
+
+    assert search.solve(made, [0]) is None
+
+
+def test_a_choice_that_was_passed_over_keeps_what_is_installed() -> None:
+    # a: 2 is the upgrade, 4 what is installed. c: 3 is the upgrade, 5 what is installed.
+    # The upgrade of c needs 6 or 7, which are of the package of a.
+    made = problem(8)
+    made.required += [0, 1]
+    made.kept |= {4, 5}
+    made.choices[0].append((2, 4))
+    made.choices[1].append((3, 5))
+    made.choices[3].append((6, 7))
+    made.at_most_one((2, 4, 6, 7))
+    made.at_most_one((3, 5))
+
+    assert search.solve(made, [0, 1]) == {0, 1, 2, 5}
+    assert search.solve(made, [1, 0]) == {0, 1, 4, 5}
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Problem:
+    size = draw(st.integers(2, 7))
+    made = problem(size)
+    one = st.integers(0, size - 1)
+    made.required += draw(st.lists(one, max_size=2, unique=True))
+    made.prohibited |= draw(st.sets(one, max_size=1))
+    for owner in range(size):
+        made.choices[owner] += draw(
+            st.lists(st.lists(one, max_size=3, unique=True).map(tuple), max_size=2)
+        )
+    for group in draw(st.lists(st.lists(one, min_size=2, max_size=4, unique=True), max_size=3)):
+        made.at_most_one(group)
+    return made
+
+
+def is_met(made: Problem, selected: frozenset[int]) -> bool:
+    """Whether a selection meets all constraints, looked at one by one."""
+    return (
+        selected.issuperset(made.required)
+        and selected.isdisjoint(made.prohibited)
+        and all(selected.intersection(needed) for one in selected for needed in made.choices[one])
+        and all(len(selected.intersection(group)) < 2 for group in made.groups)
+    )
+
+
+@given(problems())
+def test_a_selection_is_found_exactly_when_there_is_one(made: Problem) -> None:
+    size = len(made.choices)
+    possible = any(
+        is_met(made, frozenset(some))
+        for count in range(size + 1)
+        for some in itertools.combinations(range(size), count)
+    )
+    found = search.solve(made, made.required)
+
+    assert (found is not None) == possible
+    assert found is None or is_met(made, found)

@@ -1,0 +1,251 @@
+"""OLM v0's resolution, one behaviour each; the conformance tests hold it to OLM's answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from olmkit.base.versions import Version, VersionRange
+from olmkit.olm.resolver import solve as resolver
+from olmkit.olm.resolver.resolution import (
+    CatalogKey,
+    Entry,
+    Installed,
+    Property,
+    Scene,
+    Source,
+    Wish,
+)
+from olmkit.olm.resolver.solve import Answer, Failed, Generated, Result, Unsatisfiable
+
+API = {"group": "example.com", "version": "v1", "kind": "K"}
+GVK = Property("olm.gvk", API)
+NEEDS_API = Property("olm.gvk.required", API)
+CAT = CatalogKey("cat", "olm")
+
+
+def entry(
+    name: str,
+    *more: Property,
+    replaces: str = "",
+    channel: str = "stable",
+    catalog: CatalogKey = CAT,
+    **fields: Any,
+) -> Entry:
+    """`a.v2` is version 2.0.0 of package `a`, in the default channel when that is `stable`."""
+    package, _, number = name.partition(".v")
+    version = Version(int(number), 0, 0)
+    own = Property("olm.package", {"packageName": package, "version": str(version)})
+    return Entry(
+        catalog=catalog,
+        package=package,
+        channel=channel,
+        name=name,
+        is_default=channel == "stable",
+        version=version,
+        replaces=replaces,
+        properties=(own, *more),
+        **fields,
+    )
+
+
+def csv(name: str, *more: Property, **fields: Any) -> Installed:
+    found = entry(name, *more)
+    return Installed(name=name, version=found.version, properties=found.properties, **fields)
+
+
+def wish(package: str, installed: str = "", **fields: Any) -> Wish:
+    fields = {"channel": "stable", "catalog": CAT, "current_csv": installed} | fields
+    return Wish(name=package, package=package, installed_csv=installed, **fields)
+
+
+def scene(
+    entries: Sequence[Entry], *wishes: Wish, installed: Sequence[Installed] = (), **fields: Any
+) -> Scene:
+    sources = [Source(key=CAT, entries=tuple(entries))]
+    fields = {"sources": sources, "installed": installed} | fields
+    return Scene(namespace="apps", global_namespace="olm", wishes=wishes, **fields)
+
+
+def only(answers: tuple[Answer, ...]) -> Result:
+    (found,) = answers
+    assert isinstance(found, Result)
+    return found
+
+
+def csvs(result: Result) -> list[str]:
+    return [step.csv for step in result.steps]
+
+
+CHAIN = (entry("a.v1"), entry("a.v2", replaces="a.v1"), entry("a.v3", replaces="a.v2"))
+
+
+def test_a_first_install_takes_the_head_and_an_upgrade_the_next() -> None:
+    result = only(resolver.resolve(scene(CHAIN, wish("a"))))
+    assert csvs(result) == ["a.v3"]
+    assert (result.moves, result.plan) == ((("a", "a.v3"),), "Automatic")
+
+    upgrade = scene(CHAIN, wish("a", "a.v1"), installed=[csv("a.v1")])
+    (step,) = only(resolver.resolve(upgrade)).steps
+    assert (step.csv, step.replaces) == ("a.v2", "a.v1")
+
+
+def test_a_skip_range_is_asked_for_the_installed_version() -> None:
+    head = entry("a.v3", replaces="a.v2", skip_range=VersionRange.parse(">=1.0.0 <3.0.0"))
+    found = scene([*CHAIN[:2], head], wish("a", "a.v1"), installed=[csv("a.v1")])
+
+    assert csvs(only(resolver.resolve(found))) == ["a.v3"]
+
+
+def test_where_one_begins_counts_as_long_as_nothing_is_installed() -> None:
+    found = scene(CHAIN, wish("a", starting_csv="a.v1", is_manual=True))
+    result = only(resolver.resolve(found))
+
+    assert (csvs(result), result.plan) == (["a.v1"], "Manual")
+
+
+def test_what_is_needed_comes_along_with_a_subscription_of_its_own() -> None:
+    found = scene([entry("a.v1", NEEDS_API), entry("b.v1", GVK)], wish("a"))
+    result = only(resolver.resolve(found))
+
+    assert csvs(result) == ["a.v1", "b.v1"]
+    assert result.generated == (
+        Generated(
+            name="b-stable-cat-olm",
+            package="b",
+            channel="stable",
+            catalog=CAT,
+            starting_csv="b.v1",
+        ),
+    )
+    after = resolver.carried_out(found, result)
+    assert [one.name for one in after.installed] == ["a.v1", "b.v1"]
+    assert resolver.resolve(after) == (Result(),)
+
+
+def test_what_is_installed_provides_before_any_catalog() -> None:
+    found = scene(
+        [entry("a.v1", NEEDS_API), entry("b.v1", GVK)], wish("a"), installed=[csv("x.v1", GVK)]
+    )
+    assert csvs(only(resolver.resolve(found))) == ["a.v1"]
+
+
+def test_of_other_catalogs_the_priority_decides_and_then_the_name() -> None:
+    def provider(name: str, priority: int) -> Source:
+        key = CatalogKey(name, "olm")
+        return Source(key=key, priority=priority, entries=(entry("b.v1", GVK, catalog=key),))
+
+    def chosen(*sources: Source) -> str:
+        own = Source(key=CAT, entries=(entry("a.v1", NEEDS_API),))
+        found = scene((), wish("a"), sources=[own, *sources])
+        return only(resolver.resolve(found)).generated[0].catalog.name
+
+    assert chosen(provider("one", 0), provider("two", 5)) == "two"
+    assert chosen(provider("two", 0), provider("one", 0)) == "one"
+
+
+@pytest.mark.parametrize(
+    ("entries", "installed"),
+    [
+        ([entry("a.v1", NEEDS_API)], []),
+        ([entry("a.v1", GVK)], [csv("x.v1", GVK)]),
+        ([entry("a.v1")], [csv("a.v0")]),
+        ([entry("a.v1", Property("olm.deprecated", {}))], []),
+        ([entry("a.v1", GVK, GVK)], []),
+    ],
+    ids=["nothing provides", "API twice", "package twice", "deprecated", "its own rival"],
+)
+def test_what_cannot_be_is_not_installed(entries: list[Entry], installed: list[Installed]) -> None:
+    found = scene(entries, wish("a"), installed=installed)
+    assert resolver.resolve(found) == (Unsatisfiable(),)
+
+
+def test_an_upgrade_that_cannot_be_is_passed_over_in_silence() -> None:
+    entries = [entry("a.v1"), entry("a.v2", NEEDS_API, replaces="a.v1")]
+    found = scene(entries, wish("a", "a.v1"), installed=[csv("a.v1")])
+
+    assert resolver.resolve(found) == (Result(),)
+
+
+def test_a_csv_that_is_gone_is_installed_again_without_a_plan() -> None:
+    result = only(resolver.resolve(scene(CHAIN[:1], wish("a", "a.v1"))))
+
+    assert (csvs(result), result.moves, result.plan) == (["a.v1"], (), "")
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"catalog": CatalogKey("no", "olm")}, "no operators found from catalog no in namespace"),
+        ({"package": "zz"}, "no operators found in package zz in the catalog referenced by"),
+        ({"channel": "zz"}, "no operators found in channel zz of package a in the catalog"),
+        ({"starting_csv": "zz"}, "no operators found with name zz in channel stable of package a"),
+    ],
+)
+def test_what_is_not_there_is_told_in_olms_words(fields: dict[str, Any], words: str) -> None:
+    (found,) = resolver.resolve(scene(CHAIN, replace(wish("a"), **fields)))
+
+    assert isinstance(found, Unsatisfiable)
+    assert found.unmet[0].startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("found", "kind"),
+    [
+        (scene(CHAIN, wish("a"), groups=0), "operator-group"),
+        (scene([entry("a.v1"), entry("a.v2")], wish("a")), "several-heads"),
+        (scene([entry("a.v1", replaces="a.v1")], wish("a")), "no-head"),
+        (
+            scene(CHAIN, wish("a"), sources=[Source(key=CAT, trouble="it is away")]),
+            "catalog-unavailable",
+        ),
+        (scene([entry("a.v1", channel="x/y")], wish("a", channel="x/y")), "origin"),
+        (
+            scene([entry("a.v1", Property("olm.constraint", {}))], wish("a")),
+            "constraint-convert",
+        ),
+        (scene(CHAIN, installed=[csv("x.v1", trouble="it is broken")]), "csv-properties"),
+    ],
+)
+def test_some_faults_stop_the_whole_namespace(found: Scene, kind: str) -> None:
+    (answer,) = resolver.resolve(found)
+
+    assert isinstance(answer, Failed)
+    assert answer.kinds == (kind,)
+
+
+def test_catalogs_out_of_scope_are_not_seen() -> None:
+    key = CatalogKey("far", "elsewhere")
+    far = Source(key=key, entries=(entry("b.v1", GVK, catalog=key),), trouble="it is away")
+    own = Source(key=CAT, entries=(entry("a.v1"),))
+
+    assert csvs(only(resolver.resolve(scene((), wish("a"), sources=[own, far])))) == ["a.v1"]
+    hidden = scene((), wish("a"), sources=[own], excludes_global=True)
+    assert isinstance(resolver.resolve(hidden)[0], Unsatisfiable)
+
+
+def test_without_a_channel_the_default_one_comes_first_and_others_after_it() -> None:
+    entries = [entry("a.v9", channel="alpha"), entry("a.v2")]
+    assert csvs(only(resolver.resolve(scene(entries, wish("a", channel=""))))) == ["a.v2"]
+
+    both = [entry("a.v1", channel="beta"), entry("a.v1", channel="alpha")]
+    found = resolver.resolve(scene(both, wish("a", channel="")))
+    channels = {one.steps[0].channel for one in found if isinstance(one, Result)}
+    assert channels == {"alpha", "beta"}
+
+
+def test_rivals_give_an_answer_for_each_order() -> None:
+    entries = [
+        one
+        for name in "ab"
+        for one in (entry(f"{name}.v1"), entry(f"{name}.v2", GVK, replaces=f"{name}.v1"))
+    ]
+    found = scene(
+        entries, wish("a", "a.v1"), wish("b", "b.v1"), installed=[csv("a.v1"), csv("b.v1")]
+    )
+    answers = resolver.resolve(found)
+
+    assert [csvs(only((one,))) for one in answers] == [["a.v2"], ["b.v2"]]

@@ -1,0 +1,75 @@
+"""Objects in a heap become a snapshot, and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from olmkit.olm import cluster_state
+from olmkit.olm.cluster_state import Snapshot
+
+
+def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": name, "namespace": namespace}, **fields}
+
+
+def test_what_is_written_is_read_again() -> None:
+    seen = Snapshot(
+        namespace="apps",
+        subscriptions=(made("Subscription", "a", spec={"name": "p"}),),
+        elsewhere=(made("Subscription", "a", "other", spec={"name": "p"}),),
+        groups=(made("OperatorGroup", "g"),),
+        catalogs=(made("CatalogSource", "c"),),
+        pods=(made("Pod", "p", "olm"),),
+        logs={"apps/pod/manager": "last words\n"},
+    )
+
+    assert cluster_state.of_objects(cluster_state.objects_of(seen), "apps") == seen
+
+
+def test_catalogs_that_nobody_here_sees_are_left_out() -> None:
+    asks = made("Subscription", "a", spec={"name": "p", "sourceNamespace": "olm"})
+    catalogs = (made("CatalogSource", "c", "olm"), made("CatalogSource", "c", "other"))
+
+    written = cluster_state.objects_of(
+        Snapshot(namespace="apps", subscriptions=(asks,), catalogs=catalogs)
+    )
+
+    assert [one["metadata"]["namespace"] for one in written] == ["apps", "olm"]
+
+
+def test_what_is_long_and_explains_nothing_is_left_out() -> None:
+    csv = made("ClusterServiceVersion", "c", spec={"icon": ["x" * 1000], "version": "1"})
+    csv["metadata"]["managedFields"] = [1]
+    step = {"status": "Present", "resource": {"kind": "CRD", "manifest": "x" * 1000}}
+    plan = made("InstallPlan", "i", status={"plan": [step], "bundleLookups": [1]})
+
+    written = list(cluster_state.objects_of(Snapshot(namespace="apps", csvs=(csv,), plans=(plan,))))
+
+    assert len(str(written)) < 600
+    assert written[1]["spec"] == {"version": "1"}
+    assert written[0]["status"]["plan"][0]["resource"] == {"kind": "CRD"}
+
+
+def test_a_subscription_is_found_by_package_or_name() -> None:
+    one = made("Subscription", "my-name", spec={"name": "cache"})
+    seen = Snapshot(namespace="apps", subscriptions=(one,))
+
+    assert seen.subscription("cache") is one
+    assert seen.subscription("my-name") is one
+    assert seen.subscription("other") is None
+
+
+def test_copies_of_csvs_do_not_count() -> None:
+    copy = made("ClusterServiceVersion", "c")
+    copy["metadata"]["labels"] = {"olm.copiedFrom": "operators"}
+
+    assert Snapshot(namespace="apps", csvs=(copy,)).csv("c") is None
+
+
+def test_a_csv_that_is_there_is_installed_before_olm_notes_it() -> None:
+    asks = made("Subscription", "a", status={"installedCSV": "c.v1", "currentCSV": "c.v2"})
+    old, new = made("ClusterServiceVersion", "c.v1"), made("ClusterServiceVersion", "c.v2")
+
+    assert Snapshot(namespace="apps", csvs=(old,)).installed(asks) == "c.v1"
+    assert Snapshot(namespace="apps", csvs=(old, new)).installed(asks) == "c.v2"
+    assert Snapshot(namespace="apps", csvs=(new,)).installed(made("Subscription", "b")) == ""

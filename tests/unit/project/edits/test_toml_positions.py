@@ -1,0 +1,37 @@
+"""Keys of TOML files by their lines."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+
+from olmkit.project.edits import toml_positions
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("[tool.olmkit]\nrole-name = 3\n", 2, 1),
+        ('[project]\n\n# role-name\n[tool.olmkit]\nyear = ""\n  role-name = 3', 6, 3),
+        ("[tool]\nolmkit.role-name = 3\n", 2, 8),
+        ('tool.olmkit = { year = "", role-name = 3 }\n', 1, 28),
+        ('[tool.olmkit]\ntext = """\nrole-name = 1\n"""\nrole-name = [\n 3,\n]\n', 5, 1),
+    ],
+)
+def test_a_key_is_found_at_its_line(text: str, line: int, column: int) -> None:
+    at = toml_positions.find(text, "p", "tool", "olmkit", "role-name")
+    assert (at.path, at.line, at.column) == ("p", line, column)
+
+
+def test_a_key_that_is_not_there_has_the_file_for_its_place() -> None:
+    at = toml_positions.find("[tool]\n", "p", "tool", "olmkit")
+    assert (at.path, at.line) == ("p", None)
+
+
+def test_what_is_no_toml_has_the_place_that_its_reader_says() -> None:
+    with pytest.raises(tomllib.TOMLDecodeError) as caught:
+        tomllib.loads("a = 1\nb = = 2\n")
+    words, at = toml_positions.of_error(caught.value, "p")
+    assert words == "Invalid value"
+    assert (at.line, at.column) == (2, 5)

@@ -1,0 +1,247 @@
+"""YAML is edited beside what people wrote, and nothing of theirs is lost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.project.edits import yaml as yaml_edits
+
+
+def item(text: str, keys: tuple[str | int, ...], value: Any, **how: Any) -> str:
+    once = yaml_edits.with_item(text.encode(), "k.yaml", keys, value, **how)
+    assert yaml_edits.with_item(once, "k.yaml", keys, value, **how) == once
+    return once.decode()
+
+
+def value(text: str, keys: tuple[str | int, ...], wanted: Any) -> str:
+    once = yaml_edits.with_value(text.encode(), "k.yaml", keys, wanted)
+    assert yaml_edits.with_value(once, "k.yaml", keys, wanted) == once
+    assert documents.load(once, "k.yaml").get(*keys) == wanted
+    return once.decode()
+
+
+LISTS = {
+    "after the last": (
+        "resources:\n- a # why\n\n# about patches\npatches: []\n",
+        "resources:\n- a # why\n- b\n\n# about patches\npatches: []\n",
+    ),
+    "indented": (
+        "resources:\n  - a\n  - c:\n      d\n",
+        "resources:\n  - a\n  - c:\n      d\n  - b\n",
+    ),
+    "into an empty one": ("resources: []\nx: 1\n", "resources:\n- b\nx: 1\n"),
+    "into a null": ("resources: # all\nx: 1\n", "resources: # all\n- b\nx: 1\n"),
+    "into a new one": ("patches:\n- a\n", "patches:\n- a\nresources:\n- b\n"),
+    "into a comment": ("# nothing yet\n", "# nothing yet\nresources:\n- b\n"),
+    "above the marker": (
+        "resources:\n- a\n# mine\n# +kubebuilder:scaffold:r\n",
+        "resources:\n- a\n# mine\n- b\n# +kubebuilder:scaffold:r\n",
+    ),
+    "above the marker of an empty one": (
+        "resources: []\n# +kubebuilder:scaffold:r\nx: 1\n",
+        "resources:\n- b\n# +kubebuilder:scaffold:r\nx: 1\n",
+    ),
+    "not above the marker of another list": (
+        "resources:\n- a\nx:\n- y\n# +kubebuilder:scaffold:r\n",
+        "resources:\n- a\n- b\nx:\n- y\n# +kubebuilder:scaffold:r\n",
+    ),
+    "into a new one, below the marker of the one before": (
+        "patches:\n- a\n# +kubebuilder:scaffold:p\n",
+        "patches:\n- a\n# +kubebuilder:scaffold:p\nresources:\n- b\n",
+    ),
+    "no comment any more": ("resources:\n- a\n#- b\n- c\n", "resources:\n- a\n- b\n- c\n"),
+    "there already": ("resources:\n- ./b\n", "resources:\n- ./b\n"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), LISTS.values(), ids=LISTS)
+def test_an_item_goes_into_a_list(before: str, after: str) -> None:
+    assert item(before, ("resources",), "b", marker="r") == after
+
+
+def test_an_item_can_be_the_first() -> None:
+    text = "resources:\n# about a\n- a\n"
+    assert item(text, ("resources",), "b", first=True) == "resources:\n- b\n# about a\n- a\n"
+
+
+def test_a_mapping_that_says_more_is_there_already() -> None:
+    text = "patches:\n- path: p.yaml\n  target:\n    kind: Deployment\n"
+    assert item(text, ("patches",), {"path": "p.yaml"}) == text
+
+
+def test_a_mapping_is_written_as_a_block() -> None:
+    wanted = {"path": "p.yaml", "target": {"kind": "Deployment"}}
+    text = item("patches:\n- path: q.yaml # mine\n", ("patches",), wanted)
+    assert text == (
+        "patches:\n- path: q.yaml # mine\n- path: p.yaml\n  target:\n    kind: Deployment\n"
+    )
+
+
+def test_a_block_text_that_looks_like_a_comment_belongs_to_its_item() -> None:
+    text = "patches:\n- patch: |-\n    a\n    # b\n"
+    assert item(text, ("patches",), {"path": "p"}).endswith("    # b\n- path: p\n")
+
+
+def test_a_list_on_one_line_is_refused_with_its_place() -> None:
+    with pytest.raises(InputError, match="stands on one line") as caught:
+        item("resources: [a]\n", ("resources",), "b")
+    assert str(caught.value.diagnostics[0].at) == "k.yaml:1:12"
+
+
+def test_what_is_no_list_is_refused() -> None:
+    with pytest.raises(InputError, match="is no list"):
+        item("resources: a\n", ("resources",), "b")
+
+
+PROJECT = """\
+# mine
+domain: example.com
+resources:
+- api:
+    crdVersion: v1
+  # the kind
+  kind: A
+  version: v1
+version: "3"
+"""
+
+VALUES = {
+    "a new key, by alphabet": (("multigroup",), True, "domain: example.com\nmultigroup: true\n"),
+    "another text": (("domain",), "x.org", "# mine\ndomain: x.org\nresources:\n"),
+    "below a list's entry": (
+        ("resources", 0, "webhooks"),
+        {"defaulting": True},
+        "  version: v1\n  webhooks:\n    defaulting: true\nversion:",
+    ),
+    "first in a list's entry": (
+        ("resources", 0, "a"),
+        1,
+        "- a: 1\n  api:\n    crdVersion: v1\n  # the kind\n",
+    ),
+    "before a comment of the next key": (
+        ("resources", 0, "controller"),
+        True,
+        "    crdVersion: v1\n  controller: true\n  # the kind\n  kind: A\n",
+    ),
+    "below what is not there": (("plugins", "x/v1"), {}, "plugins:\n  x/v1: {}\nresources:\n"),
+    "instead of a block": (("resources", 0, "api"), {"b": 1}, "- api:\n    b: 1\n  # the kind\n"),
+}
+
+
+@pytest.mark.parametrize(("keys", "wanted", "part"), VALUES.values(), ids=VALUES)
+def test_a_value_is_set(keys: tuple[str | int, ...], wanted: Any, part: str) -> None:
+    assert part in value(PROJECT, keys, wanted)
+
+
+def test_a_mapping_on_one_line_is_refused() -> None:
+    with pytest.raises(InputError, match="stands on one line"):
+        value("resources:\n- {kind: A}\n", ("resources", 0, "webhooks"), {})
+
+
+def test_a_value_below_a_text_is_refused() -> None:
+    with pytest.raises(InputError, match="`a` is no mapping"):
+        value("a: b\n", ("a", "c"), 1)
+
+
+def test_a_key_is_taken_away() -> None:
+    text = yaml_edits.without_key(b"a: 1\nb:\n  c: 2\n# about d\nd: 3\n", "k.yaml", ("b",))
+    assert text == b"a: 1\n# about d\nd: 3\n"
+
+
+def test_an_item_is_replaced_where_it_stands() -> None:
+    text = b"resources:\n- a\n# about b\n- b\n"
+    done = yaml_edits.with_replaced_item(text, "k.yaml", ("resources",), "b", "c")
+    assert done == b"resources:\n- a\n# about b\n- c\n"
+    assert yaml_edits.with_replaced_item(done, "k.yaml", ("resources",), "b", "c") == done
+
+
+def test_one_document_of_a_file_is_edited() -> None:
+    text = b"# head\nkind: A\n---\nkind: B # mine\n---\nkind: C\n"
+
+    def change(part: bytes) -> bytes:
+        return yaml_edits.with_value(part, "k.yaml", ("x",), 1)
+
+    done = yaml_edits.in_document(text, "k.yaml", "B", change)
+    assert done == b"# head\nkind: A\n---\nkind: B # mine\nx: 1\n---\nkind: C\n"
+    with pytest.raises(InputError, match="holds no D"):
+        yaml_edits.in_document(text, "k.yaml", "D", change)
+
+
+def test_line_ends_stay_as_they_are() -> None:
+    assert item("a: 1\r\nresources:\r\n- a\r\n", ("resources",), "b").endswith("- a\r\n- b\r\n")
+    assert item("resources:\n- a", ("resources",), "b") == "resources:\n- a\n- b\n"
+
+
+@pytest.mark.parametrize("text", ["", "---\n", "# words\n", "x: 1\n"])
+def test_nothing_is_a_mapping_too(text: str) -> None:
+    assert documents.load(item(text, ("resources",), "b").encode(), "k").get("resources") == ["b"]
+
+
+_TEXTS = st.sampled_from(["a", "b c", "- d", "x: y", "# no comment", "1", "", "two\nlines\n", "é"])
+_KEYS = st.sampled_from(["alpha", "beta", "gamma", "delta", "x/y", "z-1"])
+_VALUES = st.recursive(
+    st.one_of(_TEXTS, st.integers(0, 9), st.booleans(), st.none()),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(_KEYS, inner, min_size=1, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("spec: 5\n", "`spec` is no mapping", "k:1:7"),
+        ("kind: A\n", "there is no `spec.list[0].env`", "k:1:1"),
+        ("spec: {}\n", "there is no `spec.list[0].env`", "k:1:7"),
+        ("spec:\n  list: []\n", "there is no `spec.list[0].env`", "k:2:9"),
+        ("spec:\n  list: 5\n", "`spec.list` is no mapping", "k:2:9"),
+        ("spec:\n  list:\n  - 5\n", "`spec.list[0]` is no mapping", "k:3:5"),
+    ],
+)
+def test_an_item_below_what_is_not_there_is_refused_at_its_place(
+    text: str, message: str, place: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        yaml_edits.with_item(text.encode(), "k", ("spec", "list", 0, "env"), {"name": "A"})
+    assert caught.value.diagnostics[0].message == message
+    assert str(caught.value.diagnostics[0].at) == place
+
+
+@st.composite
+def commented(draw: Any) -> tuple[dict[str, Any], bytes, list[str]]:
+    """A mapping, its text with comments between the lines, and the comments."""
+    value = draw(st.dictionaries(_KEYS, _VALUES, min_size=1, max_size=4))
+    lines: list[str] = []
+    comments: list[str] = []
+    for line in documents.dump(value).decode().splitlines():
+        is_inside_text = line.startswith(" ") or not line
+        if not is_inside_text and draw(st.booleans()):
+            comments.append(f"# comment {len(comments)}")
+            lines.append(comments[-1])
+        lines.append(line)
+    return value, ("\n".join(lines) + "\n").encode(), comments
+
+
+@pytest.mark.property
+@given(drawn=commented(), new=_VALUES)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_an_edit_changes_what_it_says_and_loses_no_comment(
+    drawn: tuple[dict[str, Any], bytes, list[str]], new: Any
+) -> None:
+    value, text, comments = drawn
+    assert documents.load(text, "k").value == value
+    done = yaml_edits.with_value(text, "k", ("new",), new)
+    assert documents.load(done, "k").value == {**value, "new": new}
+    assert [line for line in comments if line not in done.decode()] == []
+    for key, found in value.items():
+        if found is None or (isinstance(found, list) and new not in found):
+            done = yaml_edits.with_item(text, "k", (key,), new)
+            assert documents.load(done, "k").value == {**value, key: [*(found or []), new]}
+            assert [line for line in comments if line not in done.decode()] == []

@@ -1,0 +1,178 @@
+"""What `edit` changes in a project, beside what its author wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.tree import Tree
+from olmkit.edges import disk
+from olmkit.project import config
+from olmkit.project.config import Project
+from olmkit.project.scaffold import api as scaffold_api
+from olmkit.project.scaffold import edit as scaffold_edit
+from olmkit.project.scaffold import foreign as scaffold_foreign
+from olmkit.project.scaffold import project as scaffold
+from olmkit.project.scaffold import webhook as scaffold_webhook
+from olmkit.project.scaffold.api import ApiRequest, DeployImage
+from olmkit.project.scaffold.edit import EditRequest
+from olmkit.project.scaffold.project import InitRequest
+from olmkit.project.scaffold.webhook import WebhookRequest
+
+RECONCILER = "toy/reconcilers/toy.py"
+BASE = "config/manifests/bases/toy.clusterserviceversion.yaml"
+TOY = ApiRequest(group="games", version="v1", kind="Toy")
+WORLD = ApiRequest(group="games", version="v1", kind="World", namespaced=False)
+DEPLOY = ApiRequest(group="games", version="v1", kind="Cache", deploy=DeployImage(image="m:1"))
+POD = ApiRequest(group="core", version="v1", kind="Pod", resource=False)
+NODE = ApiRequest(group="core", version="v1", kind="Node", resource=False)
+
+
+@pytest.fixture(scope="module")
+def templates(root: Path) -> Tree:
+    return disk.read_tree(root / "olmkit/project/templates")
+
+
+def project_of(tree: Tree) -> Project:
+    return config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
+
+
+def begun(templates: Tree, *apis: ApiRequest, namespaced: bool = False) -> Tree:
+    request = InitRequest(domain="x.org", name="toy", namespaced=namespaced)
+    tree = scaffold.init(request, Tree(), templates).tree()
+    for api in apis:
+        make = scaffold_api.create_api if api.resource else scaffold_foreign.create_controller
+        tree = tree.merge(make(api, project_of(tree), tree, templates).tree())
+    return tree
+
+
+def edited(tree: Tree, templates: Tree, **what: Any) -> Tree:
+    draft = scaffold_edit.edit(EditRequest(**what), project_of(tree), tree, templates)
+    assert draft.notes == []
+    return tree.merge(draft.tree())
+
+
+def test_several_groups_are_allowed_and_forbidden(templates: Tree) -> None:
+    tree = edited(begun(templates), templates, multigroup=True)
+    assert project_of(tree).is_multigroup
+    assert edited(tree, templates, multigroup=True) == tree
+    assert edited(tree, templates, multigroup=False) == begun(templates)
+
+
+def test_files_of_present_kinds_stay_where_they_are(templates: Tree) -> None:
+    tree = begun(templates, TOY)
+    [note] = scaffold_edit.edit(
+        EditRequest(multigroup=True), project_of(tree), tree, templates
+    ).notes
+    assert note.message == "files of present APIs stay where they are"
+
+
+@pytest.mark.parametrize(
+    "apis",
+    [[], [TOY], [WORLD], [DEPLOY], [POD], [NODE], [TOY, NODE], [POD, WORLD, DEPLOY]],
+    ids=lambda apis: "+".join(api.kind for api in apis) or "none",
+)
+def test_a_project_of_another_scope_is_one_that_was_begun_so(
+    templates: Tree, apis: list[ApiRequest]
+) -> None:
+    wide, own = begun(templates, *apis), begun(templates, *apis, namespaced=True)
+
+    assert edited(wide, templates, namespaced=True) == own
+    assert edited(own, templates, namespaced=False) == wide
+    assert edited(own, templates, namespaced=True) == own
+
+
+def test_roles_for_kinds_of_the_cluster_stay_there_and_are_bound(templates: Tree) -> None:
+    tree = begun(templates, TOY, WORLD, namespaced=True)
+    bindings = list(documents.load_all(tree.data("config/rbac/role_binding.yaml"), "b"))
+    assert [one.get("kind") for one in bindings] == ["RoleBinding", "ClusterRoleBinding"]
+    assert [one.get("roleRef", "kind") for one in bindings] == ["Role", "ClusterRole"]
+    assert b"\nkind: ClusterRole\n" in tree.data("config/rbac/world_admin_role.yaml")
+    assert b"\nkind: Role\n" in tree.data("config/rbac/toy_admin_role.yaml")
+    assert b"namespace=" not in tree.data("toy/reconcilers/world.py")
+    assert tree.data(RECONCILER).count(b",namespace=toy-system\n") == 3
+
+
+MARKERS = """\
+# +kubebuilder:rbac:groups=core;"",resources={secrets,"configmaps"},verbs=get
+# +kubebuilder:rbac:groups="",resources=nodes;pods,verbs=get
+# +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles/finalizers,verbs=get
+# +kubebuilder:rbac:urls=/metrics,verbs=get
+# +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get,namespace=other
+WORDS = "# +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get"
+USED = 1  # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get
+"""
+
+
+@pytest.mark.parametrize("head", ["", "\ufeff"], ids=["plain", "marked"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "dos"])
+def test_markers_of_the_author_get_the_namespace_where_they_can_have_one(
+    templates: Tree, head: str, end: str
+) -> None:
+    text = (head + MARKERS).replace("\n", end).encode()
+    tree = begun(templates).merge({"toy/more.py": text})
+    own = edited(tree, templates, namespaced=True)
+    changed = own.data("toy/more.py").decode().split(end)
+    added = ",namespace=toy-system"
+    assert [index for index, line in enumerate(changed) if line.endswith(added)] == [0, 6]
+    assert own.data("toy/more.py").replace(added.encode(), b"") == text
+    assert b"ClusterRoleBinding" in own.data("config/rbac/role_binding.yaml")
+    assert edited(own, templates, namespaced=False) == tree
+
+
+def test_install_modes_follow_the_scope_beside_what_the_author_wrote(templates: Tree) -> None:
+    tree = begun(templates)
+    mine = tree.data(BASE).replace(b"  installModes:\n", b"  installModes:  # mine\n")
+    own = edited(tree.merge({BASE: mine}), templates, namespaced=True)
+    modes = documents.load(own.data(BASE), BASE).get("spec", "installModes")
+    assert isinstance(modes, list)
+    assert [mode["type"] for mode in modes if mode["supported"]] == ["OwnNamespace"]
+    assert b"  installModes:  # mine\n" in own.data(BASE)
+
+
+def test_conversion_in_one_namespace_is_told_of(templates: Tree) -> None:
+    more = ApiRequest(group="games", version="v2", kind="Toy", controller=False)
+    hook = WebhookRequest(group="games", version="v1", kind="Toy", conversion=True)
+    for is_namespaced in (False, True):
+        tree = begun(templates, TOY, more, namespaced=is_namespaced)
+        draft = scaffold_webhook.create_webhook(hook, project_of(tree), tree, templates)
+        if not is_namespaced:
+            assert draft.notes == []
+            tree = tree.merge(draft.tree())
+            request = EditRequest(namespaced=True)
+            draft = scaffold_edit.edit(request, project_of(tree), tree, templates)
+        [note] = draft.notes
+        assert note.message.startswith("OLM lets an operator convert only where it watches all")
+
+
+def test_sources_that_are_no_python_are_refused_with_their_place(templates: Tree) -> None:
+    tree = begun(templates).merge({"toy/bad.py": b"x = (\n# +kubebuilder:rbac:verbs=get\n"})
+    with pytest.raises(InputError, match=r"toy/bad\.py:1:5"):
+        edited(tree, templates, namespaced=True)
+
+
+@pytest.mark.parametrize(
+    ("image", "text"),
+    [
+        ("quay.io/a/b:v2", b"  newName: quay.io/a/b\n  newTag: v2\n"),
+        ("quay.io/a/b", b"  newName: quay.io/a/b\n  newTag: latest\n"),
+        (
+            "quay.io/a/b@sha256:" + "0" * 64,
+            b"- digest: sha256:" + b"0" * 64 + b"\n  name: controller\n  newName: quay.io/a/b\n",
+        ),
+    ],
+)
+def test_the_image_is_set(templates: Tree, image: str, text: bytes) -> None:
+    data = edited(begun(templates), templates, image=image).data(scaffold.MANAGER_OVERLAY)
+    assert text in data
+    assert data.count(b"name: controller") == 1
+    assert (b"newTag" in data) is (b"digest" not in data)
+
+
+def test_what_is_no_image_is_refused(templates: Tree) -> None:
+    with pytest.raises(ConfigurationError):
+        edited(begun(templates), templates, image="Not An Image")

@@ -1,0 +1,65 @@
+"""Servers that run with a manager."""
+
+from __future__ import annotations
+
+import asyncio
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.runtime.serve import serving
+from olmkit.runtime.serve.serving import HttpServer
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("0", None),
+        ("", None),
+        (":8081", (None, 8081)),
+        ("127.0.0.1:0", ("127.0.0.1", 0)),
+        ("[::1]:8081", ("::1", 8081)),
+        ("localhost:1", ("localhost", 1)),
+    ],
+)
+def test_address_is_read_as_everywhere(text: str, parsed: tuple[str | None, int] | None) -> None:
+    assert serving.parse_address(text) == parsed
+
+
+@pytest.mark.parametrize("text", ["8081", ":", ":x", ":65536", "a:-1", ":²"])
+def test_what_is_no_address_is_refused(text: str) -> None:
+    with pytest.raises(ConfigurationError, match="is no address"):
+        serving.parse_address(text)
+
+
+def test_server_answers_until_it_is_cancelled() -> None:
+    async def work() -> None:
+        server = HttpServer("probes", web.Application(), ("127.0.0.1", 0))
+        running = asyncio.create_task(server.run())
+        await server.wait_until_ready()
+        async with aiohttp.ClientSession() as session:
+            async with session.get(f"http://127.0.0.1:{server.port}/") as answer:
+                assert answer.status == 404
+            running.cancel()
+            await asyncio.wait([running])
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await session.get(f"http://127.0.0.1:{server.port}/")
+
+    asyncio.run(work())
+
+
+def test_port_that_is_taken_is_an_error_with_a_hint() -> None:
+    async def work() -> None:
+        first = HttpServer("first", web.Application(), ("127.0.0.1", 0))
+        running = asyncio.create_task(first.run())
+        await first.wait_until_ready()
+        second = HttpServer("second", web.Application(), ("127.0.0.1", first.port))
+        with pytest.raises(ConfigurationError, match="second cannot listen on"):
+            await second.run()
+        await second.wait_until_ready()
+        running.cancel()
+        await asyncio.wait([running])
+
+    asyncio.run(work())

@@ -1,0 +1,294 @@
+"""How a watch ends decides what comes next; told to a scripted server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import random
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
+
+import pytest
+
+from olmkit.kube.api import (
+    ClusterError,
+    EventType,
+    Gone,
+    NoSuchKind,
+    ObjectList,
+    Resource,
+    TooLargeResourceVersion,
+    TooManyRequests,
+    Unreachable,
+    WatchEvent,
+)
+from olmkit.kube.objects import GVK
+from olmkit.runtime.watch.cache import Cache
+from olmkit.runtime.watch.reflector import Backoff, Reflector
+from olmkit.runtime.watch.snapshot import Snapshot
+from olmkit.runtime.work.reconcile import Request
+from olmkit.testing import clock
+
+KIND = GVK(group="", version="v1", kind="ConfigMap")
+RESOURCE = Resource(gvk=KIND, plural="configmaps")
+Step = Callable[[], Any]
+
+
+def _raw(name: str, version: int, **other: Any) -> bytes:
+    metadata = {"name": name, "namespace": "n", "resourceVersion": str(version), **other}
+    return json.dumps({"metadata": metadata}).encode()
+
+
+def _event(kind: EventType, name: str, version: int) -> WatchEvent:
+    return WatchEvent(kind, _raw(name, version))
+
+
+class _Server:
+    """Answers lists and watches from a script, and notes what was asked."""
+
+    def __init__(self, lists: Sequence[Any], watches: Sequence[Any] = ()) -> None:
+        self.lists = list(lists)
+        self.watches = list(watches)
+        self.asked: list[str] = []
+
+    async def resource(self, api_version: str, kind: str) -> Resource:  # noqa: ARG002
+        return RESOURCE
+
+    async def list_page(self, resource: Resource, **options: Any) -> ObjectList:  # noqa: ARG002
+        version, limit = options["resource_version"], options["limit"]
+        token = options["continue_token"]
+        self.asked.append(f"list {version} {limit}" + (f" {token}" if token else ""))
+        answer = self.lists.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        assert isinstance(answer, ObjectList)
+        return answer
+
+    async def watch(self, resource: Resource, **options: Any) -> AsyncIterator[WatchEvent]:  # noqa: ARG002
+        self.asked.append(f"watch {options['resource_version']}")
+        script = self.watches.pop(0) if self.watches else [asyncio.Event().wait]
+        for step in script:
+            if isinstance(step, WatchEvent):
+                yield step
+            elif isinstance(step, Exception):
+                raise step
+            elif isinstance(step, int | float):
+                await asyncio.sleep(step)
+            else:
+                await step()
+
+
+class _Sink:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def replace(self, snapshots: Sequence[Snapshot]) -> None:
+        self.seen.append("replace " + ",".join(one.key.name for one in snapshots))
+
+    def upsert(self, snapshot: Snapshot) -> None:
+        self.seen.append(f"upsert {snapshot.key.name}")
+
+    def remove(self, snapshot: Snapshot) -> None:
+        self.seen.append(f"remove {snapshot.key.name}")
+
+
+def _page(*names: str, version: int = 10, token: str = "") -> ObjectList:
+    return ObjectList(
+        resource_version=str(version),
+        items=[_raw(name, version) for name in names],
+        continue_token=token,
+    )
+
+
+def _story(server: _Server, *, seconds: float = 600) -> tuple[list[str], list[str]]:
+    """What was asked and what the sink saw, after some time."""
+    sink = _Sink()
+
+    async def story() -> None:
+        reflector = Reflector(
+            server,  # type: ignore[arg-type]
+            RESOURCE,
+            sink,
+            chance=random.Random(1),
+        )
+        task = asyncio.ensure_future(reflector.run())
+        await asyncio.sleep(seconds)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+    clock.run(story())
+    return server.asked, sink.seen
+
+
+def test_the_first_list_takes_any_version_and_the_watch_begins_there() -> None:
+    asked, seen = _story(_Server([_page("a", "b")]))
+    assert asked == ["list 0 500", "watch 10"]
+    assert seen == ["replace a,b"]
+
+
+def test_events_and_bookmarks_move_the_version() -> None:
+    watch = [
+        _event(EventType.ADDED, "c", 11),
+        _event(EventType.MODIFIED, "a", 12),
+        _event(EventType.DELETED, "b", 13),
+        _event(EventType.BOOKMARK, "", 20),
+        5,
+    ]
+    asked, seen = _story(_Server([_page("a", "b")], [watch]))
+    assert seen == ["replace a,b", "upsert c", "upsert a", "remove b"]
+    assert asked == ["list 0 500", "watch 10", "watch 20"], "a clean end needs no list"
+
+
+@pytest.mark.parametrize(
+    ("end", "next_"),
+    [
+        (Gone("gone", code=410), "list 11 None"),
+        (ClusterError("boom", code=500, temporary=True), "list 11 None"),
+        (TooManyRequests("slow down", code=429, temporary=True), "watch 11"),
+        (Unreachable("refused", temporary=True), "watch 11"),
+        (ClusterError("no event", temporary=True), "list 11 None"),
+    ],
+)
+def test_how_a_watch_ends_decides_what_comes_next(end: Exception, next_: str) -> None:
+    asked, _ = _story(
+        _Server([_page("a"), _page("a", version=30)], [[_event(EventType.ADDED, "b", 11), 2, end]])
+    )
+    assert asked[2] == next_
+
+
+def test_a_watch_that_is_closed_at_once_is_an_error_and_lists_again() -> None:
+    asked, _ = _story(_Server([_page("a"), _page("a", version=12)], [[]]))
+    assert asked[:4] == ["list 0 500", "watch 10", "list 10 None", "watch 12"]
+
+
+@pytest.mark.parametrize(
+    "refusal", [Gone("gone", code=410), TooLargeResourceVersion("ahead", code=504)]
+)
+def test_a_list_whose_version_is_refused_is_asked_without_one_at_once(refusal: Exception) -> None:
+    asked, seen = _story(_Server([refusal, _page("a")]), seconds=0.5)
+    assert asked == ["list 0 500", "list None 500", "watch 10"]
+    assert seen == ["replace a"]
+
+
+def test_a_token_that_expires_between_pages_begins_the_list_anew() -> None:
+    asked, seen = _story(
+        _Server([_page("a", token="t"), Gone("expired", code=410), _page("a", "b")]), seconds=0.5
+    )
+    assert asked == ["list 0 500", "list 0 500 t", "list None 500", "watch 10"]
+    assert seen == ["replace a,b"]
+
+
+def test_pages_are_joined() -> None:
+    _, seen = _story(_Server([_page("a", token="t"), _page("b", version=11)]))
+    assert seen == ["replace a,b"]
+
+
+def test_one_odd_object_hides_no_other() -> None:
+    odd = ObjectList(resource_version="10", items=[b"{", _raw("a", 1), b'{"metadata":[]}'])
+    _, seen = _story(_Server([odd]))
+    assert seen == ["replace a"]
+
+
+def test_an_event_that_cannot_be_read_lists_again() -> None:
+    asked, _ = _story(
+        _Server([_page("a"), _page("a", version=12)], [[2, WatchEvent(EventType.ADDED, b"{")]])
+    )
+    assert asked[2] == "list 10 None"
+
+
+def test_a_list_that_fails_is_tried_for_ever_with_growing_pauses() -> None:
+    failures = [ClusterError("away", temporary=True) for _ in range(6)]
+    asked, seen = _story(_Server([*failures, _page("a")]))
+    assert asked.count("list 0 500") == 7
+    assert seen == ["replace a"]
+
+
+def test_the_back_off_doubles_up_to_its_end_and_starts_anew_after_quiet() -> None:
+    class _NoJitter(random.Random):
+        def random(self) -> float:
+            return 0.0
+
+    async def story() -> None:
+        backoff = Backoff(chance=_NoJitter())
+        assert [backoff.delay() for _ in range(7)] == [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0]
+        await asyncio.sleep(200)
+        assert backoff.delay() == 0.8
+
+    clock.run(story())
+
+
+def test_a_kind_without_crd_is_looked_for_until_it_is_there() -> None:
+    class _Late(_Server):
+        missing = 3
+
+        async def resource(self, api_version: str, kind: str) -> Resource:
+            if self.missing:
+                self.missing -= 1
+                raise NoSuchKind("no such kind", code=404)
+            return await super().resource(api_version, kind)
+
+    asked, _ = _story(_Late([_page("a")]))
+    assert asked == ["list 0 500", "watch 10"]
+
+
+def test_a_cache_tells_late_handlers_what_is_there_and_reads_its_own_copies() -> None:
+    async def story() -> None:
+        server = _Server([_page("a")], [[_event(EventType.ADDED, "b", 11), asyncio.Event().wait]])
+        cache = Cache(server)  # type: ignore[arg-type]
+        running = asyncio.ensure_future(cache.run())
+        await asyncio.sleep(1)
+        informer = await cache.synced_informer(KIND)
+        await asyncio.sleep(1)
+        seen: list[str] = []
+        informer.add_handler(lambda event: seen.append(type(event).__name__))
+        assert seen == ["CreateEvent", "CreateEvent"]
+        found = await cache.get(KIND, Request("b", "n"))
+        assert found is not None
+        assert found.metadata.resource_version == "11"
+        assert len(await cache.list(KIND, namespace="n")) == 2
+        assert await cache.list(KIND, namespace="other") == []
+        running.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await running
+
+    clock.run(story())
+
+
+def test_version_is_not_taken_from_what_comes_unordered() -> None:
+    """A server that gives lists no version is watched from nowhere: all is added first."""
+    unversioned = ObjectList(resource_version="", items=[_raw("a", 7)])
+    server = _Server(
+        [unversioned, unversioned],
+        [
+            [_event(EventType.ADDED, "b", 9), _event(EventType.ADDED, "a", 7), 2],
+            [_event(EventType.ADDED, "b", 9), _event(EventType.MODIFIED, "a", 12), 2],
+        ],
+    )
+    asked, _ = _story(server)
+    assert asked == ["list 0 500", "watch ", "list None None", "watch ", "watch 12"]
+
+
+def test_many_events_at_once_let_others_run() -> None:
+    """Ten thousand may lie in what was received."""
+    taken: list[int] = []
+
+    class Counting(_Sink):
+        def upsert(self, snapshot: Snapshot) -> None:  # noqa: ARG002
+            taken[0] += 1
+
+    async def story() -> None:
+        events = [_event(EventType.MODIFIED, f"x{number}", number) for number in range(20, 10020)]
+        server = _Server([_page()], [[*events, asyncio.Event().wait]])
+        reflector = Reflector(server, RESOURCE, Counting())  # type: ignore[arg-type]
+        taken.append(0)
+        running = asyncio.create_task(reflector.run())
+        longest, before = 0, 0
+        while taken[0] < 10_000:
+            await asyncio.sleep(0)
+            longest, before = max(longest, taken[0] - before), taken[0]
+        assert longest <= 200
+        running.cancel()
+
+    clock.run(story())

@@ -1,0 +1,159 @@
+"""Saying what a controller watches."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK
+from olmkit.runtime.watch.cache import Cache
+from olmkit.runtime.watch.handler import EnqueueMapped, EnqueueObject
+from olmkit.runtime.watch.predicate import GENERATION_CHANGED, LABELS_CHANGED
+from olmkit.runtime.watch.source import ChannelSource, KindSource
+from olmkit.runtime.work.builder import ControllerBuilder
+from olmkit.runtime.work.reconcile import Request
+from olmkit.testing import clock
+from olmkit.testing.apiserver.server import ApiServer
+
+THING = GVK(group="tests.example.com", version="v1", kind="Thing")
+PLACE = GVK(group="tests.example.com", version="v1", kind="Place")
+MAP = GVK(group="", version="v1", kind="ConfigMap")
+RESOURCES = [
+    Resource(gvk=THING, plural="things"),
+    Resource(gvk=PLACE, plural="places", namespaced=False),
+    Resource(gvk=MAP, plural="configmaps"),
+]
+
+
+class _Noting:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    async def reconcile(self, request: Request) -> None:
+        self.seen.append(str(request))
+
+
+@pytest.mark.parametrize(
+    ("builder", "words"),
+    [
+        (ControllerBuilder(), "needs a name"),
+        (ControllerBuilder().named("c"), "something to watch"),
+        (ControllerBuilder().named("c").owns(MAP), "needs a primary kind"),
+        (ControllerBuilder().named("a b").watches_for(THING), "other characters"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(builder: ControllerBuilder, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        builder.build(_Noting())
+
+
+def test_second_primary_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="one primary kind"):
+        ControllerBuilder().watches_for(THING).watches_for(MAP)
+
+
+def test_name_is_the_kind_in_lower_case() -> None:
+    async def story() -> None:
+        assert ControllerBuilder().watches_for(THING).build(_Noting()).name == "thing"
+        source = ChannelSource(EnqueueObject())
+        assert ControllerBuilder().named("c").source(source).build(_Noting()).name == "c"
+
+    asyncio.run(story())
+
+
+def _scene(builder: ControllerBuilder, work: Any) -> list[str]:
+    """What was reconciled while `work` changed the world."""
+    server, reconciler = ApiServer.of(RESOURCES), _Noting()
+
+    async def scene() -> None:
+        async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
+            cache = Cache(cluster)
+            controller = builder.build(reconciler)
+            caching = asyncio.create_task(cache.run())
+            await asyncio.sleep(0)
+            running = asyncio.create_task(controller.run(cache))
+            await asyncio.sleep(5)
+            await work(server)
+            await asyncio.sleep(5)
+            controller.stop()
+            await running
+            with pytest.raises(RuntimeError, match="was started before"):
+                await controller.run(cache)
+            caching.cancel()
+            await asyncio.wait([caching])
+
+    clock.run(scene(), patience=0.001)
+    return reconciler.seen
+
+
+def _owned(name: str, owner: GVK, **more: Any) -> dict[str, Any]:
+    reference = {
+        "apiVersion": f"{owner.group}/v1beta1",
+        "kind": owner.kind,
+        "name": f"owner-of-{name}",
+        "uid": "u",
+        "controller": True,
+    }
+    return {"metadata": {"name": name, "namespace": "n", "ownerReferences": [reference]}} | more
+
+
+@pytest.mark.parametrize(
+    ("owner", "request_"), [(THING, "n/owner-of-a"), (PLACE, "owner-of-a")], ids=["in", "above"]
+)
+def test_owner_is_sought_where_its_kind_lives(owner: GVK, request_: str) -> None:
+    async def work(server: ApiServer) -> None:
+        server.put("configmaps", _owned("a", owner))
+
+    assert _scene(ControllerBuilder().watches_for(owner).owns(MAP), work) == [request_]
+
+
+def test_filters_hold_for_each_watch_and_its_own_predicates_with_them() -> None:
+    builder = (
+        ControllerBuilder()
+        .watches_for(THING, GENERATION_CHANGED)
+        .watches(MAP, EnqueueObject(), metadata_only=True)
+        .with_event_filter(LABELS_CHANGED)
+    )
+
+    async def work(server: ApiServer) -> None:
+        for plural in ("things", "configmaps"):
+            server.put(plural, {"metadata": {"name": plural}, "spec": {"x": 1}})
+        await asyncio.sleep(1)
+        for plural in ("things", "configmaps"):
+            labels = {"name": plural, "labels": {"a": "b"}}
+            server.put(plural, {"metadata": labels, "spec": {"x": 1}})
+            await asyncio.sleep(1)
+            server.put(plural, {"metadata": labels, "spec": {"x": 2}})
+            await asyncio.sleep(1)
+
+    seen = _scene(builder, work)
+    assert sorted(seen) == ["default/configmaps", "default/configmaps", "default/things"]
+
+
+def test_source_that_is_added_later_begins_at_once() -> None:
+    server, reconciler = ApiServer.of(RESOURCES), _Noting()
+
+    async def scene() -> None:
+        async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
+            cache = Cache(cluster)
+            controller = ControllerBuilder().watches_for(THING).build(reconciler)
+            caching = asyncio.create_task(cache.run())
+            await asyncio.sleep(0)
+            running = asyncio.create_task(controller.run(cache))
+            server.put("configmaps", {"metadata": {"name": "a"}})
+            await asyncio.sleep(5)
+            mapped = EnqueueMapped(lambda one: [Request(f"of-{one.key.name}")])
+            await controller.watch(KindSource(MAP, mapped))
+            await asyncio.sleep(5)
+            controller.stop()
+            await running
+            caching.cancel()
+            await asyncio.wait([caching])
+
+    clock.run(scene(), patience=0.001)
+    assert reconciler.seen == ["of-a"]
