@@ -1,17 +1,13 @@
 """Modules that import each other in a circle, so that none of them can be loaded.
 
-In Go every circle is one. In Python only a circle of `from … import NAME` is, each
-of whose names is defined below the import that goes on: whichever module is loaded
-first, a name is wanted of a module that has not come so far.
+In Go every circle is one; which imports of Python count, `apis.python.import_order` says.
 """
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from olmkit.apis.findings import Findings
-from olmkit.apis.python.names import Module, imported_from
 from olmkit.base.diagnostics import Location, Related
 
 Imports = Mapping[str, Mapping[str, Location]]
@@ -30,38 +26,6 @@ def check(imports: Imports, findings: Findings) -> None:
             hint="move what both need into a module of its own",
             related=tuple(Related(place, "and on from here") for place in places[1:]),
         )
-
-
-def of_python(modules: Mapping[str, Module]) -> Imports:
-    """The imports of Python modules that fail when they are part of a circle."""
-    wanted = {name: dict(_wanted(module, modules)) for name, module in modules.items()}
-    return {
-        name: {
-            other: module.at(statement)
-            for other, statement in wanted[name].items()
-            if _comes_too_early(statement, modules[other], wanted[other].values())
-        }
-        for name, module in modules.items()
-    }
-
-
-def _wanted(module: Module, modules: Mapping[str, Module]) -> Iterator[tuple[str, ast.ImportFrom]]:
-    for statement in module.tree.body:
-        if isinstance(statement, ast.ImportFrom):
-            origin = imported_from(module, statement)
-            if origin in modules and origin != module.name:
-                yield origin, statement
-
-
-def _comes_too_early(
-    statement: ast.ImportFrom, other: Module, goes_on: Collection[ast.ImportFrom]
-) -> bool:
-    """Whether a name is there only after the last import by which the other module goes on."""
-    last = max((one.lineno for one in goes_on), default=0)
-    there = {alias.name: one.lineno for one in goes_on for alias in one.names}
-    there |= {name: node.lineno for name, node in other.classes.items()}
-    there |= {name: node.lineno for name, node in other.assigned.items()}
-    return any(there.get(alias.name, -1) >= last for alias in statement.names)
 
 
 def _circles(imports: Imports) -> Iterator[tuple[str, ...]]:

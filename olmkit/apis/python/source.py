@@ -16,7 +16,7 @@ from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Marker
 from olmkit.apis.markers.table import VALIDATION
 from olmkit.apis.model import Declaration, Named, Package, Sources, Struct
-from olmkit.apis.python import aliases, bases, field_constraints
+from olmkit.apis.python import aliases, bases, field_constraints, import_order
 from olmkit.apis.python import annotations as python_annotations
 from olmkit.apis.python.classes import ModuleReader
 from olmkit.apis.python.comments import Comments
@@ -48,7 +48,7 @@ def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
                 comments[module.name] = module_comments
     for module in modules.values():
         read_names(module)
-    import_cycles.check(import_cycles.of_python(modules), findings)
+    import_cycles.check(import_order.early_imports(modules), findings)
     names = Names(modules, _KNOWN)
     readers = [
         ModuleReader(module, comments[module.name], names, findings) for module in modules.values()

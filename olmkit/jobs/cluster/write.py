@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from olmkit.edges.cluster.objects import ClusterObjects
@@ -19,6 +19,7 @@ from olmkit.kube.api import AlreadyExists, ClusterError, Propagation
 from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects
 from olmkit.olm.explain import explanation
+from olmkit.olm.explain.explanation import Explanation
 
 Objects = tuple[Manifest, ...]
 
@@ -53,6 +54,39 @@ async def create(
         return
     created.append({**manifest, "metadata": dict(objects.metadata(made))})
     report(f"created {subject}")
+
+
+async def attempt(
+    work: Awaitable[Explanation],
+    take_back: Callable[[Report], Awaitable[None]],
+    *,
+    undone: Report | None,
+) -> Explanation:
+    """What the work gives.
+
+    When it fails, is interrupted, or does not end in an operator that is ready, `take_back`
+    undoes it and reports to `undone`; without `undone` what was made stays.
+    """
+    found: Explanation | None = None
+    try:
+        found = await work
+        return found
+    finally:
+        if undone is not None and not (found and found.is_ready):
+            await asyncio.shield(asyncio.ensure_future(take_back(undone)))
+
+
+async def take_back(
+    created: list[Manifest],
+    delete: Callable[[Manifest], Awaitable[object]],
+    *,
+    report: Report,
+) -> None:
+    """Delete what a run has created, the newest first, and empty the list."""
+    for manifest in reversed(created):
+        await delete(manifest)
+        report(f"took back {explanation.subject(manifest)}")
+    created.clear()
 
 
 async def delete(

@@ -8,8 +8,6 @@ is taken back if it is wanted.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable
 from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import InputError, RemoteError
@@ -113,31 +111,15 @@ async def carry_out(
     created: list[Manifest],
     undone: Report | None = None,
 ) -> Explanation:
-    """Create the objects and wait; `created` and `undone` are those of `attempt`."""
-    work = _create_and_wait(reader, made, report=report, patience=patience, created=created)
-    return await attempt(reader, work, created=created, undone=undone)
+    """Create the objects and wait; `created` lists at any time what is there because of it.
 
-
-async def attempt(
-    reader: ClusterObjects,
-    work: Awaitable[Explanation],
-    *,
-    created: list[Manifest],
-    undone: Report | None,
-) -> Explanation:
-    """What the work gives; `created` says at any time what is there because of it.
-
-    When it fails, is interrupted, or does not end in an operator that is ready, that is taken
-    back, and `undone` is told; without `undone` it stays.
+    When it does not end in an operator that is ready, that is taken back, and `undone` hears of
+    it; without `undone` it stays.
     """
-    found: Explanation | None = None
-    try:
-        found = await work
-        return found
-    finally:
-        if undone is not None and not (found and found.is_ready):
-            taking = asyncio.ensure_future(take_back(reader, created, report=undone))
-            await asyncio.shield(taking)
+    work = _create_and_wait(reader, made, report=report, patience=patience, created=created)
+    return await cluster_write.attempt(
+        work, lambda undone: take_back(reader, created, report=undone), undone=undone
+    )
 
 
 async def _create_and_wait(
@@ -185,15 +167,16 @@ async def take_back(
     patience: Patience = _TAKEN_BACK,
 ) -> None:
     """Delete what this run has created, the newest first, and what OLM has made of it."""
-    for manifest in reversed(created):
-        if objects.kind(manifest) == kinds.SUBSCRIPTION[1]:
-            done = await uninstall.undo(reader, manifest, report=report, patience=patience)
-            for one in done.left:
-                report(f"still there: {explanation.subject(one)}")
-        else:
+
+    async def delete(manifest: Manifest) -> None:
+        if objects.kind(manifest) != kinds.SUBSCRIPTION[1]:
             await reader.delete(manifest)
-        report(f"took back {explanation.subject(manifest)}")
-    created.clear()
+            return
+        done = await uninstall.undo(reader, manifest, report=report, patience=patience)
+        for one in done.left:
+            report(f"still there: {explanation.subject(one)}")
+
+    await cluster_write.take_back(created, delete, report=report)
 
 
 async def until_served(

@@ -19,7 +19,6 @@ from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.wait import Patience, Report
 from olmkit.jobs.cluster.write import Removed
-from olmkit.jobs.cluster_v0 import install
 from olmkit.jobs.cluster_v1 import extension_choice
 from olmkit.jobs.cluster_v1.extension_choice import Offer
 from olmkit.kube import objects, patches
@@ -128,9 +127,17 @@ async def carry_out(
     created: list[Manifest],
     undone: Report | None = None,
 ) -> Explanation:
-    """Create the objects and wait; `created` and `undone` are those of `install.attempt`."""
+    """Create the objects and wait; `created` lists at any time what is there because of it.
+
+    When it does not end in an operator that is ready, that is taken back, and `undone` hears of
+    it; without `undone` it stays.
+    """
     work = _create_and_wait(reader, made, report=report, patience=patience, created=created)
-    return await install.attempt(reader, work, created=created, undone=undone)
+    return await cluster_write.attempt(
+        work,
+        lambda undone: cluster_write.take_back(created, reader.delete, report=undone),
+        undone=undone,
+    )
 
 
 async def _create_and_wait(

@@ -1,0 +1,46 @@
+"""Imports of Python modules that fail when the modules import each other in a circle.
+
+Only a circle of `from … import NAME` fails, each of whose names is defined below the
+import that goes on: whichever module is loaded first, a name is wanted of a module
+that has not come so far.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+
+from olmkit.apis.import_cycles import Imports
+from olmkit.apis.python.names import Module, imported_from
+
+
+def early_imports(modules: Mapping[str, Module]) -> Imports:
+    """The imports of Python modules that fail when they are part of a circle."""
+    wanted = {name: dict(_wanted(module, modules)) for name, module in modules.items()}
+    return {
+        name: {
+            other: module.at(statement)
+            for other, statement in wanted[name].items()
+            if _comes_too_early(statement, modules[other], wanted[other].values())
+        }
+        for name, module in modules.items()
+    }
+
+
+def _wanted(module: Module, modules: Mapping[str, Module]) -> Iterator[tuple[str, ast.ImportFrom]]:
+    for statement in module.tree.body:
+        if isinstance(statement, ast.ImportFrom):
+            origin = imported_from(module, statement)
+            if origin in modules and origin != module.name:
+                yield origin, statement
+
+
+def _comes_too_early(
+    statement: ast.ImportFrom, other: Module, goes_on: Collection[ast.ImportFrom]
+) -> bool:
+    """Whether a name is there only after the last import by which the other module goes on."""
+    last = max((one.lineno for one in goes_on), default=0)
+    there = {alias.name: one.lineno for one in goes_on for alias in one.names}
+    there |= {name: node.lineno for name, node in other.classes.items()}
+    there |= {name: node.lineno for name, node in other.assigned.items()}
+    return any(there.get(alias.name, -1) >= last for alias in statement.names)
