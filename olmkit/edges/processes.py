@@ -11,6 +11,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
@@ -88,3 +89,9 @@ def path_with(folder: Path, environment: Mapping[str, str]) -> str:
     """`PYTHONPATH` with a folder in front of what it has."""
     found = environment.get("PYTHONPATH")
     return os.pathsep.join([str(folder), found]) if found else str(folder)
+
+
+def python_of(folder: Path) -> str:
+    """The Python of a project's own environment, where it has one; else the one that runs this."""
+    own = folder / ".venv" / "bin" / "python"
+    return str(own.absolute()) if own.exists() else sys.executable

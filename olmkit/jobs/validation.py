@@ -13,6 +13,7 @@ from pathlib import Path
 from olmkit.base import diagnostics as judgement
 from olmkit.base.diagnostics import Diagnostic, OlmkitError, Severity
 from olmkit.base.tree import Tree
+from olmkit.edges import paths
 
 Pulled = Mapping[str, Tree | OlmkitError]
 """The files of images by reference, or why they cannot be had."""
@@ -37,7 +38,7 @@ class Checked:
 
 def are_folders(references: Sequence[str]) -> bool:
     """Whether all lie on the disk, so that nothing has to be pulled."""
-    return all(Path(name).exists() for name in references)
+    return all(paths.exists(Path(name)) for name in references)
 
 
 async def pull(references: Sequence[str], read: Callable[[str], Awaitable[Tree]]) -> Pulled:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import os
 import ssl
 import tempfile
@@ -120,6 +121,14 @@ def load(
             )
         paths = [home]
     return _from_files(paths, context)
+
+
+def with_context(context: str, folder: Path, environment: Mapping[str, str]) -> str:
+    """`KUBECONFIG` with a file in front that only names the context; it is written in `folder`."""
+    file = folder / "context"
+    file.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", "current-context": context}))
+    home = Path(environment.get("HOME") or "/") / ".kube" / "config"
+    return os.pathsep.join([str(file), environment.get("KUBECONFIG") or str(home)])
 
 
 def in_cluster(

@@ -7,7 +7,6 @@ first file is written.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -22,7 +21,7 @@ from olmkit.base.tree import Change, Changes, Tree, diff
 from olmkit.bundle import findings, generated_files, images, layout, metadata, model
 from olmkit.bundle import generate as generator
 from olmkit.bundle.generate import Generated, Origin, Wish
-from olmkit.edges import disk
+from olmkit.edges import disk, paths
 from olmkit.edges.images import sources
 from olmkit.edges.images.sources import Access
 from olmkit.jobs.project import overlay
@@ -98,7 +97,7 @@ def generate(
     facts = _facts(project)
     package = _package(options, facts)
     output = _output(project, options.output)
-    found = disk.read_tree(output) if output.exists() else Tree()
+    found = disk.read_tree(output) if paths.exists(output) else Tree()
     old = _old_annotations(found, output)
     channels = options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS
     _check_channels(channels, options.default_channel)
@@ -261,7 +260,7 @@ class _Facts:
 
 def _facts(project: Path) -> _Facts:
     path = project / config.PROJECT_FILE
-    if not path.is_file():
+    if not paths.is_file(path):
         return _Facts()
     document = documents.load(disk.read_file(path), str(path))
     if wrong := config.faults(document):
@@ -321,7 +320,7 @@ def _load(
         yield from documents.load_all(stdin or b"", "<stdin>")
         return
     path = project / name
-    if not path.is_dir():
+    if not paths.is_folder(path):
         yield from documents.load_all(disk.read_file(path, limit=MAX_INPUT_SIZE), str(path))
         return
     relative = overlay.inside(project, path)
@@ -365,7 +364,7 @@ def _joined(errors: Sequence[InputError]) -> InputError:
 
 def _stored_base(project: Path, package: str) -> Document | None:
     path = project / _CONFIG / "bases" / f"{package}.clusterserviceversion.yaml"
-    if not path.is_file():
+    if not paths.is_file(path):
         return None
     return documents.load(disk.read_file(path), str(path))
 
@@ -413,7 +412,7 @@ class _Written:
         self.parts.append((self.output, diff(Tree({_ANNOTATIONS: annotations}), found)))
         folder, directory = _containerfile_place(self.project, self.output)
         path = folder / _CONTAINERFILE
-        existing = Tree({_CONTAINERFILE: disk.read_file(path)}) if path.exists() else Tree()
+        existing = Tree({_CONTAINERFILE: disk.read_file(path)}) if paths.exists(path) else Tree()
         data = existing.data(_CONTAINERFILE) if existing else None
         wanted = Tree({_CONTAINERFILE: metadata.containerfile(values, directory, data)})
         self.parts.append((folder, diff(wanted, existing)))
@@ -440,7 +439,7 @@ def _default_channel(options: GenerateOptions, old: Mapping[str, str]) -> str:
 
 def _output(project: Path, name: str) -> Path:
     """The bundle's folder, named as simply as it can be."""
-    return Path(os.path.normpath(project / name))
+    return paths.simplified(project / name)
 
 
 def _containerfile_place(project: Path, output: Path) -> tuple[Path, str]:

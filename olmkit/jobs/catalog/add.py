@@ -15,7 +15,7 @@ from olmkit.base.tree import Changes, Tree, diff
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.changes import addition
 from olmkit.catalog.changes.addition import NewEntry, Wish
-from olmkit.edges import disk
+from olmkit.edges import disk, paths
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs, render
 from olmkit.jobs.catalog.render import RenderOptions
@@ -77,13 +77,13 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
 
 def _open(catalog: Path) -> tuple[Path, Tree, str]:
     """The catalog's folder, its files, and the only file of it when it is one."""
-    if catalog.is_dir() or (not catalog.exists() and catalog.suffix not in _FILES):
+    if paths.is_folder(catalog) or (not paths.exists(catalog) and catalog.suffix not in _FILES):
         found = Tree()
-        if catalog.exists():
+        if paths.exists(catalog):
             found = disk.read_tree(catalog, file_limit=catalogs.MAX_CATALOG_FILE)
         return catalog, found, ""
     name = catalog.name
-    if not catalog.exists():
+    if not paths.exists(catalog):
         return catalog.parent, Tree(), name
     data = disk.read_file(catalog, limit=catalogs.MAX_CATALOG_FILE)
     return catalog.parent, Tree({name: data}), name

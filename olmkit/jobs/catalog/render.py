@@ -26,7 +26,7 @@ from olmkit.catalog.bundles import findings, migrate, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
-from olmkit.edges import disk, workers
+from olmkit.edges import disk, paths, workers
 from olmkit.edges.images.access_settings import Access
 from olmkit.oci.reference import InvalidReferenceError, Reference, Source
 
@@ -142,20 +142,22 @@ def _local(
 def _path(reference: str) -> Path | None:
     """The file or folder that a reference names, if there is one."""
     with contextlib.suppress(OSError, ValueError, RuntimeError):
-        path = Path(reference).expanduser()
-        if reference and path.exists():
+        path = paths.expanded(reference)
+        if reference and paths.exists(path):
             return path
     return None
 
 
 def _is_bundle_folder(path: Path) -> bool:
-    return all((path / name).is_dir() for name in (source_bundle.MANIFESTS, source_bundle.METADATA))
+    return all(
+        paths.is_folder(path / name) for name in (source_bundle.MANIFESTS, source_bundle.METADATA)
+    )
 
 
 def _bundle_folder(item: tuple[str, _Wish]) -> Rendered | OlmkitError:
     """One bundle folder; errors are values here, since this may run in another process."""
     reference, wish = item
-    return _attempt(lambda: _bundle(disk.read_tree(Path(reference).expanduser()), reference, wish))
+    return _attempt(lambda: _bundle(disk.read_tree(paths.expanded(reference)), reference, wish))
 
 
 def _bundle(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> Rendered:
@@ -176,7 +178,7 @@ def _read(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> Bundl
 
 def _catalog(path: Path, wish: _Wish) -> Rendered:
     """A catalog folder, or one file of a catalog."""
-    if path.is_dir():
+    if paths.is_folder(path):
         return _tree(disk.read_tree(path, file_limit=MAX_CATALOG_FILE), str(path), wish)
     data = disk.read_file(path, limit=MAX_CATALOG_FILE)
     if data.startswith(_SQLITE):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.catalog.serve.registry_api import Registry
+from olmkit.edges import paths
 from olmkit.edges.catalog import cache as catalog_cache
 from olmkit.edges.catalog.cache import Store
 from olmkit.edges.folder import Folder
@@ -173,9 +174,9 @@ def keep_freed_memory() -> None:
 
 def _folder(reference: str, cache_folder: Path | None) -> Tree | None:
     path = Path(reference)
-    if not path.exists():
+    if not paths.exists(path):
         return None
-    if cache_folder is not None and cache_folder.resolve().is_relative_to(path.resolve()):
+    if cache_folder is not None and paths.is_within(cache_folder, path):
         raise ConfigurationError(
             f"the cache folder `{cache_folder}` lies inside the catalog",
             hint="all files there count as catalog files; name a folder outside",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges import disk
+from olmkit.edges import disk, paths
 from olmkit.edges.build import cache as build_cache
 from olmkit.edges.build.cache import BuildCache
 from olmkit.edges.images import sources
@@ -126,13 +126,13 @@ async def _with_engine(
     from olmkit.jobs.image import engine_build
 
     project = options.publish.project
-    file = next((name for name in image_plan.CONTAINERFILES if (project / name).is_file()), "")
+    file = next((name for name in image_plan.CONTAINERFILES if paths.is_file(project / name)), "")
     if not file:
         raise ConfigurationError(
             f"there is no Containerfile in `{project}`",
             hint="write one, or build without an engine: leave `--engine` out",
         )
-    if options.wheels and not _is_same(Path(options.wheels), project / "wheels"):
+    if options.wheels and not paths.is_same(Path(options.wheels), project / "wheels"):
         raise ConfigurationError(
             "an engine sees only the project's folder",
             hint="put the wheels into the project's folder `wheels`",
@@ -163,11 +163,7 @@ def _engine_name(options: ImageBuildOptions) -> str:
     try:
         return image_plan.default_tag(plan(options).application)
     except ConfigurationError:
-        return f"{options.publish.project.resolve().name.lower()}:latest"
-
-
-def _is_same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
+        return f"{paths.resolved(options.publish.project).name.lower()}:latest"
 
 
 def _lock(project: Path) -> str:

@@ -7,11 +7,11 @@ once: the cache knows those that it has seen.
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges import paths
 from olmkit.edges.build import cache as build_cache
 from olmkit.edges.build import engine
 from olmkit.edges.build.cache import BuildCache
@@ -65,8 +65,8 @@ async def build(
         environment=access.environment,
         say=say,
     )
-    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
-        archive = Path(folder) / "image.tar"
+    with paths.temporary_folder() as folder:
+        archive = folder / "image.tar"
         await engine.save(name_of_engine, name, archive, access.environment)
         store = docker_archive.open_archive(archive)
         found = await sources.look_at(store, await store.resolve(""), access)

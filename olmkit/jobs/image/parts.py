@@ -15,7 +15,7 @@ from pathlib import Path
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
-from olmkit.edges import disk
+from olmkit.edges import disk, paths
 from olmkit.edges.build.cache import BuildCache
 from olmkit.edges.images import sources, transfer
 from olmkit.edges.images.access_settings import Access
@@ -163,8 +163,8 @@ def _key(wanted: Packages, platform: Platform, python: str) -> str:
     words = [str(platform), python, wanted.libc, str(wanted.created), wanted.sbom]
     words += wanted.requirements if wanted.lock is None else []
     for path in _wheels(wanted.wheels):
-        info = path.stat()
-        words.append(f"{path.name} {info.st_size} {info.st_mtime_ns}")
+        size, changed = paths.modified(path)
+        words.append(f"{path.name} {size} {changed}")
     running.update("\n".join(words).encode())
     if wanted.lock is not None:
         running.update(b"\0" + disk.read_file(wanted.lock))
@@ -174,6 +174,6 @@ def _key(wanted: Packages, platform: Platform, python: str) -> str:
 def _wheels(folder: Path | None) -> Iterable[Path]:
     if folder is None:
         return ()
-    if not folder.is_dir():
+    if not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is no folder of wheels")
-    return sorted(folder.glob("*.whl"))
+    return paths.matching(folder, "*.whl")

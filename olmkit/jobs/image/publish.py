@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Tree
-from olmkit.edges import disk
+from olmkit.edges import disk, paths
 from olmkit.edges.images import sources, targets
 from olmkit.edges.images.sources import Access
 from olmkit.edges.images.transfer import Report, Step, silent
@@ -273,7 +273,7 @@ def catalog_files(path: Path) -> tuple[Tree, str]:
 
 def _tree(path: Path, maker: str) -> Tree:
     """The files of a folder; who has none is told which command makes one."""
-    if not path.exists():
+    if not paths.exists(path):
         raise ConfigurationError(
             f"`{path}` does not exist", hint=f"name another folder; `{maker}` makes one"
         )
@@ -312,16 +312,16 @@ def _containerfile(bundle: Path) -> bytes:
 
 def _find_containerfile(bundle: Path) -> Path | None:
     """Beside the bundle's folder, or in it, as where each version has a folder of its own."""
-    folder = bundle.resolve()
+    folder = paths.resolved(bundle)
     places = (folder.parent / _CONTAINERFILE, folder / _CONTAINERFILE)
-    return next((path for path in places if path.is_file()), None)
+    return next((path for path in places if paths.is_file(path)), None)
 
 
 async def _built(project: Path, access: Access, noun: _Noun) -> LayoutReference:
     """The only image of this kind in the project's layout."""
     folder = project / DEFAULT_LAYOUT
     hint = f"build one first: `{noun.command}`"
-    if not (folder / "index.json").is_file():
+    if not paths.is_file(folder / "index.json"):
         raise ConfigurationError(f"there is no image in `{folder}`", hint=hint)
     found: dict[str, LayoutReference] = {}
     origin = LayoutReference(str(folder))

@@ -32,7 +32,7 @@ from olmkit.base.diagnostics import (
 )
 from olmkit.base.tree import Changes, File, Tree, diff
 from olmkit.bundle import base_csv
-from olmkit.edges import disk, go_modules
+from olmkit.edges import disk, go_modules, paths
 from olmkit.edges.workspace import Workspace
 from olmkit.jobs.project import sources as project_sources
 from olmkit.project import config, makefile
@@ -133,7 +133,7 @@ def load_project(folder: Path) -> Project:
 
 def _load(workspace: Workspace) -> Project:
     folder = workspace.folder
-    if not folder.is_dir():
+    if not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is not a folder")
     return config.parse(
         _read_if_there(workspace, config.PROJECT_FILE),
@@ -267,7 +267,7 @@ def _strangers(
     found = Findings()
     groups = {package.group for package in sources.packages if package.kinds() and package.group}
     bases = workspace.folder / CRD_FOLDER
-    for path in sorted(bases.glob("*.yaml")) if bases.is_dir() else ():
+    for path in paths.matching(bases, "*.yaml"):
         if f"{CRD_FOLDER}/{path.name}" in files or path.name.partition("_")[0] not in groups:
             continue
         found.add(

@@ -13,7 +13,7 @@ from pathlib import Path
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.base.documents import Document
-from olmkit.edges import disk
+from olmkit.edges import disk, paths
 from olmkit.project.kustomize import build as kustomize
 
 DEFAULT = "config/default"
@@ -38,7 +38,7 @@ def render(
             f"`{folder}` lies outside of the project",
             hint="name the project with `-C`, and the overlay as it is seen from there",
         )
-    if not folder.is_dir():
+    if not paths.is_folder(folder):
         raise ConfigurationError(
             f"`{folder}` is not a folder",
             hint="run it in the project's folder or name that with `-C`, and the overlay as it is "
@@ -61,18 +61,17 @@ def stream(rendered: tuple[Document, ...]) -> bytes:
 
 def reader(project: Path) -> kustomize.Reader:
     """Reads files of a project by their path in it; None for what is not there."""
-    root = project.resolve()
 
     def read(path: str) -> bytes | None:
         file = project / path
         try:
-            if not file.is_file():
+            if not paths.is_file(file):
                 return None
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
                 return None
             raise disk.disk_error(file, error) from error
-        if not file.resolve().is_relative_to(root):
+        if not paths.is_within(file, project):
             raise InputError(f"`{file}` is a link that leaves `{project}`")
         return disk.read_file(file, limit=MAX_INPUT_SIZE)
 
@@ -82,6 +81,6 @@ def reader(project: Path) -> kustomize.Reader:
 def inside(project: Path, path: Path) -> str | None:
     """`path` relative to the project, `None` when it lies elsewhere."""
     try:
-        return path.resolve().relative_to(project.resolve()).as_posix()
+        return paths.resolved(path).relative_to(paths.resolved(project)).as_posix()
     except ValueError:
         return None

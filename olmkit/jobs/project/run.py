@@ -6,17 +6,13 @@ and be long: is there a project, a package, a cluster, and does that know the ki
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
-from olmkit.edges import disk, processes
+from olmkit.edges import disk, paths, processes
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
@@ -63,20 +59,20 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
     run_plan.check_language(project)
     plan = run_plan.plan(
         _entrypoint(folder, pyproject, project),
-        python=_python(folder),
+        python=processes.python_of(folder),
         manifests=_manifests(folder),
         namespace=options.namespace,
         arguments=options.arguments,
     )
-    paths = [options.kubeconfig] if options.kubeconfig else []
-    cluster = kubeconfig.load(paths=paths, context=options.context, environment=environment)
+    files = [options.kubeconfig] if options.kubeconfig else []
+    cluster = kubeconfig.load(paths=files, context=options.context, environment=environment)
     # What the caller has in the environment wins over what the manifests say.
     found = {**plan.environment, **environment, "PYTHONUNBUFFERED": "1"}
     if options.namespace:
         found[run_plan.WATCH_NAMESPACE] = options.namespace
-    found["PYTHONPATH"] = processes.path_with(folder.resolve(), environment)
+    found["PYTHONPATH"] = processes.path_with(paths.resolved(folder), environment)
     if options.kubeconfig:
-        found["KUBECONFIG"] = str(options.kubeconfig.resolve())
+        found["KUBECONFIG"] = str(paths.resolved(options.kubeconfig))
     return Ready(
         plan=plan,
         folder=folder,
@@ -101,16 +97,10 @@ async def check(ready: Ready) -> None:
 
 def run(ready: Ready, *, context: str = "") -> int:
     """Run the operator to its end; its exit code."""
-    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
+    with paths.temporary_folder() as folder:
         environment = dict(ready.environment)
         if context:
-            # A file in front of the others, which says nothing but the context.
-            file = Path(folder, "context")
-            words = {"apiVersion": "v1", "kind": "Config", "current-context": context}
-            file.write_text(json.dumps(words))
-            home = Path(environment.get("HOME") or "/") / ".kube" / "config"
-            rest = environment.get("KUBECONFIG") or str(home)
-            environment["KUBECONFIG"] = os.pathsep.join([str(file), rest])
+            environment["KUBECONFIG"] = kubeconfig.with_context(context, folder, environment)
         return processes.run(ready.plan.command, folder=ready.folder, environment=environment)
 
 
@@ -121,7 +111,7 @@ def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tupl
         return settings.image_entrypoint
     application = image_plan.application(pyproject, settings, disk.python_packages(folder))
     package = application.packages[0]
-    if not (folder / package / "__main__.py").is_file():
+    if not paths.is_file(folder / package / "__main__.py"):
         raise ConfigurationError(
             f"`{package}` cannot be run: `{package}/__main__.py` does not exist",
             hint="write one, or say how the operator starts: "
@@ -130,16 +120,10 @@ def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tupl
     return image_plan.entrypoint(application, settings)
 
 
-def _python(folder: Path) -> str:
-    """The project's own environment, where it has one; else the Python that runs this."""
-    own = folder / ".venv" / "bin" / "python"
-    return str(own.absolute()) if own.exists() else sys.executable
-
-
 def _manifests(folder: Path) -> list[Manifest]:
     """What lies in the manager's folder; what cannot be read there is not ours to judge."""
     found: list[Manifest] = []
-    for path in sorted((folder / _MANAGER_FOLDER).glob("*.yaml")):
+    for path in paths.matching(folder / _MANAGER_FOLDER, "*.yaml"):
         try:
             listed = [one.value for one in documents.load_all(disk.read_file(path), str(path))]
         except OlmkitError:

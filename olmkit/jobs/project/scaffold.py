@@ -15,7 +15,7 @@ from pathlib import Path
 import olmkit.project
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic
 from olmkit.base.tree import Changes, File, Tree, diff
-from olmkit.edges import disk
+from olmkit.edges import disk, paths
 from olmkit.edges.workspace import Workspace
 from olmkit.jobs.project import generate as generating
 from olmkit.project import config
@@ -47,7 +47,7 @@ def init(folder: Path, request: InitRequest, *, dry_run: bool = False) -> Scaffo
 
     Raises `ConfigurationError` when a project or other files of its own lie there.
     """
-    if folder.exists() and not folder.is_dir():
+    if paths.exists(folder) and not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is not a folder")
     templates = _templates()
     strangers = _visible(folder)
@@ -144,18 +144,17 @@ def _templates() -> Tree:
 
 def _visible(folder: Path) -> list[str]:
     """What lies in a folder, without what starts with a dot."""
-    if not folder.is_dir():
-        return []
-    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    return [name for name in paths.entries(folder) if not name.startswith(".")]
 
 
 def _read(folder: Path, names: Iterable[str]) -> Tree:
     files: dict[str, File] = {}
     for name in names:
         place = folder / name
-        for path in disk.files_of(place) if place.is_dir() else [place] * place.is_file():
+        files_there = [place] if paths.is_file(place) else []
+        for path in disk.files_of(place) if paths.is_folder(place) else files_there:
             if path.suffix == ".pyc":
                 continue
             data = disk.read_file(path, limit=_MAX_FILE)
-            files[path.relative_to(folder).as_posix()] = File(data, path.stat().st_mode & 0o777)
+            files[path.relative_to(folder).as_posix()] = File(data, paths.mode(path))
     return Tree(files)

@@ -17,7 +17,7 @@ from olmkit.apis.model import Sources
 from olmkit.apis.python import source
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import File, Tree
-from olmkit.edges import disk, go_modules
+from olmkit.edges import disk, go_modules, paths
 from olmkit.edges.workspace import Workspace
 from olmkit.project.config import Project
 
@@ -65,7 +65,7 @@ def has_no_types(project: Project) -> bool:
 
 def _named_folders(folder: Path, project: Project) -> tuple[str, ...]:
     for name in project.settings.sources:
-        if not (folder / name).exists():
+        if not paths.exists(folder / name):
             raise ConfigurationError(
                 f"`{folder / name}` does not exist, and [tool.olmkit] names it in `sources`"
             )

@@ -1,0 +1,80 @@
+"""What a path names on the disk, asked without reading a file.
+
+Jobs ask here, so that nothing outside of the edges touches the disk.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def exists(path: Path) -> bool:
+    """Whether a file, a folder or anything else is there; links are followed."""
+    return path.exists()
+
+
+def is_file(path: Path) -> bool:
+    """Whether a regular file is there; links are followed."""
+    return path.is_file()
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; links are followed."""
+    return path.is_dir()
+
+
+def resolved(path: Path) -> Path:
+    """The absolute path, with links followed."""
+    return path.resolve()
+
+
+def is_same(one: Path, other: Path) -> bool:
+    """Whether both paths lead to the same place."""
+    return one.resolve() == other.resolve()
+
+
+def is_within(path: Path, folder: Path) -> bool:
+    """Whether a path leads to a folder or to something in it."""
+    return path.resolve().is_relative_to(folder.resolve())
+
+
+def expanded(path: str) -> Path:
+    """The path with a leading `~` replaced; `RuntimeError` when there is no home folder."""
+    return Path(path).expanduser()
+
+
+def simplified(path: Path) -> Path:
+    """The path without `.` and `..`, as text alone: links are not followed."""
+    return Path(os.path.normpath(path))
+
+
+def matching(folder: Path, pattern: str) -> list[Path]:
+    """The entries of a folder that match a pattern such as `*.yaml`, sorted; none without it."""
+    return sorted(folder.glob(pattern)) if folder.is_dir() else []
+
+
+def entries(folder: Path) -> list[str]:
+    """The names in a folder, sorted; none without it."""
+    return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+
+
+def modified(path: Path) -> tuple[int, int]:
+    """The size of a file in bytes and its time of change in nanoseconds."""
+    info = path.stat()
+    return info.st_size, info.st_mtime_ns
+
+
+def mode(path: Path) -> int:
+    """The permission bits of a file."""
+    return path.stat().st_mode & 0o777
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder that is removed at the end."""
+    with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
+        yield Path(folder)

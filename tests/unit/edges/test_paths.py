@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from olmkit.edges import paths
+
+
+def test_a_path_without_anything_there(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+
+    assert not paths.exists(missing)
+    assert not paths.is_file(missing)
+    assert not paths.is_folder(missing)
+    assert paths.matching(missing, "*") == []
+    assert paths.entries(missing) == []
+
+
+def test_entries_are_sorted_and_chosen_by_pattern(tmp_path: Path) -> None:
+    for name in ("b.yaml", "a.yaml", ".c", "d.txt"):
+        (tmp_path / name).write_text("")
+
+    assert paths.entries(tmp_path) == [".c", "a.yaml", "b.yaml", "d.txt"]
+    assert paths.matching(tmp_path, "*.yaml") == [tmp_path / "a.yaml", tmp_path / "b.yaml"]
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (tmp_path / "link").symlink_to(outside)
+    (tmp_path / "same").symlink_to(tmp_path / "inner")
+
+    assert paths.is_within(tmp_path / "inner", tmp_path)
+    assert not paths.is_within(tmp_path / "link", tmp_path)
+    assert paths.is_same(tmp_path / "same", tmp_path / "inner")
+
+
+def test_a_path_is_simplified_as_text() -> None:
+    assert paths.simplified(Path("a/./b/../c")) == Path("a/c")
+
+
+def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    assert paths.expanded("~/x") == Path("/home/me/x")
+
+
+def test_size_time_and_mode_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("four")
+    os.utime(file, ns=(5, 7))
+    file.chmod(0o640)
+
+    assert paths.modified(file) == (4, 7)
+    assert paths.mode(file) == 0o640
+
+
+def test_a_temporary_folder_goes_at_the_end() -> None:
+    with paths.temporary_folder() as folder:
+        (folder / "file").write_text("")
+    assert not folder.exists()
