@@ -31,7 +31,7 @@ def check(imports: Imports, findings: Findings) -> None:
 def _circles(imports: Imports) -> Iterator[tuple[str, ...]]:
     """Circles, each once and beginning with its first name; one at the least of those there are."""
     seen: set[str] = set()
-    told: set[frozenset[str]] = set()
+    reported: set[frozenset[str]] = set()
     for start in sorted(imports):
         if start in seen:
             continue
@@ -43,8 +43,8 @@ def _circles(imports: Imports) -> Iterator[tuple[str, ...]]:
             if name in path:
                 circle = path[path.index(name) :]
                 first = circle.index(min(circle))
-                if frozenset(circle) not in told:
-                    told.add(frozenset(circle))
+                if frozenset(circle) not in reported:
+                    reported.add(frozenset(circle))
                     yield (*circle[first:], *circle[:first])
                 continue
             if name in seen:

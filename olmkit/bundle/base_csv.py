@@ -15,7 +15,7 @@ from olmkit.base import names
 from olmkit.base.diagnostics import Diagnostic, Related
 from olmkit.base.documents import Document
 from olmkit.bundle import findings
-from olmkit.bundle.model import INSTALL_MODES, ClusterServiceVersion, Resource
+from olmkit.bundle.model import INSTALL_MODES, BundleObject, ClusterServiceVersion
 from olmkit.kube.objects import Manifest
 
 _BY_DEFAULT = "so its names and texts are defaults"
@@ -23,7 +23,7 @@ _BY_DEFAULT = "so its names and texts are defaults"
 
 def choose(
     package: str,
-    csvs: Sequence[Resource],
+    csvs: Sequence[BundleObject],
     stored: Document | None,
     note: Callable[[Diagnostic], None],
 ) -> ClusterServiceVersion | None:
@@ -103,11 +103,11 @@ _INSTALL_MODES: list[dict[str, Any]] = [
 ]
 
 
-def _belongs(csv: Resource, package: str) -> bool:
+def _belongs(csv: BundleObject, package: str) -> bool:
     return csv.name.startswith(f"{package}.")
 
 
-def _foreign(package: str, csv: Resource) -> Diagnostic:
+def _foreign(package: str, csv: BundleObject) -> Diagnostic:
     other = csv.name.partition(".")[0]
     return findings.found(
         "PRJ105",
@@ -117,5 +117,5 @@ def _foreign(package: str, csv: Resource) -> Diagnostic:
     )
 
 
-def _with_related(found: Diagnostic, first: Resource) -> Diagnostic:
+def _with_related(found: Diagnostic, first: BundleObject) -> Diagnostic:
     return found._replace(related=(Related(first.at("metadata", "name"), "the first one"),))

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 from olmkit.base.diagnostics import Diagnostic
 from olmkit.base.documents import Document, Key
 from olmkit.bundle import findings
-from olmkit.bundle.model import CustomResourceDefinition, Resource
+from olmkit.bundle.model import BundleObject, CustomResourceDefinition
 from olmkit.kube import objects
 
 RBAC_GROUP = "rbac.authorization.k8s.io"
-_R = TypeVar("_R", bound=Resource)
+_R = TypeVar("_R", bound=BundleObject)
 ADMISSION_GROUP = "admissionregistration.k8s.io"
 SCORECARD_GROUP = "scorecard.operatorframework.io"
 
@@ -29,7 +29,7 @@ class Webhook:
 
     value: dict[str, Any]
     mutating: bool
-    source: Resource
+    source: BundleObject
     keys: tuple[Key, ...]
 
 
@@ -37,19 +37,19 @@ class Webhook:
 class Collection:
     """Objects by what they become, each bucket in input order."""
 
-    csvs: list[Resource] = field(default_factory=list)
-    deployments: list[Resource] = field(default_factory=list)
-    roles: list[Resource] = field(default_factory=list)
-    cluster_roles: list[Resource] = field(default_factory=list)
-    role_bindings: list[Resource] = field(default_factory=list)
-    cluster_role_bindings: list[Resource] = field(default_factory=list)
-    service_accounts: list[Resource] = field(default_factory=list)
-    services: list[Resource] = field(default_factory=list)
+    csvs: list[BundleObject] = field(default_factory=list)
+    deployments: list[BundleObject] = field(default_factory=list)
+    roles: list[BundleObject] = field(default_factory=list)
+    cluster_roles: list[BundleObject] = field(default_factory=list)
+    role_bindings: list[BundleObject] = field(default_factory=list)
+    cluster_role_bindings: list[BundleObject] = field(default_factory=list)
+    service_accounts: list[BundleObject] = field(default_factory=list)
+    services: list[BundleObject] = field(default_factory=list)
     crds: list[CustomResourceDefinition] = field(default_factory=list)
     webhooks: list[Webhook] = field(default_factory=list)
-    scorecards: list[Resource] = field(default_factory=list)
-    custom_resources: list[Resource] = field(default_factory=list)
-    others: list[Resource] = field(default_factory=list)
+    scorecards: list[BundleObject] = field(default_factory=list)
+    custom_resources: list[BundleObject] = field(default_factory=list)
+    others: list[BundleObject] = field(default_factory=list)
     findings: list[Diagnostic] = field(default_factory=list)
 
 
@@ -77,7 +77,7 @@ def collect(documents: Iterable[Document]) -> Collection:
     return collection
 
 
-def subject(resource: Resource) -> str:
+def subject(resource: BundleObject) -> str:
     """`Kind name`, as findings call an object."""
     return f"{resource.kind} {resource.name}".strip()
 
@@ -89,7 +89,7 @@ def served_versions(crd: CustomResourceDefinition) -> Iterator[str]:
             yield objects.text(version.get("name"))
 
 
-def _resources(documents: Iterable[Document], notes: list[Diagnostic]) -> Iterator[Resource]:
+def _resources(documents: Iterable[Document], notes: list[Diagnostic]) -> Iterator[BundleObject]:
     for document in documents:
         value = document.value
         if value is None:
@@ -111,7 +111,7 @@ def _resources(documents: Iterable[Document], notes: list[Diagnostic]) -> Iterat
                 )
             )
         else:
-            yield Resource(document)
+            yield BundleObject(document)
 
 
 def _is_list(value: dict[str, Any]) -> bool:
@@ -135,7 +135,7 @@ def _items(document: Document) -> Iterator[Document]:
         yield document.derived(item, "items", index)
 
 
-def _problem(resource: Resource) -> Diagnostic | None:
+def _problem(resource: BundleObject) -> Diagnostic | None:
     metadata = resource.value.get("metadata")
     if metadata is not None and not isinstance(metadata, dict):
         return findings.found("PRJ101", "`metadata` must be a mapping", at=resource.at("metadata"))
@@ -172,7 +172,7 @@ def _scorecard_problems(collection: Collection) -> Iterator[Diagnostic]:
         )
 
 
-def _sort_in(resource: Resource, collection: Collection) -> None:
+def _sort_in(resource: BundleObject, collection: Collection) -> None:
     match (resource.gvk.group, resource.kind):
         case ("operators.coreos.com", "ClusterServiceVersion"):
             collection.csvs.append(resource)
@@ -207,7 +207,7 @@ def _add_once(bucket: list[_R], resource: _R) -> None:
         bucket.append(resource)
 
 
-def _add_webhooks(collection: Collection, resource: Resource) -> None:
+def _add_webhooks(collection: Collection, resource: BundleObject) -> None:
     mutating = resource.kind == "MutatingWebhookConfiguration"
     for index, value in enumerate(objects.sequence(resource.value.get("webhooks"))):
         webhook = Webhook(

@@ -20,7 +20,7 @@ from olmkit.base.versions import Version
 from olmkit.bundle import base_csv, collect, findings, images, rbac, serialise, webhooks
 from olmkit.bundle.collect import Collection
 from olmkit.bundle.kinds import REPLACED_BY_OLM, SUPPORTED
-from olmkit.bundle.model import ClusterServiceVersion, CustomResourceDefinition, Resource
+from olmkit.bundle.model import BundleObject, ClusterServiceVersion, CustomResourceDefinition
 from olmkit.bundle.rbac import Access, Permission
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -45,7 +45,7 @@ _COMPUTED = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class GenerateRequest:
     """What the user asks for, and facts of the project.
 
     `version` is empty for that of the base. `created_at` is a time to write, or
@@ -93,7 +93,7 @@ class Generated:
 
 
 def generate(
-    wish: Wish,
+    request: GenerateRequest,
     inputs: Iterable[Document],
     *,
     stored_base: Document | None = None,
@@ -105,19 +105,19 @@ def generate(
     `previous` is the CSV that an earlier run left. Raises `InputError` when the
     input does not allow a bundle, `ConfigurationError` for a version that is none.
     """
-    check_version(wish.version)
+    check_version(request.version)
     collection = collect.collect(inputs)
-    maker = _Maker(wish=wish, collection=collection, notes=list(collection.findings))
-    base = base_csv.choose(wish.package, collection.csvs, stored_base, maker.notes.append)
-    csv = maker.csv(base, previous or {})
-    maker.tell_of_dropped()
+    builder = _CsvBuilder(request=request, collection=collection, notes=list(collection.findings))
+    base = base_csv.choose(request.package, collection.csvs, stored_base, builder.notes.append)
+    csv = builder.csv(base, previous or {})
+    builder.tell_of_dropped()
     return Generated(
         csv=csv,
-        csv_file=f"{wish.package.lower()}.clusterserviceversion.yaml",
-        objects=dict(_named(maker.written(), maker.notes.append)),
+        csv_file=f"{request.package.lower()}.clusterserviceversion.yaml",
+        objects=dict(_named(builder.written(), builder.notes.append)),
         scorecard=next((serialise.manifest(item) for item in collection.scorecards), None),
-        findings=tuple(sorted(maker.notes, key=Diagnostic.sort_key)),
-        origins=tuple(maker.origins),
+        findings=tuple(sorted(builder.notes, key=Diagnostic.sort_key)),
+        origins=tuple(builder.origins),
     )
 
 
@@ -152,10 +152,10 @@ def _is_version(text: str) -> bool:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Maker:
+class _CsvBuilder:
     """One run: collects findings and origins while the CSV grows."""
 
-    wish: Wish
+    request: GenerateRequest
     collection: Collection
     notes: list[Diagnostic]
     origins: list[Origin] = field(default_factory=list)
@@ -170,8 +170,8 @@ class _Maker:
         self._exemplify(csv, base)
         self._describe_webhooks(csv, base)
         self._stamp(csv)
-        if self.wish.digests is not None:
-            csv = images.pin(csv, self.wish.digests)
+        if self.request.digests is not None:
+            csv = images.pin(csv, self.request.digests)
             self._from("spec.relatedImages", "every image of the CSV")
         result = serialise.csv_manifest(csv)
         self._date(result, base, previous)
@@ -180,7 +180,7 @@ class _Maker:
     def _note(self, code: str, message: str, **more: Any) -> None:
         self.notes.append(findings.found(code, message, **more))
 
-    def _from(self, path: str, source: str, resource: Resource | None = None) -> None:
+    def _from(self, path: str, source: str, resource: BundleObject | None = None) -> None:
         """A field comes from here, and not from the base; several objects may make one field."""
         at = resource.at() if resource is not None else None
         self.origins = [
@@ -202,12 +202,12 @@ class _Maker:
 
     def _start(self, base: ClusterServiceVersion | None) -> Manifest:
         if base is None:
-            if not self.wish.version:
+            if not self.request.version:
                 raise ConfigurationError(
                     "the bundle has no version: no base ClusterServiceVersion says one",
                     hint="say `--version`",
                 )
-            csv = base_csv.default(self.wish.package)
+            csv = base_csv.default(self.request.package)
             self.origins.extend(Origin(field=f"spec.{key}", source=_DEFAULT) for key in csv["spec"])
             return csv
         csv = copy.deepcopy(serialise.checked(base, "ClusterServiceVersion"))
@@ -216,9 +216,9 @@ class _Maker:
         return dict(csv)
 
     def _identify(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
-        version = self.wish.version
+        version = self.request.version
         if version:
-            csv["metadata"]["name"] = f"{self.wish.package}.v{version}"
+            csv["metadata"]["name"] = f"{self.request.package}.v{version}"
             csv["spec"]["version"] = version
             self._from("metadata.name", "package and `--version`")
             self._from("spec.version", "`--version`")
@@ -260,7 +260,7 @@ class _Maker:
         install["spec"] = spec
         for binding in (*self.collection.role_bindings, *self.collection.cluster_role_bindings):
             serialise.checked(binding, binding.kind)  # else it would be passed over
-        self.access = rbac.divide(self.collection, self.wish.extra_service_accounts)
+        self.access = rbac.divide(self.collection, self.request.extra_service_accounts)
         self.notes.extend(self.access.findings)
         if not self.collection.deployments:
             self._without_deployment(spec, base)
@@ -298,7 +298,7 @@ class _Maker:
             "prints it",
         )
 
-    def _deployment(self, deployment: Resource) -> Manifest:
+    def _deployment(self, deployment: BundleObject) -> Manifest:
         spec = serialise.checked(deployment, "DeploymentSpec", "spec")
         for container in objects.sequence(objects.mapping(spec["template"])["spec"]["containers"]):
             for index, variable in enumerate(container.get("env", [])):
@@ -417,8 +417,8 @@ class _Maker:
 
     def _stamp(self, csv: Manifest) -> None:
         annotations = csv["metadata"]["annotations"]
-        annotations[BUILDER] = self.wish.builder
-        annotations[PROJECT_LAYOUT] = self.wish.project_layout
+        annotations[BUILDER] = self.request.builder
+        annotations[PROJECT_LAYOUT] = self.request.project_layout
         self._from(f"metadata.annotations.{BUILDER}", "olmkit's version")
         self._from(f"metadata.annotations.{PROJECT_LAYOUT}", "the PROJECT file")
 
@@ -435,8 +435,8 @@ class _Maker:
         if written and unchanged:
             annotations[CREATED_AT] = written
             self._from(f"metadata.annotations.{CREATED_AT}", "the last run: nothing has changed")
-        elif self.wish.created_at:
-            annotations[CREATED_AT] = self.wish.created_at
+        elif self.request.created_at:
+            annotations[CREATED_AT] = self.request.created_at
             self._from(f"metadata.annotations.{CREATED_AT}", "`SOURCE_DATE_EPOCH`")
         elif not by_hand and written:
             annotations[CREATED_AT] = written

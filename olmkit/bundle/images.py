@@ -16,7 +16,7 @@ from olmkit.base.diagnostics import Diagnostic
 from olmkit.base.documents import Key
 from olmkit.bundle import findings
 from olmkit.bundle.collect import subject
-from olmkit.bundle.model import Resource
+from olmkit.bundle.model import BundleObject
 from olmkit.kube import objects
 
 VARIABLE_PREFIX = "RELATED_IMAGE_"
@@ -29,11 +29,11 @@ class RelatedImage:
     name: str
     image: str
     container: str = ""
-    source: Resource | None = None
+    source: BundleObject | None = None
 
 
 def related(
-    deployments: Iterable[Resource], note: Callable[[Diagnostic], None]
+    deployments: Iterable[BundleObject], note: Callable[[Diagnostic], None]
 ) -> tuple[RelatedImage, ...]:
     """The images that the variables of the deployments' containers name."""
     found: list[RelatedImage] = []
@@ -72,7 +72,7 @@ def _unnamed(image: RelatedImage, found: Iterable[RelatedImage]) -> Diagnostic:
     )
 
 
-def _of_deployment(deployment: Resource) -> Iterator[RelatedImage]:
+def _of_deployment(deployment: BundleObject) -> Iterator[RelatedImage]:
     spec = objects.pod_spec(deployment.value)
     containers = [
         (field, index, objects.mapping(container))

@@ -22,7 +22,7 @@ from olmkit.bundle.model import (
     Bundle,
     ClusterServiceVersion,
     CustomResourceDefinition,
-    Property,
+    FileProperty,
     Unreadable,
 )
 
@@ -210,11 +210,11 @@ def _files_in(tree: Tree, directory: str) -> Iterator[str]:
             yield path
 
 
-def _entries(files: tuple[Document, ...], section: str) -> Iterator[Property]:
+def _entries(files: tuple[Document, ...], section: str) -> Iterator[FileProperty]:
     for document in files:
         for index, entry in enumerate(model.sequence(document.get(section))):
             keys: tuple[Key, ...] = (section, index)
-            yield Property(
+            yield FileProperty(
                 type=model.text(model.mapping(entry).get("type")),
                 value=model.mapping(entry).get("value"),
                 document=document,

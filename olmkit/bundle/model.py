@@ -56,7 +56,7 @@ def text(value: Any) -> str:
     return ""
 
 
-class Resource:
+class BundleObject:
     """A Kubernetes object of the bundle, with its places.
 
     `value` is the object as written; `typed`, and the accessors that are made from
@@ -157,7 +157,7 @@ class ApiDescription(NamedTuple):
     keys: tuple[Key, ...]
 
 
-class ClusterServiceVersion(Resource):
+class ClusterServiceVersion(BundleObject):
     """The CSV: what OLM installs, and how. Its accessors leave out what has a wrong type."""
 
     __slots__ = ()
@@ -268,7 +268,7 @@ class ClusterServiceVersion(Resource):
             yield mapping(value), ("spec", section, which, index)
 
 
-class CustomResourceDefinition(Resource):
+class CustomResourceDefinition(BundleObject):
     """A CRD of either API version. `typed` has the schemas as written: they are large."""
 
     __slots__ = ("type_name",)
@@ -314,7 +314,7 @@ class CustomResourceDefinition(Resource):
         )
 
 
-class Property(NamedTuple):
+class FileProperty(NamedTuple):
     """One `{type, value}` of a dependencies or properties file, and where it stands."""
 
     type: str
@@ -350,8 +350,8 @@ class Bundle:
     manifests: tuple[Document, ...]
     csvs: tuple[ClusterServiceVersion, ...]
     crds: tuple[CustomResourceDefinition, ...]
-    dependencies: tuple[Property, ...]
-    properties: tuple[Property, ...]
+    dependencies: tuple[FileProperty, ...]
+    properties: tuple[FileProperty, ...]
     metadata: tuple[Document, ...]
     unreadable: tuple[Unreadable, ...]
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)

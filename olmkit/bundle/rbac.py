@@ -15,7 +15,7 @@ from typing import Any
 from olmkit.base.diagnostics import Diagnostic
 from olmkit.bundle import findings
 from olmkit.bundle.collect import RBAC_GROUP, Collection, subject
-from olmkit.bundle.model import Resource
+from olmkit.bundle.model import BundleObject
 from olmkit.kube import objects
 
 
@@ -25,7 +25,7 @@ class Permission:
 
     service_account: str
     rules: tuple[Any, ...]
-    sources: tuple[Resource, ...]
+    sources: tuple[BundleObject, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +35,11 @@ class Access:
     service_accounts: tuple[str, ...]
     permissions: tuple[Permission, ...]
     cluster_permissions: tuple[Permission, ...]
-    leftover: tuple[Resource, ...]
+    leftover: tuple[BundleObject, ...]
     findings: tuple[Diagnostic, ...]
 
 
-def operator_accounts(deployments: Iterable[Resource], extra: Iterable[str]) -> tuple[str, ...]:
+def operator_accounts(deployments: Iterable[BundleObject], extra: Iterable[str]) -> tuple[str, ...]:
     """The names of the accounts that OLM will create, in the order of their appearance."""
     names = [
         objects.text(objects.pod_spec(deployment.value).get("serviceAccountName")) or "default"
@@ -51,7 +51,7 @@ def operator_accounts(deployments: Iterable[Resource], extra: Iterable[str]) -> 
 def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -> Access:
     """Divide roles, bindings and accounts between the CSV and the manifests."""
     accounts = operator_accounts(collection.deployments, extra_service_accounts)
-    used: list[Resource] = []
+    used: list[BundleObject] = []
     leftover_bindings = [
         binding
         for binding in (*collection.role_bindings, *collection.cluster_role_bindings)
@@ -78,7 +78,7 @@ def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -
 
 
 def _stays(
-    binding: Resource, collection: Collection, accounts: Sequence[str], used: list[Resource]
+    binding: BundleObject, collection: Collection, accounts: Sequence[str], used: list[BundleObject]
 ) -> bool:
     """Whether a binding has subjects besides our accounts; notes the role it uses for ours."""
     role = _bound_role(binding, collection)
@@ -91,7 +91,7 @@ def _stays(
     return bool(others)
 
 
-def _bound_role(binding: Resource, collection: Collection) -> Resource | None:
+def _bound_role(binding: BundleObject, collection: Collection) -> BundleObject | None:
     """The role that a binding refers to, when it is in the input."""
     reference = objects.mapping(binding.value.get("roleRef"))
     if reference.get("apiGroup") not in (None, "", RBAC_GROUP):
@@ -116,10 +116,10 @@ def _account(item: Any) -> str:
 
 
 def _permissions(
-    bindings: Iterable[Resource], collection: Collection, accounts: Sequence[str]
+    bindings: Iterable[BundleObject], collection: Collection, accounts: Sequence[str]
 ) -> tuple[Permission, ...]:
     rules: dict[str, list[Any]] = {}
-    sources: dict[str, list[Resource]] = {}
+    sources: dict[str, list[BundleObject]] = {}
     for binding in bindings:
         role = _bound_role(binding, collection)
         if role is None:
@@ -136,7 +136,7 @@ def _permissions(
     )
 
 
-def _aggregated(used: Iterable[Resource]) -> Iterator[Diagnostic]:
+def _aggregated(used: Iterable[BundleObject]) -> Iterator[Diagnostic]:
     for role in used:
         if role.value.get("aggregationRule"):
             yield findings.found(
@@ -149,7 +149,7 @@ def _aggregated(used: Iterable[Resource]) -> Iterator[Diagnostic]:
 
 
 def _dangling(
-    bindings: Iterable[Resource], collection: Collection, used: Sequence[Resource]
+    bindings: Iterable[BundleObject], collection: Collection, used: Sequence[BundleObject]
 ) -> Iterator[Diagnostic]:
     for binding in bindings:
         role = _bound_role(binding, collection)
@@ -164,7 +164,9 @@ def _dangling(
             )
 
 
-def _lost_of_accounts(accounts: Iterable[Resource], known: Sequence[str]) -> Iterator[Diagnostic]:
+def _lost_of_accounts(
+    accounts: Iterable[BundleObject], known: Sequence[str]
+) -> Iterator[Diagnostic]:
     for account in accounts:
         if account.name not in known:
             continue
@@ -175,7 +177,7 @@ def _lost_of_accounts(accounts: Iterable[Resource], known: Sequence[str]) -> Ite
             yield _lost(account, "metadata", "annotations")
 
 
-def _lost(account: Resource, *keys: str) -> Diagnostic:
+def _lost(account: BundleObject, *keys: str) -> Diagnostic:
     return findings.found(
         "PRJ112",
         f"OLM creates the service account `{account.name}` itself, without `{'.'.join(keys)}`",
@@ -199,9 +201,9 @@ def _unknown(collection: Collection, extra: Sequence[str]) -> Iterator[Diagnosti
             )
 
 
-def _among(resource: Resource, others: Iterable[Resource]) -> bool:
+def _among(resource: BundleObject, others: Iterable[BundleObject]) -> bool:
     return any(resource is other for other in others)
 
 
-def _namespace(resource: Resource) -> str:
+def _namespace(resource: BundleObject) -> str:
     return objects.text(resource.metadata.get("namespace"))

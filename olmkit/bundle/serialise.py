@@ -15,7 +15,7 @@ from typing import Any
 from olmkit.base import documents
 from olmkit.base.documents import Key
 from olmkit.bundle import findings
-from olmkit.bundle.model import Resource
+from olmkit.bundle.model import BundleObject
 from olmkit.kube import objects
 from olmkit.kube.builtin import shapes
 from olmkit.kube.builtin.shapes import ShapeError
@@ -55,7 +55,7 @@ def csv_manifest(csv: Mapping[str, Any]) -> Manifest:
     return result
 
 
-def checked(resource: Resource, type_name: str, *keys: Key) -> Any:
+def checked(resource: BundleObject, type_name: str, *keys: Key) -> Any:
     """The value under `keys` as its type is written; a wrong type is refused with its place."""
     try:
         return shapes.conform(resource.document.get(*keys), type_name, keys)
@@ -66,7 +66,7 @@ def checked(resource: Resource, type_name: str, *keys: Key) -> Any:
         ) from None
 
 
-def manifest(resource: Resource) -> Manifest:
+def manifest(resource: BundleObject) -> Manifest:
     """An object as a bundle holds it: without namespace, and without what a cluster adds."""
     gvk = resource.gvk
     is_typed = (gvk.group, gvk.kind) in _TYPED and (gvk.version != "v1beta1")

@@ -15,7 +15,7 @@ from olmkit.base.diagnostics import Diagnostic, Location
 from olmkit.base.documents import Key
 from olmkit.bundle import findings, serialise
 from olmkit.bundle.collect import Collection, Webhook, subject
-from olmkit.bundle.model import CustomResourceDefinition, Resource
+from olmkit.bundle.model import BundleObject, CustomResourceDefinition
 from olmkit.kube import objects
 
 # The port of a service that a webhook means when it names none.
@@ -27,7 +27,7 @@ class Definition:
     """One entry of `spec.webhookdefinitions`, and the objects it comes from."""
 
     value: dict[str, Any]
-    sources: tuple[Resource, ...]
+    sources: tuple[BundleObject, ...]
 
 
 def define(collection: Collection, note: Callable[[Diagnostic], None]) -> tuple[Definition, ...]:
@@ -95,7 +95,7 @@ def _target(
     at: Location,
     what: str,
     default_port: int = DEFAULT_PORT,
-) -> tuple[dict[str, Any], tuple[Resource, ...]]:
+) -> tuple[dict[str, Any], tuple[BundleObject, ...]]:
     """`webhookPath`, ports and `deploymentName` of a reference to a service."""
     result: dict[str, Any] = {}
     if reference.get("path") is not None:
@@ -133,7 +133,7 @@ def _target(
     return result | guess, (service,)
 
 
-def _ports(service: Resource, number: Any) -> dict[str, Any]:
+def _ports(service: BundleObject, number: Any) -> dict[str, Any]:
     for index, port in enumerate(objects.sequence(service.spec.get("ports"))):
         entry = objects.mapping(port)
         if entry.get("port") == number:
@@ -148,11 +148,11 @@ def _ports(service: Resource, number: Any) -> dict[str, Any]:
     return {}
 
 
-def _selects(service: Resource) -> bool:
+def _selects(service: BundleObject) -> bool:
     return service.spec.get("type") != "ExternalName" and bool(service.spec.get("selector"))
 
 
-def _deployment(service: Resource, deployments: Iterable[Resource]) -> Resource | None:
+def _deployment(service: BundleObject, deployments: Iterable[BundleObject]) -> BundleObject | None:
     """The first Deployment whose pods carry all labels that the service selects."""
     if not _selects(service):
         return None

@@ -2,7 +2,7 @@
 
 The process gets a group of its own, so that an interrupt from the terminal reaches
 it once, through us, and not a second time behind our back: many programs take a
-second interrupt as the wish to end at once.
+second interrupt as a request to end at once.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ LOG = ("olmkit.dev/v1", "ContainerLog")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class ClusterState:
     """Objects by kind. `logs` are the last lines of containers: namespace/pod/container → text.
 
     `catalogs`, `jobs`, `pods` and `events` are those of the namespace and of its catalogs';
@@ -58,7 +58,7 @@ class Snapshot:
     def subscription(self, package: str) -> Manifest | None:
         """The Subscription of a package, or the one of that name."""
         for one in self.subscriptions:
-            if kinds.wish(one).package == package:
+            if kinds.subscription_key(one).package == package:
                 return one
         return self.named_subscription(package)
 
@@ -127,7 +127,7 @@ class Snapshot:
                 yield event
 
 
-def of_objects(found: Iterable[Manifest], namespace: str) -> Snapshot:
+def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
     """The snapshot that a heap of objects makes, such as `objects_of` has written."""
     parts: dict[str, list[Manifest]] = {name: [] for name in (*_PARTS.values(), "elsewhere")}
     logs: dict[str, str] = {}
@@ -140,7 +140,7 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> Snapshot:
             parts[_PARTS[kind]].append(one)
         elif kind == "Subscription":
             parts["elsewhere"].append(one)
-    return Snapshot(
+    return ClusterState(
         namespace=namespace,
         subscriptions=tuple(parts["subscriptions"]),
         groups=tuple(parts["groups"]),
@@ -157,10 +157,10 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> Snapshot:
     )
 
 
-def objects_of(snapshot: Snapshot) -> Iterator[Manifest]:
+def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
     """The objects of a snapshot, without what is long and says nothing here; logs come last."""
     places = {snapshot.namespace}
-    places |= {kinds.wish(one).catalog_namespace for one in snapshot.subscriptions}
+    places |= {kinds.subscription_key(one).catalog_namespace for one in snapshot.subscriptions}
     yield from (_shortened(one) for one in snapshot.subscriptions)
     yield from (_asked(one) for one in snapshot.elsewhere)
     for part in (

@@ -59,7 +59,7 @@ def status(manifest: Any) -> Mapping[str, Any]:
     return mapping(mapping(manifest).get("status"))
 
 
-def wish(subscription: Manifest) -> SubscriptionKey:
+def subscription_key(subscription: Manifest) -> SubscriptionKey:
     found = spec(subscription)
     return SubscriptionKey(
         text(found.get("name")),

@@ -15,7 +15,7 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Document, Key
 from olmkit.bundle import model
-from olmkit.bundle.model import Bundle, Property
+from olmkit.bundle.model import Bundle, FileProperty
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
@@ -417,7 +417,7 @@ _SHAPES: Mapping[str, str] = {
 }
 
 
-def _is_readable(entry: Property) -> bool:
+def _is_readable(entry: FileProperty) -> bool:
     """Whether a typed reader takes the value; it takes null for an empty one."""
     if entry.type not in _SHAPES or "value" not in model.mapping(entry.document.get(*entry.keys)):
         return False
@@ -491,7 +491,7 @@ def _other_keys(document: Document, section: str) -> Iterator[Finding]:
             )
 
 
-def _all_properties(bundle: Bundle) -> Iterator[Property]:
+def _all_properties(bundle: Bundle) -> Iterator[FileProperty]:
     """Those of the properties file, then those of the CSV's deprecated annotation."""
     yield from bundle.properties
     csv = bundle.csv
@@ -499,7 +499,7 @@ def _all_properties(bundle: Bundle) -> Iterator[Property]:
     if csv is None or not text:
         return
     for item in model.sequence(json_value(text)):
-        yield Property(
+        yield FileProperty(
             type=model.text(model.mapping(item).get("type")),
             value=model.mapping(item).get("value"),
             document=csv.document,
@@ -517,8 +517,8 @@ def json_value(text: str) -> Any:
         return None
 
 
-def _repeated(entries: tuple[Property, ...], noun: str) -> Iterator[Finding]:
-    seen: dict[bytes, Property] = {}
+def _repeated(entries: tuple[FileProperty, ...], noun: str) -> Iterator[Finding]:
+    seen: dict[bytes, FileProperty] = {}
     for entry in entries if len(entries) > 1 else ():
         key = documents.dump_json([entry.type, entry.value])
         first = seen.setdefault(key, entry)

@@ -13,7 +13,7 @@ from olmkit.base import names
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Document, Duplicate
 from olmkit.bundle import layout, model
-from olmkit.bundle.model import Bundle, Resource
+from olmkit.bundle.model import Bundle, BundleObject
 from olmkit.kube.builtin import typed
 from olmkit.kube.builtin.typed import Difference, Misfit
 from olmkit.kube.crds import field_errors
@@ -294,7 +294,7 @@ def object_repeated(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: remove one of them.
     """
-    seen: dict[tuple[str, str, str], Resource] = {}
+    seen: dict[tuple[str, str, str], BundleObject] = {}
     for resource in _resources(bundle):
         if not resource.name:
             continue
@@ -404,14 +404,14 @@ def misfit_finding(document: Document, difference: Difference) -> Finding:
             )
 
 
-def resources(bundle: Bundle) -> Iterator[Resource]:
+def resources(bundle: Bundle) -> Iterator[BundleObject]:
     """The manifests that are objects, CSVs and CRDs included."""
     for document in bundle.manifests:
         if isinstance(document.value, Mapping) and isinstance(document.value.get("kind"), str):
-            yield Resource(document)
+            yield BundleObject(document)
 
 
-def _resources(bundle: Bundle) -> Iterator[Resource]:
+def _resources(bundle: Bundle) -> Iterator[BundleObject]:
     """The manifests that are objects, but for CSVs and CRDs."""
     for resource in resources(bundle):
         if resource.kind and resource.kind not in (model.CSV_KIND, model.CRD_KIND):

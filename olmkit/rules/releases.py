@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from olmkit.base.diagnostics import Severity
 from olmkit.catalog.graph import upgrades
-from olmkit.catalog.graph.upgrades import BrokenChannelError, End, Way
+from olmkit.catalog.graph.upgrades import BrokenChannelError, End, UpgradePath
 from olmkit.catalog.model import Catalog, Channel
 from olmkit.rules.catalogs import within
 from olmkit.rules.engine import RELEASE, Finding, rule
@@ -35,8 +35,12 @@ def stranded_version(release: Release) -> Iterator[Finding]:
 
     Fix: let the head replace or skip it, or cover it with the `skipRange` of the head.
     """
-    for channel, head, ways in _ways(release):
-        lost = [way.start.name for way in ways if way.end is End.STRANDED]
+    for channel, head, upgrade_paths in _upgrade_paths(release):
+        lost = [
+            upgrade_path.start.name
+            for upgrade_path in upgrade_paths
+            if upgrade_path.end is End.STRANDED
+        ]
         if lost:
             them = "it" if len(lost) == 1 else "them"
             yield Finding(
@@ -56,8 +60,12 @@ def endless_upgrade(release: Release) -> Iterator[Finding]:
 
     Fix: end each `skipRange` with `<` and the version of its own entry.
     """
-    for channel, head, ways in _ways(release):
-        lost = [way.start.name for way in ways if way.end is End.CIRCLE]
+    for channel, head, upgrade_paths in _upgrade_paths(release):
+        lost = [
+            upgrade_path.start.name
+            for upgrade_path in upgrade_paths
+            if upgrade_path.end is End.CIRCLE
+        ]
         if lost:
             yield Finding(
                 f"upgrades go round in circles and never stay at `{head}` from {_listed(lost)}",
@@ -151,7 +159,7 @@ def _channels(catalog: Catalog) -> Iterator[Channel]:
         yield from (channel for _, channel in sorted(package.channels.items()))
 
 
-def _ways(release: Release) -> Iterator[tuple[Channel, str, list[Way]]]:
+def _upgrade_paths(release: Release) -> Iterator[tuple[Channel, str, list[UpgradePath]]]:
     """Each channel that has an order, with its head and the way from all that may be installed."""
     for channel in _channels(release.new):
         entries = dict(channel.entries)
@@ -160,11 +168,11 @@ def _ways(release: Release) -> Iterator[tuple[Channel, str, list[Way]]]:
         entries = {**(before.entries if before else {}), **entries}
         try:
             starts = [upgrades.start_of(entries, name) for name in entries]
-            ways = upgrades.ways(channel, starts)
+            upgrade_paths = upgrades.upgrade_paths(channel, starts)
         except BrokenChannelError:
             continue
-        if ways:
-            yield channel, ways[0].newest, ways
+        if upgrade_paths:
+            yield channel, upgrade_paths[0].newest, upgrade_paths
 
 
 def _listed(names: list[str]) -> str:

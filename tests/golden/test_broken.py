@@ -209,8 +209,8 @@ def test_the_cause_comes_first(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    quick = functools.partial(cluster_wait.Patience, interval=0.02, believed=0.2)
-    monkeypatch.setattr(cluster_wait, "Patience", quick)
+    quick = functools.partial(cluster_wait.Timeouts, interval=0.02, believed=0.2)
+    monkeypatch.setattr(cluster_wait, "Timeouts", quick)
     monkeypatch.chdir(tmp_path)
     write_bundle(tmp_path / "bundle", csv_of(SITUATIONS[name], "1.0.0"))
 

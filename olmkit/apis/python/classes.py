@@ -58,7 +58,7 @@ class ModuleReader:
     package_comments: list[Comment] = field(default_factory=list)
     package_markers: list[Marker] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
-    doubts: dict[Named, list[Diagnostic]] = field(default_factory=dict)
+    type_findings: dict[Named, list[Diagnostic]] = field(default_factory=dict)
     """What is wrong with the types of a declaration; it matters where a kind uses it."""
 
     def read(self) -> None:
@@ -110,7 +110,7 @@ class ModuleReader:
         if name not in self.module.aliases and not self._types().is_alias(value):
             return
         claim = self.comments.claim(statement.lineno, statement.col_offset + 1, after)
-        told = len(self.findings.items)
+        before = len(self.findings.items)
         named = Named(self.module.name, name)
         self.declarations.append(
             NamedType(
@@ -121,7 +121,7 @@ class ModuleReader:
                 markers=tuple(self._type_markers(claim)),
             )
         )
-        self._set_aside(named, told)
+        self._set_aside(named, before)
 
     # Classes
 
@@ -138,18 +138,20 @@ class ModuleReader:
         if doc is None:
             doc = docs.clean(claim.doc())
         name = Named(self.module.name, node.name)
-        told = len(self.findings.items)
+        before = len(self.findings.items)
         self._check_once(node)
         self._check_form(node)
         self._declare(node, name, sort, doc, tuple(found))
-        self._set_aside(name, told)
+        self._set_aside(name, before)
         self._warn_dangling(node)
 
-    def _set_aside(self, name: Named, told: int) -> None:
-        """Keep what was found about types since `told` findings for later."""
-        since = self.findings.items[told:]
-        self.doubts.setdefault(name, []).extend(one for one in since if one.rule in _ABOUT_TYPES)
-        self.findings.items[told:] = [one for one in since if one.rule not in _ABOUT_TYPES]
+    def _set_aside(self, name: Named, before: int) -> None:
+        """Keep what was found about types since `before` findings for later."""
+        since = self.findings.items[before:]
+        self.type_findings.setdefault(name, []).extend(
+            one for one in since if one.rule in _ABOUT_TYPES
+        )
+        self.findings.items[before:] = [one for one in since if one.rule not in _ABOUT_TYPES]
 
     def _check_once(self, node: ast.ClassDef) -> None:
         """Of two classes of one name nobody can say from the text which one is meant where."""

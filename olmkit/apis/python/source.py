@@ -63,11 +63,11 @@ def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
     sources = _assemble(readers)
     used = sources.used()
     for reader in readers:
-        for name, doubts in reader.doubts.items():
+        for name, type_findings in reader.type_findings.items():
             # Aliases, and models beside a reconciler, are no API, and may hold what they like.
             is_model = isinstance(sources.get(name), Struct)
             if name in used or (is_model and sources.package_of[name].group is not None):
-                findings.items += [one for one in doubts if one not in findings.items]
+                findings.items += [one for one in type_findings if one not in findings.items]
     return sources
 
 

@@ -25,7 +25,7 @@ from olmkit.catalog.model import Channel, Package
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Placement:
     """What is asked for. Without channels the bundle's own are taken.
 
     Without any edge the bundle's own count: what its CSV says, else it replaces the head.
@@ -71,7 +71,12 @@ class Addition:
 
 
 def add(
-    tree: Tree, source: SourceBundle, bundle: RenderedBundle, wish: Wish, *, file: str = ""
+    tree: Tree,
+    source: SourceBundle,
+    bundle: RenderedBundle,
+    placement: Placement,
+    *,
+    file: str = "",
 ) -> Addition:
     """The catalog in `tree` with one more bundle. New blobs go to `file`, or where they fit.
 
@@ -79,7 +84,9 @@ def add(
     """
     blobs = list(fbc.load(tree))
     package = model.of_blobs(blobs).packages.get(bundle.package)
-    entries = tuple(_entry(source, package, name, wish) for name in _channels(source, wish))
+    entries = tuple(
+        _entry(source, package, name, placement) for name in _channels(source, placement)
+    )
     new: list[Blob] = [] if package else [_package(source, entries[0].channel)]
     changed: dict[int, Blob] = {}
     for entry in entries:
@@ -110,8 +117,8 @@ def add(
 # The graph
 
 
-def _channels(source: SourceBundle, wish: Wish) -> tuple[str, ...]:
-    channels = tuple(dict.fromkeys(wish.channels or source.channels))
+def _channels(source: SourceBundle, placement: Placement) -> tuple[str, ...]:
+    channels = tuple(dict.fromkeys(placement.channels or source.channels))
     if not channels:
         raise InputError(
             f"`{source.name}` belongs to no channel: its annotations name none",
@@ -120,20 +127,22 @@ def _channels(source: SourceBundle, wish: Wish) -> tuple[str, ...]:
     return channels
 
 
-def _entry(source: SourceBundle, package: Package | None, name: str, wish: Wish) -> NewEntry:
+def _entry(
+    source: SourceBundle, package: Package | None, name: str, placement: Placement
+) -> NewEntry:
     channel = package.channels.get(name) if package else None
     if channel and source.name in channel.entries:
         raise InputError(
             f"`{source.name}` is in the channel `{name}` of `{source.package}` already",
             hint="give the new bundle a version of its own",
         )
-    if wish.has_edges:
+    if placement.has_edges:
         return NewEntry(
             channel=name,
             name=source.name,
-            replaces=wish.replaces,
-            skips=wish.skips,
-            skip_range=wish.skip_range,
+            replaces=placement.replaces,
+            skips=placement.skips,
+            skip_range=placement.skip_range,
         )
     replaces, skips = _text(source.spec.get("replaces")), _texts(source.spec.get("skips"))
     if not replaces and not skips and channel:

@@ -72,7 +72,7 @@ class Hop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class UpgradePath:
     """All hops from `start`. `newest` is the bundle that OLM would install where nothing is."""
 
     start: Start
@@ -86,7 +86,7 @@ class Way:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class UpgradeQuery:
     """What is asked of OLM v1: channels (none: all), versions, and what is installed.
 
     `is_free`: what is installed is no matter (`upgradeConstraintPolicy: SelfCertified`).
@@ -152,36 +152,36 @@ def edge(
     return None
 
 
-def way(channel: Channel, start: Start) -> Way:
+def upgrade_path(channel: Channel, start: Start) -> UpgradePath:
     """The way that OLM v0 goes in a channel from what is installed.
 
     As if all that its bundles need were there. Raises `BrokenChannelError`.
     """
-    (found,) = ways(channel, (start,))
+    (found,) = upgrade_paths(channel, (start,))
     return found
 
 
-def ways(channel: Channel, starts: Iterable[Start]) -> list[Way]:
+def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath]:
     """The same from each of several. Raises `BrokenChannelError`."""
     ordered = order(channel)
     return [_walk(one, ordered[0].name, lambda at: successor(ordered, at)) for one in starts]
 
 
-def offers_of_v1(package: Package, ask: Ask) -> tuple[Bundle, ...]:
+def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
     """What OLM v1 may take of a package, the best first.
 
     That is the highest version, and what is deprecated last. The installed bundle is
     among them, or another of the same version.
     """
-    entries = _by_name(package, ask.channels)
-    installed = ask.installed
+    entries = _by_name(package, query.channels)
+    installed = query.installed
 
     def is_offered(bundle: Bundle) -> bool:
-        if ask.channels and bundle.name not in entries:
+        if query.channels and bundle.name not in entries:
             return False
-        if bundle.version is None or (ask.range and bundle.version.version not in ask.range):
+        if bundle.version is None or (query.range and bundle.version.version not in query.range):
             return False
-        if installed is None or ask.is_free:
+        if installed is None or query.is_free:
             return True
         if installed.version and _build(bundle.version) == _build(installed.version):
             return True
@@ -191,18 +191,18 @@ def offers_of_v1(package: Package, ask: Ask) -> tuple[Bundle, ...]:
     return tuple(sorted(found, key=_rank, reverse=True))
 
 
-def way_of_v1(package: Package, channels: Sequence[str], start: Start) -> Way:
+def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> UpgradePath:
     """The way that OLM v1 goes from what is installed, in those channels or in all.
 
     Raises `InputError` when they hold no bundle.
     """
     entries = _by_name(package, channels)
-    fresh = offers_of_v1(package, Ask(channels=channels))
+    fresh = offers_of_v1(package, UpgradeQuery(channels=channels))
     if not fresh:
         raise InputError(f"package `{package.name}` has no bundle to install")
 
     def next_of(at: Start) -> Hop | None:
-        for bundle in offers_of_v1(package, Ask(channels=channels, installed=at)):
+        for bundle in offers_of_v1(package, UpgradeQuery(channels=channels, installed=at)):
             hop = successor(entries.get(bundle.name, ()), at)
             is_same = at.version and bundle.version and _build(at.version) == _build(bundle.version)
             return None if is_same else hop
@@ -219,7 +219,7 @@ def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = 
     return Start(name, VersionRelease(version) if version is not None else None)
 
 
-def _walk(start: Start, newest: str, next_of: Callable[[Start], Hop | None]) -> Way:
+def _walk(start: Start, newest: str, next_of: Callable[[Start], Hop | None]) -> UpgradePath:
     hops: list[Hop] = []
     seen: set[str] = set()
     at = start
@@ -234,7 +234,7 @@ def _walk(start: Start, newest: str, next_of: Callable[[Start], Hop | None]) -> 
             hops.append(hop)
             seen.add(hop.entry.name)
             at = Start(hop.entry.name, hop.entry.version)
-    return Way(start=start, hops=tuple(hops), end=end, newest=newest)
+    return UpgradePath(start=start, hops=tuple(hops), end=end, newest=newest)
 
 
 def chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:

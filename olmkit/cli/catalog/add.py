@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from olmkit.catalog.bundles.migrate import Level
-from olmkit.catalog.changes.addition import NewEntry, Wish
+from olmkit.catalog.changes.addition import NewEntry, Placement
 from olmkit.cli.frame import output
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
@@ -75,7 +75,9 @@ def add(
     head of the channel. Nothing is written that would break the catalog.
     """
     options = AddOptions(
-        wish=Wish(channels=channels, replaces=replaces, skips=skips, skip_range=skip_range),
+        placement=Placement(
+            channels=channels, replaces=replaces, skips=skips, skip_range=skip_range
+        ),
         image=image,
         level=Level(level),
         access=access,

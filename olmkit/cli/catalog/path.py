@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from olmkit.catalog.graph.links import EdgeKind
-from olmkit.catalog.graph.upgrades import End, Hop, Way
+from olmkit.catalog.graph.upgrades import End, Hop, UpgradePath
 from olmkit.cli.catalog import source
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import olm_option
@@ -60,21 +60,24 @@ def path(
         package=package, start=start, goal=goal, channels=channels, is_v1=olm == "v1"
     )
     found = job.path(catalog, options)
-    way = found.way
-    lines = [way.start.name, *(f"  {hop.entry.name}   {_reason(hop)}" for hop in way.hops)]
+    upgrade_path = found.upgrade_path
+    lines = [
+        upgrade_path.start.name,
+        *(f"  {hop.entry.name}   {_reason(hop)}" for hop in upgrade_path.hops),
+    ]
     app.emit(
         {
             "package": package,
             "channels": list(found.channels),
-            "from": way.start.name,
-            "hops": [{"to": hop.entry.name, "by": str(hop.by)} for hop in way.hops],
-            "end": str(way.end),
-            "newest": way.newest,
+            "from": upgrade_path.start.name,
+            "hops": [{"to": hop.entry.name, "by": str(hop.by)} for hop in upgrade_path.hops],
+            "end": str(upgrade_path.end),
+            "newest": upgrade_path.newest,
             "reaches": found.reaches,
         },
         text="\n".join(lines),
     )
-    app.terminal.note(_verdict(way, goal, reaches=found.reaches))
+    app.terminal.note(_verdict(upgrade_path, goal, reaches=found.reaches))
     if not found.reaches:
         app.exit(Exit.NO)
 
@@ -85,17 +88,17 @@ def _reason(hop: Hop) -> str:
     return str(hop.by)
 
 
-def _verdict(way: Way, goal: str, *, reaches: bool) -> str:
-    hops = plural(len(way.hops), "hop")
+def _verdict(found: UpgradePath, goal: str, *, reaches: bool) -> str:
+    hops = plural(len(found.hops), "hop")
     if goal and reaches:
-        return f"`{way.last}` is reached in {hops}"
+        return f"`{found.last}` is reached in {hops}"
     if goal:
-        return f"no way leads from `{way.start.name}` to `{goal}`; the last is `{way.last}`"
-    newest = f"`{way.newest}` is the newest"
-    match way.end:
+        return f"no way leads from `{found.start.name}` to `{goal}`; the last is `{found.last}`"
+    newest = f"`{found.newest}` is the newest"
+    match found.end:
         case End.CIRCLE:
-            return f"upgrades go round in circles after {hops}, at `{way.last}`; {newest}"
+            return f"upgrades go round in circles after {hops}, at `{found.last}`; {newest}"
         case End.STRANDED:
-            return f"nothing follows `{way.last}`; {newest}"
+            return f"nothing follows `{found.last}`; {newest}"
         case _:
-            return f"`{way.last}` is the newest, reached in {hops}"
+            return f"`{found.last}` is the newest, reached in {hops}"

@@ -69,9 +69,9 @@ def resolve(
         return
     found = job.resolve(catalogs, asked, installed)
     app.emit(_value(found), text="\n".join(_lines(found)))
-    best = {one.wish: one for one in reversed(found.rejected)}
+    best = {one.subscription: one for one in reversed(found.rejected)}
     for one in best.values():
-        app.terminal.note(f"`{one.wish}` does not get `{one.csv}`: {one.reason}")
+        app.terminal.note(f"`{one.subscription}` does not get `{one.csv}`: {one.reason}")
     if not all(isinstance(one, Result) for one in found.answers):
         app.exit(Exit.NO)
 
@@ -149,7 +149,7 @@ def _value(found: Resolution) -> dict[str, Any]:
         "rounds": [_answer_value(one) for one in found.rounds],
         "goesRound": found.goes_round,
         "rejected": [
-            {"subscription": one.wish, "csv": one.csv, "reason": one.reason}
+            {"subscription": one.subscription, "csv": one.csv, "reason": one.reason}
             for one in found.rejected
         ],
     }

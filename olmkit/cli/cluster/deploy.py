@@ -9,7 +9,7 @@ from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
 from olmkit.jobs.cluster import deploy as job
 from olmkit.jobs.cluster.deploy import DeployOptions
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.project import overlay
 from olmkit.olm.explain.explanation import subject
 
@@ -35,7 +35,7 @@ def deploy(
     image: str,
     crds_only: bool,
     dry_run: bool,
-    patience: Patience,
+    timeouts: Timeouts,
     target: Target,
 ) -> None:
     """Deploy the operator without OLM, and wait until it runs.
@@ -54,7 +54,7 @@ def deploy(
                 app.emit({"changes": list(lines)}, text="\n".join(lines))
                 return
             with install_status.watching(app, "deploying") as report:
-                found = await job.apply(reader, wanted, report=report, patience=patience)
+                found = await job.apply(reader, wanted, report=report, timeouts=timeouts)
             install_status.give(app, found, {"objects": [subject(one) for one in wanted]})
 
     app.run(run())

@@ -12,7 +12,7 @@ from olmkit.cli.cluster import announcement, deletion, install_status
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.cluster_options import Target
 from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v1 import extension as job
 from olmkit.jobs.cluster_v1.extension import ExtensionOptions
 from olmkit.jobs.cluster_v1.extension_choice import Offer
@@ -27,7 +27,7 @@ def install(
     *,
     target: Target,
     access: Access,
-    patience: Patience,
+    timeouts: Timeouts,
     dry_run: bool,
     words: dict[str, Any],
     service_account: str,
@@ -65,7 +65,7 @@ def install(
                         reader,
                         made,
                         report=report,
-                        patience=patience,
+                        timeouts=timeouts,
                         created=created,
                         undone=undone,
                     )
@@ -81,7 +81,7 @@ def upgrade(
     to: str,
     target: Target,
     access: Access,
-    patience: Patience,
+    timeouts: Timeouts,
     dry_run: bool,
 ) -> None:
     """Ask for another version."""
@@ -96,7 +96,7 @@ def upgrade(
                 _rehearse(app, [made.wanted], made.offer)
                 return
             with install_status.watching(app, "working") as report:
-                found = await job.upgrade(reader, made, report=report, patience=patience)
+                found = await job.upgrade(reader, made, report=report, timeouts=timeouts)
             install_status.give(app, found, {"package": package})
 
     app.run(run())
@@ -113,7 +113,7 @@ def why(app: App, *, package: str, target: Target) -> None:
 
 
 def uninstall(
-    app: App, *, package: str, target: Target, patience: Patience, dry_run: bool, yes: bool
+    app: App, *, package: str, target: Target, timeouts: Timeouts, dry_run: bool, yes: bool
 ) -> None:
     """Remove a ClusterExtension; OLM v1 removes CRDs and their objects with it."""
 
@@ -126,7 +126,7 @@ def uninstall(
             app.terminal.note("with it go its CRDs, and all objects of their kinds")
             deletion.confirm(app, found, yes=yes)
             with install_status.watching(app, "working") as report:
-                done = await job.remove(reader, found, report=report, patience=patience)
+                done = await job.remove(reader, found, report=report, timeouts=timeouts)
             deletion.give(app, done, package=package)
 
     app.run(run())

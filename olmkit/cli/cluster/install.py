@@ -19,7 +19,7 @@ from olmkit.cli.frame.cluster_options import (
 )
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import install as job
 from olmkit.jobs.cluster_v0.install import Plan
 from olmkit.jobs.cluster_v0.install_choice import InstallOptions
@@ -112,7 +112,7 @@ def install(
     approval: str,
     on_failure: str,
     dry_run: bool,
-    patience: Patience,
+    timeouts: Timeouts,
     target: Target,
     access: Access,
     **words: Any,
@@ -131,7 +131,7 @@ def install(
             app,
             target=target,
             access=access,
-            patience=patience,
+            timeouts=timeouts,
             dry_run=dry_run,
             words=words,
             service_account=service_account,
@@ -158,7 +158,7 @@ def install(
                         reader,
                         made,
                         report=report,
-                        patience=patience,
+                        timeouts=timeouts,
                         created=created,
                         undone=undone,
                     )

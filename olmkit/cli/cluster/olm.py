@@ -17,7 +17,7 @@ from olmkit.cli.frame.output import printable
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import olm as job
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.olm.explain.explanation import subject
 
 
@@ -95,7 +95,7 @@ def install(
     release: str,
     manifests: tuple[str, ...],
     dry_run: bool,
-    patience: Patience,
+    timeouts: Timeouts,
     target: Target,
     access: Access,
 ) -> None:
@@ -109,7 +109,7 @@ def install(
                 app.emit({"changes": lines}, text="\n".join(lines))
                 return
             with install_status.watching(app, "working") as report:
-                done = await job.install(reader, found, report=report, patience=patience)
+                done = await job.install(reader, found, report=report, timeouts=timeouts)
             install_status.give(app, done, {"objects": [subject(one) for one in found]})
 
     app.run(run())
@@ -134,7 +134,7 @@ def uninstall(
     manifests: tuple[str, ...],
     dry_run: bool,
     yes: bool,
-    patience: Patience,
+    timeouts: Timeouts,
     target: Target,
     access: Access,
 ) -> None:
@@ -152,7 +152,7 @@ def uninstall(
                 return
             deletion.confirm(app, made.all, yes=yes)
             with install_status.watching(app, "working") as report:
-                done = await job.uninstall(reader, made, report=report, patience=patience)
+                done = await job.uninstall(reader, made, report=report, timeouts=timeouts)
             deletion.give(app, done)
 
     app.run(run())

@@ -10,7 +10,7 @@ from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
 from olmkit.jobs.cluster import deploy as job
 from olmkit.jobs.cluster.deploy import DeployOptions
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.project import overlay
 from olmkit.olm.explain.explanation import subject
 
@@ -38,7 +38,7 @@ def undeploy(
     delete_operands: bool,
     dry_run: bool,
     yes: bool,
-    patience: Patience,
+    timeouts: Timeouts,
     target: Target,
 ) -> None:
     """Delete what `olmkit deploy` has applied.
@@ -62,7 +62,7 @@ def undeploy(
                 return
             deletion.confirm(app, made.all, yes=yes)
             with install_status.watching(app, "deleting") as report:
-                done = await job.delete(reader, made, report=report, patience=patience)
+                done = await job.delete(reader, made, report=report, timeouts=timeouts)
             deletion.give(app, done, stays=stays)
 
     app.run(run())

@@ -8,7 +8,7 @@ from olmkit.cli.cluster import deletion, install_status
 from olmkit.cli.cluster.deletion import dry_run_option, yes_option
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option, timeout_option
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import uninstall as job
 from olmkit.jobs.cluster_v0.uninstall import UninstallOptions
 
@@ -36,7 +36,7 @@ def uninstall(
     delete_crds: bool,
     dry_run: bool,
     yes: bool,
-    patience: Patience,
+    timeouts: Timeouts,
     target: Target,
 ) -> None:
     """Remove an operator, and what olmkit made for it.
@@ -47,7 +47,7 @@ def uninstall(
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
 
         extension.uninstall(
-            app, package=package, target=target, patience=patience, dry_run=dry_run, yes=yes
+            app, package=package, target=target, timeouts=timeouts, dry_run=dry_run, yes=yes
         )
         return
 
@@ -68,7 +68,7 @@ def uninstall(
                 return
             deletion.confirm(app, made.all, yes=yes)
             with install_status.watching(app, "deleting") as report:
-                done = await job.carry_out(reader, made, report=report, patience=patience)
+                done = await job.carry_out(reader, made, report=report, timeouts=timeouts)
             deletion.give(app, done, stays=made.stays, package=made.options.package)
 
     app.run(run())

@@ -15,11 +15,11 @@ from olmkit.cli.frame.cluster_options import (
 )
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import upgrade as job
 from olmkit.jobs.cluster_v0 import upgrade_plan
 from olmkit.jobs.cluster_v0.upgrade import Upgraded
-from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, Way
+from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
 
 
 @command(
@@ -62,7 +62,7 @@ def upgrade(
     dry_run: bool,
     catalog_server: str,
     secrets: tuple[str, ...],
-    patience: Patience,
+    timeouts: Timeouts,
     target: Target,
     access: Access,
 ) -> None:
@@ -83,7 +83,7 @@ def upgrade(
             to=to,
             target=target,
             access=access,
-            patience=patience,
+            timeouts=timeouts,
             dry_run=dry_run,
         )
         return
@@ -101,10 +101,10 @@ def upgrade(
             )
             made = await job.plan_bundle(reader, options, access) if bundle else None
             if made is not None or dry_run:
-                way = made.way if made else await upgrade_plan.plan(reader, options, access)
-                _announce(app, way)
+                plan = made.plan if made else await upgrade_plan.plan(reader, options, access)
+                _announce(app, plan)
                 if dry_run:
-                    app.emit(_rehearsed(way), text=lambda: _words(way))
+                    app.emit(_rehearsed(plan), text=lambda: _words(plan))
                     return
             with install_status.watching(app, "upgrading") as report:
                 if made is None:
@@ -112,13 +112,13 @@ def upgrade(
                         reader,
                         options,
                         access,
-                        announce=lambda way: _announce(app, way),
+                        announce=lambda plan: _announce(app, plan),
                         report=report,
-                        patience=patience,
+                        timeouts=timeouts,
                     )
                 else:
                     done = await job.to_bundle(
-                        reader, made, options, report=report, patience=patience
+                        reader, made, options, report=report, timeouts=timeouts
                     )
             _tell(app, done)
             install_status.give(app, done.explanation, _value(done))
@@ -126,30 +126,30 @@ def upgrade(
     app.run(run())
 
 
-def _announce(app: App, way: Way) -> None:
-    to = f" to `{way.hops[-1]}`" if way.hops else ""
-    where = f"in namespace `{way.namespace}`"
-    title = f"upgrading `{way.package}` {where} from `{way.before or 'nothing'}`{to}"
-    announcement.give(app, title, way.brings, way.targets, way.notes, way.has)
+def _announce(app: App, plan: UpgradePlan) -> None:
+    to = f" to `{plan.hops[-1]}`" if plan.hops else ""
+    where = f"in namespace `{plan.namespace}`"
+    title = f"upgrading `{plan.package}` {where} from `{plan.before or 'nothing'}`{to}"
+    announcement.give(app, title, plan.brings, plan.targets, plan.notes, plan.has)
 
 
-def _rehearsed(way: Way) -> dict[str, object]:
+def _rehearsed(plan: UpgradePlan) -> dict[str, object]:
     return {
-        "package": way.package,
-        "namespace": way.namespace,
-        "before": way.before or None,
-        "hops": list(way.hops),
-        "watches": list(way.targets),
-        "permissions": announcement.permissions(way.brings),
-        "notes": list(way.notes),
+        "package": plan.package,
+        "namespace": plan.namespace,
+        "before": plan.before or None,
+        "hops": list(plan.hops),
+        "watches": list(plan.targets),
+        "permissions": announcement.permissions(plan.brings),
+        "notes": list(plan.notes),
     }
 
 
-def _words(way: Way) -> str:
+def _words(plan: UpgradePlan) -> str:
     """The way in one line, as it is told after an upgrade."""
-    if not way.hops:
-        return "no newer version is known\n" if way.notes else "no newer version is offered\n"
-    return " → ".join((way.before or "nothing", *way.hops)) + "\n"
+    if not plan.hops:
+        return "no newer version is known\n" if plan.notes else "no newer version is offered\n"
+    return " → ".join((plan.before or "nothing", *plan.hops)) + "\n"
 
 
 def _tell(app: App, done: Upgraded) -> None:

@@ -20,7 +20,7 @@ from olmkit.cli.frame import options
 
 if TYPE_CHECKING:
     from olmkit.edges.cluster.objects import ClusterObjects
-    from olmkit.jobs.cluster.wait import Patience
+    from olmkit.jobs.cluster.wait import Timeouts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,15 +92,15 @@ def cluster_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def timeout_option(default: str = "10m") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--timeout`, which the function gets as `patience`."""
+    """`--timeout`, which the function gets as `timeouts`."""
 
     def decorate(run: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(run)
         def gathered(*positional: Any, **arguments: Any) -> Any:
-            from olmkit.jobs.cluster.wait import Patience
+            from olmkit.jobs.cluster.wait import Timeouts
 
-            patience: Patience = Patience(seconds=arguments.pop("timeout"))
-            return run(*positional, patience=patience, **arguments)
+            timeouts: Timeouts = Timeouts(seconds=arguments.pop("timeout"))
+            return run(*positional, timeouts=timeouts, **arguments)
 
         return click.option(
             "--timeout",

@@ -209,12 +209,12 @@ class CatalogServer:
         return self._status
 
     async def _watch(self, _request: bytes, context: Any) -> None:
-        told = b""
+        sent = b""
         while True:
             changed = self._changed
-            if self._status != told:
-                told = self._status
-                await context.write(told)
+            if self._status != sent:
+                sent = self._status
+                await context.write(sent)
                 continue  # it may have changed while that was written
             if self._stopping:
                 return

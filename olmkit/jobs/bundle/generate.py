@@ -20,7 +20,7 @@ from olmkit.base.documents import Document
 from olmkit.base.tree import Change, Changes, Tree, diff
 from olmkit.bundle import findings, generated_files, images, layout, metadata, model
 from olmkit.bundle import generate as generator
-from olmkit.bundle.generate import Generated, Origin, Wish
+from olmkit.bundle.generate import Generated, GenerateRequest, Origin
 from olmkit.edges import disk, paths
 from olmkit.edges.images import sources
 from olmkit.edges.images.sources import Access
@@ -225,7 +225,7 @@ def _generated(
     generator.check_version(options.version)
     passed_over: list[Diagnostic] = []
     made = generator.generate(
-        Wish(
+        GenerateRequest(
             package=package,
             builder=options.builder,
             project_layout=project_layout,

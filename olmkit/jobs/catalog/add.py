@@ -14,7 +14,7 @@ from olmkit.base.diagnostics import Diagnostic, InputError, Severity
 from olmkit.base.tree import Changes, Tree, diff
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.changes import addition
-from olmkit.catalog.changes.addition import NewEntry, Wish
+from olmkit.catalog.changes.addition import NewEntry, Placement
 from olmkit.edges import disk, paths
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs, render
@@ -27,7 +27,7 @@ _FILES: Final = (".yaml", ".yml", ".json")
 class AddOptions:
     """Where the bundle's image is, in which form it is kept, and what it upgrades from."""
 
-    wish: Wish = field(default_factory=Wish)
+    placement: Placement = field(default_factory=Placement)
     image: str = ""
     level: Level = Level.NONE
     access: Access = field(default_factory=Access)
@@ -61,7 +61,7 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
     root, tree, file = _open(catalog)
     if tree:
         _check_before(str(catalog), tree, read.source.package, str(root))
-    made = addition.add(tree, read.source, read.rendered, options.wish, file=file)
+    made = addition.add(tree, read.source, read.rendered, options.placement, file=file)
     _check(str(catalog), made.tree)
     changes = diff(made.tree, tree)
     if not dry_run:

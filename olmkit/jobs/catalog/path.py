@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.versions import Version
 from olmkit.catalog.graph import upgrades
-from olmkit.catalog.graph.upgrades import Start, Way
+from olmkit.catalog.graph.upgrades import Start, UpgradePath
 from olmkit.catalog.model import Catalog, Channel, Package
 
 
@@ -32,7 +32,7 @@ class Path:
     """The way through `channels`, up to the goal where there is one."""
 
     channels: tuple[str, ...]
-    way: Way
+    upgrade_path: UpgradePath
     reaches: bool
 
 
@@ -53,16 +53,20 @@ def path(catalog: Catalog, options: PathOptions) -> Path:
     start = _start(package, options.start)
     names = tuple(channel.name for channel in channels)
     if options.is_v1:
-        way = upgrades.way_of_v1(package, names, start)
+        upgrade_path = upgrades.path_of_v1(package, names, start)
     else:
-        way = upgrades.way(channels[0], start)
+        upgrade_path = upgrades.upgrade_path(channels[0], start)
     if not goal:
-        return Path(channels=names, way=way, reaches=way.end is upgrades.End.NEWEST)
-    passed = [hop.entry.name for hop in way.hops]
+        return Path(
+            channels=names,
+            upgrade_path=upgrade_path,
+            reaches=upgrade_path.end is upgrades.End.NEWEST,
+        )
+    passed = [hop.entry.name for hop in upgrade_path.hops]
     if goal not in passed:
-        return Path(channels=names, way=way, reaches=start.name == goal)
-    hops = way.hops[: passed.index(goal) + 1]
-    return Path(channels=names, way=replace(way, hops=hops), reaches=True)
+        return Path(channels=names, upgrade_path=upgrade_path, reaches=start.name == goal)
+    hops = upgrade_path.hops[: passed.index(goal) + 1]
+    return Path(channels=names, upgrade_path=replace(upgrade_path, hops=hops), reaches=True)
 
 
 def _channels(package: Package, options: PathOptions) -> tuple[Channel, ...]:

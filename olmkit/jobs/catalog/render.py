@@ -76,14 +76,14 @@ class BundleRead:
 async def read_bundle(reference: str, options: RenderOptions) -> BundleRead:
     """The bundle in a folder or an image. Raises `InputError` when there is none."""
     _check_image(options.image)
-    wish = _Wish(options.image, options.level)
+    chosen = _RenderOptions(options.image, options.level)
     path = _path(reference)
     if path is not None:
-        return _read(disk.read_tree(path), reference, wish)
+        return _read(disk.read_tree(path), reference, chosen)
     found = await _pull(reference, options.access)
     if not found.is_bundle:
         raise InputError(f"`{reference}` is a catalog, where a bundle is needed")
-    return _read(found.tree, reference, wish, _pull_spec(found.source, reference))
+    return _read(found.tree, reference, chosen, _pull_spec(found.source, reference))
 
 
 async def render_all(references: Sequence[str], options: RenderOptions) -> Rendered:
@@ -92,12 +92,12 @@ async def render_all(references: Sequence[str], options: RenderOptions) -> Rende
     Raises `InputError` with all that is wrong in any of them.
     """
     _check_image(options.image)
-    wish = _Wish(options.image, options.level)
-    parts = _local(references, wish, options.processes)
+    chosen = _RenderOptions(options.image, options.level)
+    parts = _local(references, chosen, options.processes)
     parts.update(
         await _images(
             [(index, text) for index, text in enumerate(references) if index not in parts],
-            wish,
+            chosen,
             options.access,
         )
     )
@@ -105,7 +105,7 @@ async def render_all(references: Sequence[str], options: RenderOptions) -> Rende
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _RenderOptions:
     """What is wanted of each bundle; small, since it travels to other processes."""
 
     image: str
@@ -116,22 +116,22 @@ class _Wish:
 
 
 def _local(
-    references: Sequence[str], wish: _Wish, processes: int
+    references: Sequence[str], chosen: _RenderOptions, processes: int
 ) -> dict[int, Rendered | OlmkitError]:
     """What of the references lies on this disk, rendered."""
     parts: dict[int, Rendered | OlmkitError] = {}
-    bundles: dict[int, tuple[str, _Wish]] = {}
+    bundles: dict[int, tuple[str, _RenderOptions]] = {}
     for index, reference in enumerate(references):
         path = _path(reference)
         if path is None:
             continue
         if _is_bundle_folder(path):
-            bundles[index] = (reference, wish)
+            bundles[index] = (reference, chosen)
         else:
-            parts[index] = _attempt(lambda path=path: _catalog(path, wish))  # type: ignore[misc]
-    if len(bundles) > 1 and wish.image and not any(p in wish.image for p in _PLACEHOLDERS):
+            parts[index] = _attempt(lambda path=path: _catalog(path, chosen))  # type: ignore[misc]
+    if len(bundles) > 1 and chosen.image and not any(p in chosen.image for p in _PLACEHOLDERS):
         raise ConfigurationError(
-            f"`{wish.image}` would be the image of {len(bundles)} bundles",
+            f"`{chosen.image}` would be the image of {len(bundles)} bundles",
             hint="let it contain `{version}` or `{name}`",
         )
     rendered = workers.map_all(_bundle_folder, list(bundles.values()), processes=processes)
@@ -154,32 +154,32 @@ def _is_bundle_folder(path: Path) -> bool:
     )
 
 
-def _bundle_folder(item: tuple[str, _Wish]) -> Rendered | OlmkitError:
+def _bundle_folder(item: tuple[str, _RenderOptions]) -> Rendered | OlmkitError:
     """One bundle folder; errors are values here, since this may run in another process."""
-    reference, wish = item
-    return _attempt(lambda: _bundle(disk.read_tree(paths.expanded(reference)), reference, wish))
+    reference, chosen = item
+    return _attempt(lambda: _bundle(disk.read_tree(paths.expanded(reference)), reference, chosen))
 
 
-def _bundle(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> Rendered:
-    read = _read(tree, root, wish, image)
+def _bundle(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = None) -> Rendered:
+    read = _read(tree, root, chosen, image)
     return Rendered(blobs=(read.rendered.blob(),), diagnostics=read.diagnostics)
 
 
-def _read(tree: Tree, root: str, wish: _Wish, image: str | None = None) -> BundleRead:
+def _read(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = None) -> BundleRead:
     """A bundle; without an image of its own it gets the one that was asked for."""
     source = source_bundle.read(tree, root)
     if image is None:
-        image = _filled(wish.image, source.package, source.name, source.version)
+        image = _filled(chosen.image, source.package, source.name, source.version)
     made, notes = render.render(source, image)
     return BundleRead(
-        source=source, rendered=migrate.migrate(made, wish.level, root), diagnostics=notes
+        source=source, rendered=migrate.migrate(made, chosen.level, root), diagnostics=notes
     )
 
 
-def _catalog(path: Path, wish: _Wish) -> Rendered:
+def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
     """A catalog folder, or one file of a catalog."""
     if paths.is_folder(path):
-        return _tree(disk.read_tree(path, file_limit=MAX_CATALOG_FILE), str(path), wish)
+        return _tree(disk.read_tree(path, file_limit=MAX_CATALOG_FILE), str(path), chosen)
     data = disk.read_file(path, limit=MAX_CATALOG_FILE)
     if data.startswith(_SQLITE):
         raise InputError(
@@ -187,22 +187,24 @@ def _catalog(path: Path, wish: _Wish) -> Rendered:
             hint="turn it into a file-based catalog with `opm migrate`",
         )
     return _blobs(
-        lambda report: fbc.load_stream(data, path.name, report=report), str(path.parent), wish
+        lambda report: fbc.load_stream(data, path.name, report=report), str(path.parent), chosen
     )
 
 
-def _tree(tree: Tree, root: str, wish: _Wish) -> Rendered:
-    return _blobs(lambda report: fbc.load(tree, report=report), root, wish)
+def _tree(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
+    return _blobs(lambda report: fbc.load(tree, report=report), root, chosen)
 
 
-def _blobs(load: Callable[[fbc.Report], Iterator[Blob]], root: str, wish: _Wish) -> Rendered:
+def _blobs(
+    load: Callable[[fbc.Report], Iterator[Blob]], root: str, chosen: _RenderOptions
+) -> Rendered:
     """The blobs of a catalog whose files lie in `root`, bundles arranged and migrated."""
     notes: list[Diagnostic] = []
     blobs: list[Blob] = []
     try:
         for blob in load(notes.append):
             notes += fbc.unknown_fields(blob)
-            blobs.append(_arranged(blob, root, wish) if blob.schema == wire.BUNDLE else blob)
+            blobs.append(_arranged(blob, root, chosen) if blob.schema == wire.BUNDLE else blob)
     except InputError as error:
         if error.diagnostics:
             error.message = error.diagnostics[0].message
@@ -211,9 +213,9 @@ def _blobs(load: Callable[[fbc.Report], Iterator[Blob]], root: str, wish: _Wish)
     return Rendered(blobs=tuple(blobs), diagnostics=diagnostics_.below(root, notes))
 
 
-def _arranged(blob: Blob, root: str, wish: _Wish) -> Blob:
+def _arranged(blob: Blob, root: str, chosen: _RenderOptions) -> Blob:
     bundle = RenderedBundle.of(blob)
-    arranged = migrate.migrate(render.arranged(bundle), wish.level, blob.path or root)
+    arranged = migrate.migrate(render.arranged(bundle), chosen.level, blob.path or root)
     return blob if arranged == bundle else arranged.blob()
 
 
@@ -221,7 +223,7 @@ def _arranged(blob: Blob, root: str, wish: _Wish) -> Blob:
 
 
 async def _images(
-    references: Sequence[tuple[int, str]], wish: _Wish, access: Access
+    references: Sequence[tuple[int, str]], chosen: _RenderOptions, access: Access
 ) -> dict[int, Rendered | OlmkitError]:
     import asyncio  # as above
 
@@ -233,7 +235,7 @@ async def _images(
                 found = await _pull(reference, access)
             except OlmkitError as error:
                 return error
-        return _attempt(lambda: _image(found, reference, wish))
+        return _attempt(lambda: _image(found, reference, chosen))
 
     async with asyncio.TaskGroup() as tasks:
         made = {index: tasks.create_task(pulled(text)) for index, text in references}
@@ -250,11 +252,11 @@ async def _pull(reference: str, access: Access) -> ImageFiles:
         raise
 
 
-def _image(found: ImageFiles, reference: str, wish: _Wish) -> Rendered:
+def _image(found: ImageFiles, reference: str, chosen: _RenderOptions) -> Rendered:
     if not found.is_bundle:
-        return _tree(found.tree, reference, wish)
-    made = _bundle(found.tree, reference, wish, _pull_spec(found.source, reference))
-    if not wish.image and not isinstance(found.source, Reference):
+        return _tree(found.tree, reference, chosen)
+    made = _bundle(found.tree, reference, chosen, _pull_spec(found.source, reference))
+    if not chosen.image and not isinstance(found.source, Reference):
         note = findings.found(
             "FBC907",
             f"the catalog will not say where the image of `{made.blobs[0].name}` is pulled from",

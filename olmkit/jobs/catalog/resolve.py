@@ -13,7 +13,7 @@ from olmkit.base.version_constraints import VersionConstraint
 from olmkit.base.versions import Version
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.graph import upgrades
-from olmkit.catalog.graph.upgrades import Ask
+from olmkit.catalog.graph.upgrades import UpgradeQuery
 from olmkit.catalog.model import Catalog, Package
 from olmkit.catalog.selection import Request
 from olmkit.olm import kinds
@@ -22,9 +22,16 @@ from olmkit.olm.resolver import reasons as resolver_reasons
 from olmkit.olm.resolver import solve as resolver
 from olmkit.olm.resolver import v1 as resolver_v1
 from olmkit.olm.resolver.reasons import Rejected
-from olmkit.olm.resolver.resolution import CatalogKey, Installed, Property, Scene, Source, Wish
+from olmkit.olm.resolver.resolution import (
+    CatalogKey,
+    Installed,
+    Property,
+    ResolverInput,
+    Source,
+    Subscription,
+)
 from olmkit.olm.resolver.solve import Answer, Result
-from olmkit.olm.resolver.v1 import Choice, Shelf
+from olmkit.olm.resolver.v1 import Choice, ClusterCatalog
 
 _NAMESPACE = "operators"
 _MAX_ROUNDS = 50
@@ -51,11 +58,11 @@ def resolve(
 
     Raises `InputError` for a package or version that no catalog has.
     """
-    scene = _scene(catalogs, requests, installed)
-    answers = resolver.resolve(scene)
+    inputs = _inputs(catalogs, requests, installed)
+    answers = resolver.resolve(inputs)
     rounds: list[Result] = []
     seen: set[frozenset[str]] = set()
-    now, found = scene, answers
+    now, found = inputs, answers
     goes_round = False
     while len(found) == 1 and isinstance(found[0], Result) and found[0].moves:
         rounds.append(found[0])
@@ -78,34 +85,34 @@ def resolve_v1(
     catalogs: Mapping[str, Catalog], request: Request, installed: Sequence[str] = ()
 ) -> Choice:
     """What OLM v1 installs for a ClusterExtension. Raises `InputError` when there is nothing."""
-    shelves = [Shelf(name=name, catalog=catalog) for name, catalog in catalogs.items()]
+    offered = [ClusterCatalog(name=name, catalog=catalog) for name, catalog in catalogs.items()]
     there = (_installed(catalogs, name) for name in installed)
     starts = [
         upgrades.start_of({}, csv.name, csv.version)
         for package, csv in there
         if package == request.package
     ]
-    ask = Ask(
+    query = UpgradeQuery(
         channels=(request.channel,) if request.channel else (),
         range=VersionConstraint.parse(request.version) if request.version else None,
         installed=starts[0] if starts else None,
     )
-    return resolver_v1.resolve(shelves, request.package, ask, version=request.version)
+    return resolver_v1.resolve(offered, request.package, query, version=request.version)
 
 
-def _scene(
+def _inputs(
     catalogs: Mapping[str, Catalog], requests: Sequence[Request], installed: Sequence[str]
-) -> Scene:
+) -> ResolverInput:
     there = {name: _installed(catalogs, name) for name in installed}
-    wishes = [_wish(catalogs, request, there) for request in requests]
+    subscriptions = [_subscription(catalogs, request, there) for request in requests]
     asked = {request.package for request in requests}
-    wishes += [
-        _wish(catalogs, Request(package=package), there)
+    subscriptions += [
+        _subscription(catalogs, Request(package=package), there)
         for package in dict.fromkeys(package for package, _ in there.values())
         if package not in asked
     ]
     keys = {name: CatalogKey(name, _NAMESPACE) for name in catalogs}
-    return Scene(
+    return ResolverInput(
         namespace=_NAMESPACE,
         global_namespace=_NAMESPACE,
         sources=[
@@ -117,7 +124,7 @@ def _scene(
             for number, (name, catalog) in enumerate(catalogs.items())
         ],
         installed=[csv for _, csv in there.values()],
-        wishes=wishes,
+        subscriptions=subscriptions,
     )
 
 
@@ -139,13 +146,13 @@ def _installed(catalogs: Mapping[str, Catalog], name: str) -> tuple[str, Install
     return named, Installed(name=name, version=version, properties=listed)
 
 
-def _wish(
+def _subscription(
     catalogs: Mapping[str, Catalog], request: Request, there: Mapping[str, tuple[str, Installed]]
-) -> Wish:
+) -> Subscription:
     name, package = _package(catalogs, request)
     own = [csv.name for found, csv in there.values() if found == package.name]
     installed = own[0] if own else ""
-    return Wish(
+    return Subscription(
         name=package.name,
         package=package.name,
         channel=request.channel or package.default_channel,

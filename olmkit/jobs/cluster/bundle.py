@@ -21,7 +21,7 @@ from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.graph import links as graph
 from olmkit.catalog.graph import upgrades
-from olmkit.catalog.graph.upgrades import Ask, Start
+from olmkit.catalog.graph.upgrades import Start, UpgradeQuery
 from olmkit.catalog.model import Catalog, Channel, Package
 from olmkit.edges.images import sources
 from olmkit.edges.images.access_settings import Access
@@ -142,7 +142,7 @@ async def newest(
     for name in channels:
         _channel(found, name)
     wanted = VersionConstraint.parse(version) if version else None
-    ask = Ask(channels=channels, range=wanted, installed=after)
+    ask = UpgradeQuery(channels=channels, range=wanted, installed=after)
     fitting = upgrades.offers_of_v1(found, ask)
     if not fitting:
         follows = f" and upgrades from `{after.name}`" if after else ""

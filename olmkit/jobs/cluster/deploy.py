@@ -15,7 +15,7 @@ from pathlib import Path
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import read, wait, write
-from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.project import overlay
 from olmkit.kube import objects, rollout
@@ -84,7 +84,7 @@ async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[st
 
 
 async def apply(
-    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, patience: Patience
+    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> Explanation:
     """Apply the objects in order and wait for the Deployments; how it stands in the end.
 
@@ -94,7 +94,7 @@ async def apply(
     for manifest in first:
         await reader.apply(manifest)
         report(f"applied {explanation.subject(manifest)}")
-    await _until_known(reader, first, patience)
+    await _until_known(reader, first, timeouts)
     for manifest in found:
         if manifest not in first:
             await reader.apply(manifest)
@@ -105,7 +105,7 @@ async def apply(
         lambda: _finding(reader, deployments),
         f"{names} is available" if names else "all objects are applied",
         report=report,
-        patience=patience,
+        timeouts=timeouts,
     )
 
 
@@ -135,20 +135,20 @@ async def removal(
 
 
 async def delete(
-    reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
+    reader: ClusterObjects, made: Undeploying, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete the operands while the operator can still look after them, then all of it."""
     return await write.delete(
-        reader, (made.objects,), operands=made.operands, report=report, patience=patience
+        reader, (made.objects,), operands=made.operands, report=report, timeouts=timeouts
     )
 
 
 async def _until_known(
-    reader: ClusterObjects, first: Iterable[Manifest], patience: Patience
+    reader: ClusterObjects, first: Iterable[Manifest], timeouts: Timeouts
 ) -> None:
     """Wait until the server serves the kinds that the CRDs define."""
     clock = asyncio.get_running_loop().time
-    end = clock() + min(patience.seconds, 60.0)
+    end = clock() + min(timeouts.seconds, 60.0)
     for crd in first:
         if objects.kind(crd) != kinds.CRD[1]:
             continue

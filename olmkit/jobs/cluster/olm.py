@@ -18,7 +18,7 @@ from olmkit.edges.images import sources
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import deploy, read, wait, write
 from olmkit.jobs.cluster.deploy import Undeploying
-from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, sequence, text
@@ -114,15 +114,15 @@ async def manifests(names: Sequence[str], release: str, access: Access) -> tuple
 
 
 async def install(
-    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, patience: Patience
+    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> Explanation:
     """Apply the manifests, and wait for the Deployments and for OLM's own CSVs."""
-    standing = await deploy.apply(reader, found, report=report, patience=patience)
+    standing = await deploy.apply(reader, found, report=report, timeouts=timeouts)
     if not standing.is_ready:
         return standing
     for csv in found:
         if objects.kind(csv) == kinds.CSV[1]:
-            standing = await _until_succeeded(reader, csv, report, patience)
+            standing = await _until_succeeded(reader, csv, report, timeouts)
             if not standing.is_ready:
                 return standing
     return Explanation(standing=Standing.READY, cause="healthy", message="OLM is installed")
@@ -145,15 +145,15 @@ async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undepl
 
 
 async def uninstall(
-    reader: ClusterObjects, made: Undeploying, *, report: Report, patience: Patience
+    reader: ClusterObjects, made: Undeploying, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete it, and wait until it is gone."""
     steps = (made.operands, made.objects)
-    return await write.delete(reader, steps, report=report, patience=patience)
+    return await write.delete(reader, steps, report=report, timeouts=timeouts)
 
 
 async def _until_succeeded(
-    reader: ClusterObjects, csv: Manifest, report: Report, patience: Patience
+    reader: ClusterObjects, csv: Manifest, report: Report, timeouts: Timeouts
 ) -> Explanation:
     name, place = objects.name(csv), objects.namespace(csv)
 
@@ -165,7 +165,7 @@ async def _until_succeeded(
         words = f"`{name}` is not there yet"
         return Finding(cause="csv-missing", message=words, standing=Standing.WAITING)
 
-    return await wait.until_well(look, f"`{name}` is installed", report=report, patience=patience)
+    return await wait.until_well(look, f"`{name}` is installed", report=report, timeouts=timeouts)
 
 
 async def _read(name: str, access: Access) -> bytes:

@@ -20,7 +20,7 @@ from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest
 from olmkit.olm import cluster_state as snapshots
 from olmkit.olm import kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import pods
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.explain.installs import explain
@@ -47,7 +47,7 @@ async def require_olm(reader: ClusterObjects) -> None:
         )
 
 
-async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True) -> Snapshot:
+async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True) -> ClusterState:
     """Read all that `explain` looks at; `logs` of containers too that have ended badly."""
     subscriptions, catalogs, groups, plans, csvs, deployments, slices = await asyncio.gather(
         _everywhere(reader, kinds.SUBSCRIPTION, namespace),
@@ -59,7 +59,9 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         _list(reader, _ENDPOINTS, namespace),
     )
     here = tuple(one for one in subscriptions if objects.namespace(one) == namespace)
-    places = sorted({namespace, *(kinds.wish(one).catalog_namespace for one in here)} - {""})
+    places = sorted(
+        {namespace, *(kinds.subscription_key(one).catalog_namespace for one in here)} - {""}
+    )
     around = await asyncio.gather(
         *(_list(reader, kind, place) for kind in (_JOB, _POD, _EVENT) for place in places)
     )
@@ -68,7 +70,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         tuple(one for part in around[index * count : (index + 1) * count] for one in part)
         for index in range(3)
     )
-    made = Snapshot(
+    made = ClusterState(
         namespace=namespace,
         subscriptions=here,
         elsewhere=tuple(one for one in subscriptions if objects.namespace(one) != namespace),
@@ -85,7 +87,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
     return await with_logs(reader, made) if logs else made
 
 
-async def with_logs(reader: ClusterObjects, made: Snapshot) -> Snapshot:
+async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:
     """The snapshot with the last lines of the containers that ended badly."""
     wanted = list(dict.fromkeys(pods.logs_wanted(made)))
     texts = await asyncio.gather(
@@ -136,7 +138,8 @@ def why_saved(file: Path, package: str, namespace: str) -> Explanation:
             (
                 objects.namespace(one)
                 for one in found
-                if objects.kind(one) == "Subscription" and kinds.wish(one).package == package
+                if objects.kind(one) == "Subscription"
+                and kinds.subscription_key(one).package == package
             ),
             "default",
         )

@@ -10,7 +10,7 @@ from olmkit.jobs.cluster import read
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds, v1
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.explain.installs import explain
 
@@ -56,7 +56,7 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
     subscriptions, sources = await asyncio.gather(
         reader.list(kinds.SUBSCRIPTION, namespace), reader.list(kinds.CATALOG_SOURCE, namespace)
     )
-    wanted = [one for one in subscriptions if package in ("", kinds.wish(one).package)]
+    wanted = [one for one in subscriptions if package in ("", kinds.subscription_key(one).package)]
     places = sorted({objects.namespace(one) for one in wanted})
     seen = await asyncio.gather(*(read.snapshot(reader, place) for place in places))
     pictures = dict(zip(places, seen, strict=True))
@@ -76,17 +76,17 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
     return Status(operators=tuple(rows), catalogs=tuple(shown))
 
 
-def _subscription(one: Manifest, seen: Snapshot) -> Row:
-    wish = kinds.wish(one)
+def _subscription(one: Manifest, seen: ClusterState) -> Row:
+    key = kinds.subscription_key(one)
     return Row(
         olm="v0",
         namespace=objects.namespace(one),
-        package=wish.package,
-        channel=wish.channel,
-        catalog=f"{wish.catalog_namespace}/{wish.catalog}",
+        package=key.package,
+        channel=key.channel,
+        catalog=f"{key.catalog_namespace}/{key.catalog}",
         approval=text(kinds.spec(one).get("installPlanApproval")) or "Automatic",
         installed=seen.installed(one),
-        explanation=explain(seen, wish.package),
+        explanation=explain(seen, key.package),
     )
 
 

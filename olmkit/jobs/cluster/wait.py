@@ -19,7 +19,7 @@ from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Blame, Explanation, Finding, Standing
 from olmkit.olm.explain.installs import explain
 
@@ -33,7 +33,7 @@ def silent(_: str) -> None:
     """Tell nobody."""
 
 
-Act = Callable[[Snapshot, Explanation], Awaitable[None]]
+Act = Callable[[ClusterState, Explanation], Awaitable[None]]
 """May do something about what is seen, such as approving a plan."""
 
 # Resolution fails for some seconds while catalogs connect and old versions go.
@@ -47,7 +47,7 @@ _APPROVAL = ("needs-approval", "upgrade-needs-approval")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Timeouts:
     """How long to wait in all, and how often to look, in seconds.
 
     `believed` is how long a state lasts before it is taken for one that needs somebody;
@@ -68,30 +68,30 @@ async def until_ready(
     report: Report,
     target: str = "",
     act: Act | None = None,
-    patience: Patience | None = None,
+    timeouts: Timeouts | None = None,
 ) -> Explanation:
     """Wait until the operator is ready or cannot get so; the explanation says which.
 
     Raises `ClusterError` when the server stays away for the whole time.
     """
 
-    def explained(seen: Snapshot) -> Explanation:
+    def explained(seen: ClusterState) -> Explanation:
         return explain(seen, package, target=target)
 
-    async def look() -> Snapshot:
+    async def look() -> ClusterState:
         seen = await read.snapshot(reader, namespace, logs=False)
         if not explained(seen).is_ready:
             seen = await read.with_logs(reader, seen)
         return seen
 
-    patience = patience or Patience()
+    timeouts = timeouts or Timeouts()
 
-    def lasting(seen: Snapshot) -> float:
+    def lasting(seen: ClusterState) -> float:
         hooked = any(kinds.webhook_services(csv) for csv in seen.own_csvs())
-        return patience.settled if hooked else 0.0
+        return timeouts.settled if hooked else 0.0
 
     return await settled(
-        look, explained, report=report, act=act, lasting=lasting, patience=patience
+        look, explained, report=report, act=act, lasting=lasting, timeouts=timeouts
     )
 
 
@@ -100,7 +100,7 @@ async def settled(
     explained: Callable[[T], Explanation],
     *,
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
     act: Callable[[T, Explanation], Awaitable[None]] | None = None,
     lasting: Callable[[T], float] = lambda _: 0.0,
 ) -> Explanation:
@@ -110,7 +110,7 @@ async def settled(
     Raises `ClusterError` when the server stays away for the whole time.
     """
     clock = asyncio.get_running_loop().time
-    end = clock() + patience.seconds
+    end = clock() + timeouts.seconds
     last: Explanation | None = None
     since = clock()
     while True:
@@ -126,15 +126,15 @@ async def settled(
         lasted = now - since
         if explanation.is_ready and (lasted >= lasting(seen) or now >= end):
             return explanation
-        if explanation.standing is Standing.BLOCKED and lasted >= patience.believed:
+        if explanation.standing is Standing.BLOCKED and lasted >= timeouts.believed:
             return explanation
         if now >= end:
-            return _late(explanation, patience.seconds)
-        await asyncio.sleep(patience.interval)
+            return _late(explanation, timeouts.seconds)
+        await asyncio.sleep(timeouts.interval)
 
 
 async def until_well(
-    look: Callable[[], Awaitable[Finding | None]], done: str, *, report: Report, patience: Patience
+    look: Callable[[], Awaitable[Finding | None]], done: str, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
     """The same of one thing that is looked at; `done` says in words that nothing is amiss."""
 
@@ -143,7 +143,7 @@ async def until_well(
             return finding.below()
         return Explanation(standing=Standing.READY, cause="healthy", message=done)
 
-    return await settled(look, explained, report=report, patience=patience)
+    return await settled(look, explained, report=report, timeouts=timeouts)
 
 
 async def operands(
@@ -170,14 +170,14 @@ async def operands(
 
 
 async def until_gone(
-    reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, patience: Patience
+    reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> tuple[Manifest, ...]:
     """Wait until none of the objects is there; what is left when the time is over.
 
     Another object that has got the name of one of them meanwhile is not that one.
     """
     clock = asyncio.get_running_loop().time
-    end = clock() + patience.seconds
+    end = clock() + timeouts.seconds
     left = wanted
 
     async def look() -> list[Manifest]:
@@ -191,7 +191,7 @@ async def until_gone(
         if clock() >= end:
             break
         if left:
-            await asyncio.sleep(patience.interval)
+            await asyncio.sleep(timeouts.interval)
     return left
 
 
@@ -211,7 +211,7 @@ async def approve(reader: ClusterObjects, plan: Manifest) -> None:
     await reader.merge(plan, {"spec": {"approved": True}})
 
 
-def waiting_plans(seen: Snapshot) -> list[Manifest]:
+def waiting_plans(seen: ClusterState) -> list[Manifest]:
     """The InstallPlans that nobody has approved yet, the newest last."""
     found = [
         plan
@@ -226,19 +226,19 @@ async def patiently(work: Callable[[], Awaitable[T]], report: Report, end: float
 
     `end` is a time of the loop. Raises the `ClusterError` that does not pass.
     """
-    told = False
+    reported = False
     while True:
         try:
             found = await work()
         except ClusterError as error:
             if not error.temporary or asyncio.get_running_loop().time() >= end:
                 raise
-            if not told:
+            if not reported:
                 report(f"{error.message}; trying again")
-                told = True
+                reported = True
             await asyncio.sleep(_TRIED_AGAIN)
             continue
-        if told:
+        if reported:
             report("the API server answers again")
         return found
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import wait
-from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.kube import objects
 from olmkit.kube.api import AlreadyExists, ClusterError, Propagation
 from olmkit.kube.objects import Manifest
@@ -95,7 +95,7 @@ async def delete(
     *,
     operands: Objects = (),
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
 ) -> Removed:
     """Delete the objects step by step, each step gone before the next.
 
@@ -107,13 +107,13 @@ async def delete(
     for step in (operands, *steps):
         propagation = Propagation.FOREGROUND if step is operands else Propagation.BACKGROUND
         there = []
-        end = clock() + patience.seconds
+        end = clock() + timeouts.seconds
         for manifest in step:
             deletion = functools.partial(reader.delete, manifest, propagation=propagation)
             if await wait.patiently(deletion, report, end):
                 there.append(manifest)
                 report(f"deleting {explanation.subject(manifest)}")
-        left = await wait.until_gone(reader, tuple(there), report=report, patience=patience)
+        left = await wait.until_gone(reader, tuple(there), report=report, timeouts=timeouts)
         gone += [one for one in there if one not in left]
         if left:
             return Removed(gone=tuple(gone), left=left)

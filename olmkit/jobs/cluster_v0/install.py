@@ -16,13 +16,13 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
-from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import install_choice, uninstall
 from olmkit.jobs.cluster_v0.install_choice import Choice, InstallOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects, kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
 from olmkit.olm.explain.explanation import Explanation, Finding, Standing
 from olmkit.olm.install_objects import InstallRequest, Mode, Served
@@ -31,7 +31,7 @@ from olmkit.olm.preview import Preview
 # Longer than a pull of that image over a slow line, much shorter than what one waits in all.
 _SERVED = 120.0
 # Somebody who has interrupted a command sits before it.
-_TAKEN_BACK = Patience(seconds=120)
+_TAKEN_BACK = Timeouts(seconds=120)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ async def carry_out(
     made: Plan,
     *,
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
     created: list[Manifest],
     undone: Report | None = None,
 ) -> Explanation:
@@ -116,7 +116,7 @@ async def carry_out(
     When it does not end in an operator that is ready, that is taken back, and `undone` hears of
     it; without `undone` it stays.
     """
-    work = _create_and_wait(reader, made, report=report, patience=patience, created=created)
+    work = _create_and_wait(reader, made, report=report, timeouts=timeouts, created=created)
     return await cluster_write.attempt(
         work, lambda undone: take_back(reader, created, report=undone), undone=undone
     )
@@ -127,18 +127,18 @@ async def _create_and_wait(
     made: Plan,
     *,
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
     created: list[Manifest],
 ) -> Explanation:
     for manifest in made.objects:
         if objects.kind(manifest) == "CatalogSource" and made.served is not None:
-            await until_served(reader, made.served, report, patience)
+            await until_served(reader, made.served, report, timeouts)
         await cluster_write.create(reader, manifest, created=created, report=report)
     if made.served is not None:
         await adopt(reader, made.served)
     request = made.request
 
-    async def act(seen: Snapshot, found: Explanation) -> None:
+    async def act(seen: ClusterState, found: Explanation) -> None:
         if not (request.manual and cluster_wait.is_approval(found)):
             return
         for waiting in cluster_wait.waiting_plans(seen)[-1:]:
@@ -155,7 +155,7 @@ async def _create_and_wait(
         report=report,
         target=made.csv if request.manual else "",
         act=act,
-        patience=patience,
+        timeouts=timeouts,
     )
 
 
@@ -164,7 +164,7 @@ async def take_back(
     created: list[Manifest],
     *,
     report: Report,
-    patience: Patience = _TAKEN_BACK,
+    timeouts: Timeouts = _TAKEN_BACK,
 ) -> None:
     """Delete what this run has created, the newest first, and what OLM has made of it."""
 
@@ -172,7 +172,7 @@ async def take_back(
         if objects.kind(manifest) != kinds.SUBSCRIPTION[1]:
             await reader.delete(manifest)
             return
-        done = await uninstall.undo(reader, manifest, report=report, patience=patience)
+        done = await uninstall.undo(reader, manifest, report=report, timeouts=timeouts)
         for one in done.left:
             report(f"still there: {explanation.subject(one)}")
 
@@ -180,7 +180,7 @@ async def take_back(
 
 
 async def until_served(
-    reader: ClusterObjects, served: Served, report: Report, patience: Patience
+    reader: ClusterObjects, served: Served, report: Report, timeouts: Timeouts
 ) -> None:
     """Wait for the Pod of our own catalog: OLM retries late when it finds nobody at first."""
     name = served.name
@@ -194,12 +194,12 @@ async def until_served(
         return Finding(cause="pod-not-ready", message=words, standing=Standing.WAITING)
 
     report(f"serving the bundle as a catalog from Pod `{name}`")
-    seconds = min(patience.seconds, _SERVED)
+    seconds = min(timeouts.seconds, _SERVED)
     found = await cluster_wait.until_well(
         look,
         f"the Pod `{name}` serves it",
         report=report,
-        patience=replace(patience, seconds=seconds),
+        timeouts=replace(timeouts, seconds=seconds),
     )
     if not found.is_ready:
         raise RemoteError(
@@ -224,7 +224,7 @@ async def adopt(reader: ClusterObjects, served: Served) -> None:
         await reader.merge(manifest, {"metadata": {"ownerReferences": [owner]}})
 
 
-async def _refuse_twin(reader: ClusterObjects, here: Snapshot, choice: Choice) -> None:
+async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Choice) -> None:
     """Where the copy of a CSV has its name, OLM does not make another, and falls silent."""
     place = kinds.copied_from(here.copy(choice.csv))
     if place and await reader.find(kinds.CSV, choice.csv, place) is not None:
@@ -235,7 +235,7 @@ async def _refuse_twin(reader: ClusterObjects, here: Snapshot, choice: Choice) -
         )
 
 
-def _refuse_orphans(here: Snapshot, choice: Choice) -> None:
+def _refuse_orphans(here: ClusterState, choice: Choice) -> None:
     """A CSV without a Subscription is not adopted by a new one: it stands in its way."""
     label = kinds.operator_label(choice.package, here.namespace)
     for csv in here.own_csvs():
@@ -248,7 +248,7 @@ def _refuse_orphans(here: Snapshot, choice: Choice) -> None:
 
 
 def _mode(
-    here: Snapshot, options: InstallOptions, supported: tuple[str, ...]
+    here: ClusterState, options: InstallOptions, supported: tuple[str, ...]
 ) -> tuple[Mode | None, tuple[str, ...]]:
     """The OperatorGroup to make, if any, and the namespaces that will be watched."""
     wished = Mode.parse(options.mode) if options.mode else None

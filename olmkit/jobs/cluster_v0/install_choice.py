@@ -17,7 +17,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.oci.reference import Reference
 from olmkit.olm import bundle_catalog, kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.install_objects import Catalog, Mode, Served
 from olmkit.olm.preview import Preview
 
@@ -88,7 +88,7 @@ def check(options: InstallOptions) -> None:
 
 
 async def choose(
-    reader: ClusterObjects, options: InstallOptions, access: Access, here: Snapshot
+    reader: ClusterObjects, options: InstallOptions, access: Access, here: ClusterState
 ) -> Choice:
     """The bundle, and the catalog that it comes from; nothing is written.
 
@@ -154,7 +154,7 @@ async def _of_image(options: InstallOptions, access: Access) -> Choice:
 
 
 async def _of_existing(
-    reader: ClusterObjects, options: InstallOptions, access: Access, here: Snapshot
+    reader: ClusterObjects, options: InstallOptions, access: Access, here: ClusterState
 ) -> Choice:
     found = await _existing(reader, options, here)
     catalog = Catalog(name=objects.name(found), namespace=objects.namespace(found))
@@ -187,7 +187,9 @@ async def _of_address(
     return _chosen(options, catalog, chosen)
 
 
-async def _existing(reader: ClusterObjects, options: InstallOptions, here: Snapshot) -> Manifest:
+async def _existing(
+    reader: ClusterObjects, options: InstallOptions, here: ClusterState
+) -> Manifest:
     """The CatalogSource that is meant: by its name, else the only one that has the package."""
     near = [
         one

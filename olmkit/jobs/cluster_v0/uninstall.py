@@ -18,13 +18,13 @@ from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.read import if_allowed
-from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v0 import leftovers as leavings
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_objects, kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.installs import explain
 
 
@@ -97,7 +97,7 @@ async def plan(
 
 
 async def carry_out(
-    reader: ClusterObjects, made: Removal, *, report: Report, patience: Patience
+    reader: ClusterObjects, made: Removal, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete it step by step, each step gone before the next.
 
@@ -108,19 +108,19 @@ async def carry_out(
     gone: list[Manifest] = []
     groups = [one for one in made.ours if objects.kind(one) == kinds.OPERATOR_GROUP[1]]
     clock = asyncio.get_running_loop().time
-    end = clock() + patience.seconds
-    quiet = patience.settled if _is_settled(made) else patience.believed
+    end = clock() + timeouts.seconds
+    quiet = timeouts.settled if _is_settled(made) else timeouts.believed
     since, late = clock(), made
     while late.all or clock() - since < quiet:
         if late.all:
             done = await cluster_write.delete(
-                reader, late.steps, operands=late.operands, report=report, patience=patience
+                reader, late.steps, operands=late.operands, report=report, timeouts=timeouts
             )
             gone += done.gone
             if done.left:
                 return replace(done, gone=tuple(gone))
             since = clock()
-        await asyncio.sleep(patience.interval)
+        await asyncio.sleep(timeouts.interval)
         look = functools.partial(_late, reader, late, groups)
         late = await cluster_wait.patiently(look, report, end)
         if late.subscriptions or clock() >= end:
@@ -138,17 +138,17 @@ def _is_settled(made: Removal) -> bool:
 
 
 async def undo(
-    reader: ClusterObjects, subscription: Manifest, *, report: Report, patience: Patience
+    reader: ClusterObjects, subscription: Manifest, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete a Subscription, and what OLM has made because of it; CRDs stay."""
     options = UninstallOptions(
         namespace=objects.namespace(subscription),
-        package=kinds.wish(subscription).package,
+        package=kinds.subscription_key(subscription).package,
         keep_ours=True,
     )
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     made = await _removal(reader, options, seen, report=report)
-    return await carry_out(reader, made, report=report, patience=patience)
+    return await carry_out(reader, made, report=report, timeouts=timeouts)
 
 
 async def _late(reader: ClusterObjects, before: Removal, groups: list[Manifest]) -> Removal:
@@ -162,7 +162,7 @@ async def _late(reader: ClusterObjects, before: Removal, groups: list[Manifest])
 async def _removal(
     reader: ClusterObjects,
     options: UninstallOptions,
-    seen: Snapshot,
+    seen: ClusterState,
     *,
     sources: tuple[Manifest, ...] = (),
     report: Report = cluster_wait.silent,
@@ -171,7 +171,7 @@ async def _removal(
     subscription = seen.subscription(options.package)
     csvs = _csvs(seen, options.package, subscription)
     if subscription is not None:
-        options = replace(options, package=kinds.wish(subscription).package)
+        options = replace(options, package=kinds.subscription_key(subscription).package)
     sources = _sources(sources, seen, options.package, csvs)
     made = [one for one in sources if objects.kind(one) == kinds.CSV[1]]
     plans = [one for one in sources if objects.kind(one) == kinds.INSTALL_PLAN[1]]
@@ -236,7 +236,7 @@ async def _operators(
 
 
 def _sources(
-    before: tuple[Manifest, ...], seen: Snapshot, package: str, csvs: list[Manifest]
+    before: tuple[Manifest, ...], seen: ClusterState, package: str, csvs: list[Manifest]
 ) -> tuple[Manifest, ...]:
     """The CSVs, and the InstallPlans that install any of the package, each as last seen."""
     known = {(objects.kind(one), objects.name(one)): one for one in (*before, *csvs)}
@@ -255,13 +255,13 @@ def _names(sources: tuple[Manifest, ...], package: str) -> set[str]:
     return names | {name for name in planned if kinds.package_named_in(name) == package}
 
 
-def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[Manifest]:
+def _csvs(seen: ClusterState, package: str, subscription: Manifest | None) -> list[Manifest]:
     """The CSVs of the operator: what the Subscription names, and what those replace."""
     names: list[str] = []
     if subscription is not None:
         status = kinds.status(subscription)
         names += [text(status.get("installedCSV")), text(status.get("currentCSV"))]
-        package = kinds.wish(subscription).package
+        package = kinds.subscription_key(subscription).package
     label = kinds.operator_label(package, seen.namespace)
     found = [
         csv
@@ -276,7 +276,7 @@ def _csvs(seen: Snapshot, package: str, subscription: Manifest | None) -> list[M
     return found
 
 
-def _unfinished(seen: Snapshot, csvs: list[Manifest]) -> list[Manifest]:
+def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
     """The InstallPlans that OLM still works on, and that install nothing of others.
 
     It would make the CSV once more, when that is deleted before its plan is done.
@@ -292,15 +292,15 @@ def _unfinished(seen: Snapshot, csvs: list[Manifest]) -> list[Manifest]:
 
 
 def _ours(
-    seen: Snapshot, package: str, subscription: Manifest | None, csvs: list[Manifest]
+    seen: ClusterState, package: str, subscription: Manifest | None, csvs: list[Manifest]
 ) -> list[Manifest]:
     """What olmkit made for this package and nobody else uses."""
     others = [one for one in seen.subscriptions if one is not subscription]
     found: list[Manifest] = []
     for catalog in seen.catalogs:
         used = any(
-            kinds.wish(other).catalog == objects.name(catalog)
-            and kinds.wish(other).catalog_namespace == objects.namespace(catalog)
+            kinds.subscription_key(other).catalog == objects.name(catalog)
+            and kinds.subscription_key(other).catalog_namespace == objects.namespace(catalog)
             for other in (*others, *seen.elsewhere)
         )
         if (

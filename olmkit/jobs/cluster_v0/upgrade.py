@@ -19,13 +19,13 @@ from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.bundle import Named
-from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v0 import install, upgrade_plan
-from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, Way
+from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import bundle_catalog, install_objects, install_plan, kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Explanation, Standing
 from olmkit.olm.explain.installs import explain
@@ -41,12 +41,12 @@ class BundleUpgrade:
     """The bundle, what it finds, and the one hop to it."""
 
     named: Named
-    seen: Snapshot = field(repr=False)
+    seen: ClusterState = field(repr=False)
     subscription: Manifest = field(repr=False)
-    way: Way
+    plan: UpgradePlan
 
 
-Announce = Callable[[Way], None]
+Announce = Callable[[UpgradePlan], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ async def upgrade(
     *,
     announce: Announce,
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
 ) -> Upgraded:
     """Go on to the newest version that is offered, or to `to`.
 
@@ -82,10 +82,10 @@ async def upgrade(
         await _change_catalog(reader, subscription, seen, options.catalog, access, report)
     hops: list[str] = []
     clock = asyncio.get_running_loop().time
-    deadline = clock() + patience.seconds
+    deadline = clock() + timeouts.seconds
 
-    def rest() -> Patience:
-        return replace(patience, seconds=max(1.0, deadline - clock()))
+    def rest() -> Timeouts:
+        return replace(timeouts, seconds=max(1.0, deadline - clock()))
 
     while True:
         current = hops[-1] if hops else before
@@ -94,7 +94,7 @@ async def upgrade(
             break
         report(f"going on to {upcoming}")
         hop = _Hop(package=package, namespace=options.namespace, before=current, target=upcoming)
-        found = await _go(reader, hop, report=report, patience=rest(), announce=announce)
+        found = await _go(reader, hop, report=report, timeouts=rest(), announce=announce)
         if not found.is_ready:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
         hops.append(upcoming)
@@ -106,9 +106,9 @@ async def upgrade(
         found = explain(seen, package, target=goal)
         if found.standing is not Standing.WAITING:
             return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
-        raise upgrade_plan.no_way(reached, goal)
+        raise upgrade_plan.no_path(reached, goal)
     explanation = await cluster_wait.until_ready(
-        reader, package, options.namespace, report=report, patience=rest()
+        reader, package, options.namespace, report=report, timeouts=rest()
     )
     return Upgraded(package=package, before=before, hops=tuple(hops), explanation=explanation)
 
@@ -131,8 +131,8 @@ async def plan_bundle(
     waiting = _waiting_elsewhere(seen, subscription, goal)
     instead = f"instead of {', '.join(kinds.plan_csvs(waiting))}, which waits for approval"
     notes = (instead,) if waiting else ()
-    way = upgrade_plan.way_of(seen, package, installed, (goal,), named.preview, notes)
-    return BundleUpgrade(named=named, seen=seen, subscription=subscription, way=way)
+    plan = upgrade_plan.plan_of(seen, package, installed, (goal,), named.preview, notes)
+    return BundleUpgrade(named=named, seen=seen, subscription=subscription, plan=plan)
 
 
 async def to_bundle(
@@ -141,39 +141,39 @@ async def to_bundle(
     options: UpgradeOptions,
     *,
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
 ) -> Upgraded:
     """Go on to a bundle, which is one hop away since its catalog says so."""
-    way, goal = made.way, made.named.rendered.name
+    plan, goal = made.plan, made.named.rendered.name
     old = _own_catalog(made.seen, made.subscription)
-    await _offer(reader, made, options, report, patience)
+    await _offer(reader, made, options, report, timeouts)
     waiting = _waiting_elsewhere(made.seen, made.subscription, goal)
     if waiting is not None:
         # OLM does not look for another version as long as that one is to be approved.
         report(f"deleting {explanation.subject(waiting)}")
         await reader.delete(waiting)
     report(f"going on to {goal}")
-    hop = _Hop(package=way.package, namespace=way.namespace, before=way.before, target=goal)
-    found = await _go(reader, hop, report=report, patience=patience)
+    hop = _Hop(package=plan.package, namespace=plan.namespace, before=plan.before, target=goal)
+    found = await _go(reader, hop, report=report, timeouts=timeouts)
     if found.is_ready and old is not None:
         await reader.delete(old)
     hops = (goal,) if found.is_ready else ()
-    return Upgraded(package=way.package, before=way.before, hops=hops, explanation=found)
+    return Upgraded(package=plan.package, before=plan.before, hops=hops, explanation=found)
 
 
-def _waiting_elsewhere(seen: Snapshot, subscription: Manifest, goal: str) -> Manifest | None:
+def _waiting_elsewhere(seen: ClusterState, subscription: Manifest, goal: str) -> Manifest | None:
     """The Subscription's InstallPlan, when it waits for approval and leads to another version."""
     plan = seen.plan(kinds.plan_name(subscription))
     is_waiting = plan is not None and plan in cluster_wait.waiting_plans(seen)
     return plan if is_waiting and goal not in kinds.plan_csvs(plan) else None
 
 
-def _own_catalog(seen: Snapshot, subscription: Manifest) -> Manifest | None:
+def _own_catalog(seen: ClusterState, subscription: Manifest) -> Manifest | None:
     """The catalog of one bundle that the Subscription has taken from, if olmkit made it."""
-    wish = kinds.wish(subscription)
-    found = seen.catalog(wish.catalog, wish.catalog_namespace)
+    key = kinds.subscription_key(subscription)
+    found = seen.catalog(key.catalog, key.catalog_namespace)
     serves = found is not None and text(kinds.spec(found).get("address")).startswith(
-        f"{wish.catalog}.{wish.catalog_namespace}.svc:"
+        f"{key.catalog}.{key.catalog_namespace}.svc:"
     )
     return found if found is not None and serves and install_objects.is_ours(found) else None
 
@@ -214,7 +214,7 @@ async def _go(
     hop: _Hop,
     *,
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
     announce: Announce | None = None,
 ) -> Explanation:
     """Approve the plan that leads to the target, and wait until it alone is there."""
@@ -222,12 +222,12 @@ async def _go(
     before = await cluster_read.snapshot(reader, namespace, logs=False)
     is_announced = announce is None
 
-    async def act(seen: Snapshot, explanation: Explanation) -> None:
+    async def act(seen: ClusterState, explanation: Explanation) -> None:
         nonlocal is_announced
         if announce is not None and not is_announced and install_plan.of_csv(seen.plans, target):
             found = await upgrade_plan.planned(reader, seen, target)
             notes = () if found else (f"the permissions of `{target}` cannot be read beforehand",)
-            announce(upgrade_plan.way_of(before, package, hop.before, (target,), found, notes))
+            announce(upgrade_plan.plan_of(before, package, hop.before, (target,), found, notes))
             is_announced = True
         if not cluster_wait.is_approval(explanation):
             return
@@ -238,16 +238,16 @@ async def _go(
                 await cluster_wait.approve(reader, plan)
 
     found = await cluster_wait.until_ready(
-        reader, package, namespace, report=report, target=target, act=act, patience=patience
+        reader, package, namespace, report=report, target=target, act=act, timeouts=timeouts
     )
     if not found.is_ready:
         return found
-    end = asyncio.get_running_loop().time() + patience.seconds
+    end = asyncio.get_running_loop().time() + timeouts.seconds
     while asyncio.get_running_loop().time() < end:
         seen = await cluster_read.snapshot(reader, namespace, logs=False)
         if not any(kinds.is_going(csv) for csv in seen.own_csvs()):
             break
-        await asyncio.sleep(patience.interval)
+        await asyncio.sleep(timeouts.interval)
     return found
 
 
@@ -256,22 +256,22 @@ async def _offer(
     made: BundleUpgrade,
     options: UpgradeOptions,
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
 ) -> None:
     """Let a catalog of our own offer the bundle, and the Subscription take from it."""
     named, package = made.named, made.named.rendered.package
-    wish = kinds.wish(made.subscription)
-    channel = wish.channel or named.channel
+    key = kinds.subscription_key(made.subscription)
+    channel = key.channel or named.channel
     served = Served(
         namespace=options.namespace,
         package=package,
-        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=made.way.before),
+        blobs=bundle_catalog.blobs(named.rendered, channel, replaces=made.plan.before),
         image=options.catalog_server,
         secrets=options.secrets,
     )
     for manifest in install_objects.served_objects(served):
         await reader.apply(manifest)
-    await install.until_served(reader, served, report, patience)
+    await install.until_served(reader, served, report, timeouts)
     catalog = Catalog(
         name=served.name,
         namespace=options.namespace,
@@ -291,7 +291,7 @@ async def _offer(
 async def _change_catalog(
     reader: ClusterObjects,
     subscription: Manifest,
-    seen: Snapshot,
+    seen: ClusterState,
     reference: str,
     access: Access,
     report: Report,

@@ -20,7 +20,7 @@ from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster_v0 import install_choice
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_objects, install_plan, kinds, preview
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.installs import explain
 from olmkit.olm.kinds import SubscriptionKey
 from olmkit.olm.preview import Preview
@@ -43,7 +43,7 @@ class UpgradeOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class UpgradePlan:
     """What an upgrade goes through, from `before`; no hops when there is nothing newer.
 
     `brings` is what the last hop brings, `has` what the installed CSV does.
@@ -59,7 +59,7 @@ class Way:
     notes: tuple[str, ...] = ()
 
 
-async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> Way:
+async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> UpgradePlan:
     """The way that an upgrade would take, as far as it can be known; nothing is written.
 
     Raises `InputError` when nothing is installed, or when there is no way to `to`.
@@ -80,8 +80,8 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         if image and options.catalog:  # the upgrade itself would stop here too
             raise
         note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
-        return way_of(seen, options.package, before, pending, brings, (note,))
-    channel = _channel(catalog, kinds.wish(subscription))
+        return plan_of(seen, options.package, before, pending, brings, (note,))
+    channel = _channel(catalog, kinds.subscription_key(subscription))
     hops = _hops(channel, seen, before, pending, options.to)
     notes: tuple[str, ...] = ()
     if hops and hops[-1] in channel.entries:
@@ -90,29 +90,29 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
         )
         brings = last.preview or (brings if hops == pending else None)
         notes = (last.note,) if last.note and brings is None else ()
-    return way_of(seen, options.package, before, hops, brings, notes)
+    return plan_of(seen, options.package, before, hops, brings, notes)
 
 
-def _image(seen: Snapshot, subscription: Manifest, options: UpgradeOptions) -> str:
+def _image(seen: ClusterState, subscription: Manifest, options: UpgradeOptions) -> str:
     """The image of the Subscription's catalog, or that which is to take its place."""
     if options.catalog:
         own_source(seen, subscription)
-    wish = kinds.wish(subscription)
-    source = seen.catalog(wish.catalog, wish.catalog_namespace)
+    key = kinds.subscription_key(subscription)
+    source = seen.catalog(key.catalog, key.catalog_namespace)
     image = text(kinds.spec(source).get("image")) if source else ""
     return options.catalog if image and options.catalog else image
 
 
-def _channel(catalog: Model, wish: SubscriptionKey) -> Channel:
-    package = catalog.chosen(wish.package)[0]
-    name = wish.channel or package.default_channel
+def _channel(catalog: Model, key: SubscriptionKey) -> Channel:
+    package = catalog.chosen(key.package)[0]
+    name = key.channel or package.default_channel
     if name not in package.channels:
-        raise InputError(f"package `{package.name}` has no channel `{wish.channel}`")
+        raise InputError(f"package `{package.name}` has no channel `{key.channel}`")
     return package.channels[name]
 
 
 def _hops(
-    channel: Channel, seen: Snapshot, before: str, pending: tuple[str, ...], goal: str
+    channel: Channel, seen: ClusterState, before: str, pending: tuple[str, ...], goal: str
 ) -> tuple[str, ...]:
     """What OLM has chosen already and what follows in the channel, up to the goal if there is one.
 
@@ -128,19 +128,19 @@ def _hops(
     for number, hop in enumerate(hops, 1):
         if is_goal(hop, goal):
             return hops[:number]
-    raise no_way(hops[-1] if hops else before, goal)
+    raise no_path(hops[-1] if hops else before, goal)
 
 
-def _offered(channel: Channel, start: str, seen: Snapshot) -> tuple[str, ...]:
+def _offered(channel: Channel, start: str, seen: ClusterState) -> tuple[str, ...]:
     if not start:
         return (upgrades.order(channel)[0].name,)
     installed = upgrades.start_of(
         channel.entries, start, Version.read(text(kinds.spec(seen.csv(start)).get("version")))
     )
-    return tuple(hop.entry.name for hop in upgrades.way(channel, installed).hops)
+    return tuple(hop.entry.name for hop in upgrades.upgrade_path(channel, installed).hops)
 
 
-def require(seen: Snapshot, package: str) -> Manifest:
+def require(seen: ClusterState, package: str) -> Manifest:
     subscription = seen.subscription(package)
     if subscription is None:
         explanation = explain(seen, package)
@@ -148,21 +148,21 @@ def require(seen: Snapshot, package: str) -> Manifest:
     return subscription
 
 
-def own_source(seen: Snapshot, subscription: Manifest) -> Manifest:
+def own_source(seen: ClusterState, subscription: Manifest) -> Manifest:
     """The CatalogSource of the Subscription; raises `InputError` unless olmkit made it."""
-    wish = kinds.wish(subscription)
-    catalog = seen.catalog(wish.catalog, wish.catalog_namespace)
+    key = kinds.subscription_key(subscription)
+    catalog = seen.catalog(key.catalog, key.catalog_namespace)
     if catalog is None:
-        raise InputError(f"the CatalogSource `{wish.catalog}` is gone")
+        raise InputError(f"the CatalogSource `{key.catalog}` is gone")
     if not install_objects.is_ours(catalog):
         raise InputError(
-            f"the CatalogSource `{wish.catalog}` was not made by olmkit, which leaves it alone",
+            f"the CatalogSource `{key.catalog}` was not made by olmkit, which leaves it alone",
             hint="publish the new catalog under the image it names",
         )
     return catalog
 
 
-async def planned(reader: ClusterObjects, seen: Snapshot, csv: str) -> Preview | None:
+async def planned(reader: ClusterObjects, seen: ClusterState, csv: str) -> Preview | None:
     """What the InstallPlan brings that leads to a CSV, where it can be read."""
     made = install_plan.of_csv(seen.plans, csv)
     found = install_plan.step(made, csv) if made else {}
@@ -174,17 +174,17 @@ async def planned(reader: ClusterObjects, seen: Snapshot, csv: str) -> Preview |
     return preview.of_csv(found) if found else None
 
 
-def way_of(
-    seen: Snapshot,
+def plan_of(
+    seen: ClusterState,
     package: str,
     before: str,
     hops: tuple[str, ...],
     brings: Preview | None,
     notes: tuple[str, ...] = (),
-) -> Way:
+) -> UpgradePlan:
     """A way from an installed CSV, with what that has now."""
     has = seen.csv(before)
-    return Way(
+    return UpgradePlan(
         package=package,
         namespace=seen.namespace,
         before=before,
@@ -196,7 +196,7 @@ def way_of(
     )
 
 
-def no_way(reached: str, goal: str) -> InputError:
+def no_path(reached: str, goal: str) -> InputError:
     return InputError(
         f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
         hint="`olmkit catalog graph` shows what replaces what",

@@ -17,7 +17,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
-from olmkit.jobs.cluster.wait import Patience, Report
+from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v1 import extension_choice
 from olmkit.jobs.cluster_v1.extension_choice import Offer
@@ -123,7 +123,7 @@ async def carry_out(
     made: ExtensionPlan,
     *,
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
     created: list[Manifest],
     undone: Report | None = None,
 ) -> Explanation:
@@ -132,7 +132,7 @@ async def carry_out(
     When it does not end in an operator that is ready, that is taken back, and `undone` hears of
     it; without `undone` it stays.
     """
-    work = _create_and_wait(reader, made, report=report, patience=patience, created=created)
+    work = _create_and_wait(reader, made, report=report, timeouts=timeouts, created=created)
     return await cluster_write.attempt(
         work,
         lambda undone: cluster_write.take_back(created, reader.delete, report=undone),
@@ -145,12 +145,12 @@ async def _create_and_wait(
     made: ExtensionPlan,
     *,
     report: Report,
-    patience: Patience,
+    timeouts: Timeouts,
     created: list[Manifest],
 ) -> Explanation:
     for manifest in made.objects:
         await cluster_write.create(reader, manifest, created=created, report=report)
-    return await until_ready(reader, made.request.package, report=report, patience=patience)
+    return await until_ready(reader, made.request.package, report=report, timeouts=timeouts)
 
 
 async def plan_upgrade(
@@ -179,12 +179,12 @@ async def plan_upgrade(
 
 
 async def upgrade(
-    reader: ClusterObjects, made: ExtensionUpgrade, *, report: Report, patience: Patience
+    reader: ClusterObjects, made: ExtensionUpgrade, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
     """Ask for that range of versions, and wait."""
     await reader.merge(made.wanted, _asking(made.version))
     report(f"asked for {made.version or 'the newest version'}")
-    return await until_ready(reader, made.package, report=report, patience=patience)
+    return await until_ready(reader, made.package, report=report, timeouts=timeouts)
 
 
 def _check_range(version: str) -> None:
@@ -203,14 +203,14 @@ async def why(reader: ClusterObjects, package: str) -> Explanation:
 
 
 async def until_ready(
-    reader: ClusterObjects, package: str, *, report: Report, patience: Patience
+    reader: ClusterObjects, package: str, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
     """Wait until it is installed or somebody must act; a server that is away is waited for."""
     return await cluster_wait.settled(
         lambda: _look(reader, package),
         lambda seen: v1.explain(*seen, package),
         report=report,
-        patience=patience,
+        timeouts=timeouts,
     )
 
 
@@ -230,11 +230,11 @@ async def removal(reader: ClusterObjects, package: str) -> tuple[Manifest, ...]:
 
 
 async def remove(
-    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, patience: Patience
+    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete them, one gone before the next."""
     steps = [(manifest,) for manifest in found]
-    return await cluster_write.delete(reader, steps, report=report, patience=patience)
+    return await cluster_write.delete(reader, steps, report=report, timeouts=timeouts)
 
 
 async def _look(

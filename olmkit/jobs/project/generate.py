@@ -101,21 +101,21 @@ def generate(
 
 def plan(workspace: Workspace, options: GenerateOptions | None = None) -> GenerateResult:
     """What `generate` would write; nothing is. Raises as it does."""
-    wish = options or GenerateOptions()
+    chosen = options or GenerateOptions()
     folder = workspace.folder
-    project = _project(workspace, wish)
+    project = _project(workspace, chosen)
     findings = Findings()
-    if project_sources.has_no_types(project) and Target.CSV in wish.targets:
-        wish = replace(wish, targets=frozenset({Target.CSV}))
+    if project_sources.has_no_types(project) and Target.CSV in chosen.targets:
+        chosen = replace(chosen, targets=frozenset({Target.CSV}))
         sources = Sources(packages=(), declarations={}, package_of={})
     else:
         sources = project_sources.read(
-            workspace, project, findings, prefix=_prefix(folder), environment=wish.environment
+            workspace, project, findings, prefix=_prefix(folder), environment=chosen.environment
         )
-    if Target.CRD not in wish.targets:
+    if Target.CRD not in chosen.targets:
         findings.items = [one for one in findings if one.rule not in _OF_SCHEMAS]
-    wanted, stale = _wanted(workspace, project, sources, wish, findings)
-    found = _judged(findings, strict=wish.strict_markers or project.settings.strict_markers)
+    wanted, stale = _wanted(workspace, project, sources, chosen, findings)
+    found = _judged(findings, strict=chosen.strict_markers or project.settings.strict_markers)
     if has_errors(found):
         raise _refusal(found)
     changes = diff(wanted, workspace.present(wanted))
@@ -142,11 +142,11 @@ def _load(workspace: Workspace) -> Project:
     )
 
 
-def _project(workspace: Workspace, wish: GenerateOptions) -> Project:
+def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
     """The project with the settings of this run; a Go module needs a project file for CSVs only."""
     folder = workspace.folder
     is_plain_go = workspace.has(go_modules.MOD_FILE) and not workspace.has(config.PROJECT_FILE)
-    if is_plain_go and Target.CSV in wish.targets:
+    if is_plain_go and Target.CSV in chosen.targets:
         raise ConfigurationError(
             f"`{_prefix(folder)}{config.PROJECT_FILE}` does not exist, and the CSV needs it",
             hint="name what can do without: `olmkit generate crd rbac webhook`",
@@ -158,7 +158,7 @@ def _project(workspace: Workspace, wish: GenerateOptions) -> Project:
     else:
         project = _load(workspace)
     settings = project.settings
-    for text in wish.settings:
+    for text in chosen.settings:
         settings = config.changed(settings, text)
     project = replace(project, settings=settings)
     return _as_made(workspace, project) if project_sources.is_go(workspace, project) else project
@@ -200,13 +200,13 @@ def _wanted(
     workspace: Workspace,
     project: Project,
     sources: Sources,
-    wish: GenerateOptions,
+    chosen: GenerateOptions,
     findings: Findings,
 ) -> tuple[Tree, tuple[Diagnostic, ...]]:
     files: dict[str, File | bytes] = {}
     notes: list[Diagnostic] = []
     header = _header(workspace, project)
-    if Target.CRD in wish.targets:
+    if Target.CRD in chosen.targets:
         options = Options(
             allow_dangerous_types=project.settings.allow_dangerous_types,
             embedded_object_meta=project.settings.embedded_object_meta,
@@ -220,15 +220,15 @@ def _wanted(
             _stamp(crd, _read_if_there(workspace, path), project.settings.controller_gen_version)
             files[path] = header + _stream([crd])
         notes += _strangers(workspace, sources, files)
-    if Target.RBAC in wish.targets:
+    if Target.RBAC in chosen.targets:
         found = roles.roles(sources, role_name=project.settings.role_name)
         if found:
             files[ROLE_FILE] = header + _stream(found)
-    if Target.WEBHOOK in wish.targets:
+    if Target.WEBHOOK in chosen.targets:
         found = webhooks.configurations(sources, findings)
         if found:
             files[WEBHOOK_FILE] = header + _stream(found)
-    if Target.CSV in wish.targets and not has_errors(findings):
+    if Target.CSV in chosen.targets and not has_errors(findings):
         files |= _base_csv(workspace, project, sources, findings)
         files |= _bundle_overlay(workspace, project)
     return Tree(files), tuple(notes)

@@ -14,12 +14,12 @@ from dataclasses import replace
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
 from olmkit.olm.explain.explanation import Blame, Finding, Standing
 
 
-def of_catalog(snapshot: Snapshot, catalog: Manifest) -> Finding | None:
+def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Finding | None:
     """Why OLM cannot read the catalog; None when it can."""
     state = kinds.connection_state(catalog)
     if state == "READY":
@@ -74,7 +74,7 @@ def of_catalog(snapshot: Snapshot, catalog: Manifest) -> Finding | None:
     )
 
 
-def of_resolution(snapshot: Snapshot, subscription: Manifest, words: str) -> Finding:
+def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) -> Finding:
     """What the message of a failed resolution means.
 
     It may be about another Subscription: all of a namespace are resolved together.
@@ -88,16 +88,18 @@ def of_resolution(snapshot: Snapshot, subscription: Manifest, words: str) -> Fin
     return Finding(cause="resolution-failed", message=f"OLM finds no way to install it: {said}")
 
 
-Explain = Callable[[Snapshot, Manifest, Mapping[str, str]], Finding]
+Explain = Callable[[ClusterState, Manifest, Mapping[str, str]], Finding]
 
 
-def _broken_catalog(snapshot: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
+def _broken_catalog(
+    snapshot: ClusterState, subscription: Manifest, part: Mapping[str, str]
+) -> Finding:
     namespace, name = part["namespace"], part["name"]
     catalog = snapshot.catalog(name, namespace)
     below = None if catalog is None else of_catalog(snapshot, catalog)
     if below is not None:
-        wish = kinds.wish(subscription)
-        is_other = (wish.catalog, wish.catalog_namespace) != (name, namespace)
+        key = kinds.subscription_key(subscription)
+        is_other = (key.catalog, key.catalog_namespace) != (name, namespace)
         said = "; it stops every Subscription that sees it" if is_other else ""
         return replace(below, message=below.message + said)
     if catalog is not None and "no registry client established" in part["rest"]:
@@ -116,17 +118,17 @@ def _broken_catalog(snapshot: Snapshot, subscription: Manifest, part: Mapping[st
 
 
 def _missing(what: str) -> Explain:
-    def explain(snapshot: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
+    def explain(snapshot: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> Finding:
         asking = snapshot.named_subscription(part["subscription"]) or subscription
-        wish = kinds.wish(asking)
+        key = kinds.subscription_key(asking)
         package, channel = part.get("package", ""), part.get("channel", "")
         where = f"channel `{channel}` of `{package}`" if channel else f"the package `{package}`"
         subjects = {
             "catalog": f"there is no catalog `{part.get('catalog', '')}` that namespace "
             f"`{objects.namespace(subscription)}` sees, or it is empty",
-            "package": f"the catalog `{wish.catalog}` has no package `{package}`",
+            "package": f"the catalog `{key.catalog}` has no package `{package}`",
             "channel": f"the package `{package}` has no channel `{channel}` "
-            f"in the catalog `{wish.catalog}`",
+            f"in the catalog `{key.catalog}`",
             "name": f"{where} has no `{part.get('csv', '')}`",
         }
         hints = {
@@ -147,7 +149,7 @@ def _missing(what: str) -> Explain:
     return explain
 
 
-def _dependency(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+def _dependency(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
     needed = f"an operator {part['need'].strip()}".rstrip()
     return Finding(
         cause="missing-dependency",
@@ -157,7 +159,7 @@ def _dependency(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
     )
 
 
-def _orphan(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) -> Finding:
+def _orphan(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Finding:
     name = part["csv"]
     csv = snapshot.csv(name)
     return Finding(
@@ -170,18 +172,19 @@ def _orphan(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) -> Finding
     )
 
 
-def _heads(_: Snapshot, subscription: Manifest, part: Mapping[str, str]) -> Finding:
+def _heads(_: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> Finding:
     channel, package = part["channel"].strip('"'), part["package"].strip('"')
     return Finding(
         cause="several-heads",
         message=f"channel `{channel}` of package `{package}` has several heads: {part['chains']}",
         hint="let one of them replace or skip the other, and publish the catalog again; "
-        f"`olmkit catalog graph` draws the channels of `{kinds.wish(subscription).catalog}`",
+        "`olmkit catalog graph` draws the channels of "
+        f"`{kinds.subscription_key(subscription).catalog}`",
         standing=Standing.BLOCKED,
     )
 
 
-def _no_heads(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+def _no_heads(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
     return Finding(
         cause="no-head",
         message=f"no way leads to a newest version: {explanation.first_line(part['words'])}",
@@ -190,7 +193,7 @@ def _no_heads(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
     )
 
 
-def _clash(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+def _clash(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
     return Finding(
         cause="api-provided-twice",
         message=f"two operators would provide {part['api']}: {part['both'].strip()}",
@@ -199,7 +202,7 @@ def _clash(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
     )
 
 
-def _same_package(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+def _same_package(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
     return Finding(
         cause="package-wanted-twice",
         message=f"package `{part['package']}` is wanted twice in this namespace: "
@@ -209,7 +212,7 @@ def _same_package(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding
     )
 
 
-def _deprecated(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+def _deprecated(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
     return Finding(
         cause="bundle-deprecated",
         message=f"the bundle `{part['bundle']}` is deprecated and cannot be installed",
@@ -218,7 +221,7 @@ def _deprecated(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
     )
 
 
-def _unread(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+def _unread(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
     return Finding(
         cause="bad-constraint",
         message="a bundle of a catalog says what it needs in a way that OLM cannot read: "
@@ -229,7 +232,7 @@ def _unread(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
     )
 
 
-def _installed(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) -> Finding:
+def _installed(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Finding:
     """What is wrong with the CSVs of the namespace, which OLM reads as a catalog."""
     found = re.search(r'csv (?:"(?P<quoted>[^"]+)"|[^/\s]+/(?P<name>\S+))', part["rest"])
     csv = snapshot.csv(found["quoted"] or found["name"]) if found else None
@@ -243,7 +246,7 @@ def _installed(snapshot: Snapshot, _: Manifest, part: Mapping[str, str]) -> Find
     )
 
 
-def _groups(_: Snapshot, __: Manifest, part: Mapping[str, str]) -> Finding:
+def _groups(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
     return Finding(
         cause="operator-groups",
         message=f"the namespace needs exactly one OperatorGroup and has {part['count']}",

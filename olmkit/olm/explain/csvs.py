@@ -12,14 +12,14 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
 from olmkit.olm.explain.explanation import Finding, Standing
 
 _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")
 
 
-def of_csv(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+def of_csv(snapshot: ClusterState, csv: Manifest) -> Finding | None:
     """Why the CSV is not Succeeded; None when it is."""
     phase, reason = kinds.phase(csv), kinds.reason(csv)
     if phase in ("Succeeded", "Replacing"):
@@ -44,7 +44,7 @@ def of_csv(snapshot: Snapshot, csv: Manifest) -> Finding | None:
     return finding.under(top)
 
 
-def _of_install(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+def _of_install(snapshot: ClusterState, csv: Manifest) -> Finding | None:
     """Why its Deployments are not there, or not available."""
     phase = kinds.phase(csv)
     finding = of_deployments(snapshot, csv)
@@ -73,7 +73,7 @@ def _last_failure(csv: Manifest) -> str:
     )
 
 
-def _by_reason(snapshot: Snapshot, csv: Manifest, reason: str) -> Finding | None:
+def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Finding | None:
     words = explanation.first_line(kinds.message(csv))
     name = objects.name(csv)
     match reason:
@@ -129,7 +129,7 @@ def _by_reason(snapshot: Snapshot, csv: Manifest, reason: str) -> Finding | None
     return None
 
 
-def _unsupported_mode(snapshot: Snapshot, csv: Manifest) -> Finding:
+def _unsupported_mode(snapshot: ClusterState, csv: Manifest) -> Finding:
     supported = kinds.supported_modes(csv)
     group = snapshot.groups[0] if snapshot.groups else {}
     targets = kinds.target_namespaces(group) if group else ()
@@ -200,7 +200,7 @@ def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Fi
     )
 
 
-def _waits_for_old(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+def _waits_for_old(snapshot: ClusterState, csv: Manifest) -> Finding | None:
     replaced = text(kinds.spec(csv).get("replaces"))
     old = snapshot.csv(replaced) if replaced else None
     if old is None or kinds.is_going(old) or kinds.phase(old) == "Succeeded":
@@ -215,7 +215,7 @@ def _waits_for_old(snapshot: Snapshot, csv: Manifest) -> Finding | None:
     )
 
 
-def of_succeeded(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Finding | None:
     """Why an operator that OLM calls Succeeded does not run or answer; None when it does.
 
     OLM says it once, and what it does afterwards may start the pods anew; it never looks
@@ -245,7 +245,7 @@ def _answers(endpoints: Manifest) -> bool:
     )
 
 
-def of_deployments(snapshot: Snapshot, csv: Manifest) -> Finding | None:
+def of_deployments(snapshot: ClusterState, csv: Manifest) -> Finding | None:
     """Why the first of its Deployments that is not available is not."""
     for name in kinds.deployment_names(csv):
         finding = pods.of_deployment(snapshot, name)

@@ -12,7 +12,7 @@ import re
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import catalogs, csvs, explanation, pods
 from olmkit.olm.explain.explanation import Blame, Explanation, Finding, Link, Standing
 
@@ -34,7 +34,7 @@ _UNPACK_ENDS = {
 }
 
 
-def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanation:
+def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
     """How the install of `package` stands in the namespace, and why.
 
     `target` is the name of the CSV that must be there; without it, and when OLM has gone on
@@ -84,9 +84,11 @@ def explain(snapshot: Snapshot, package: str, *, target: str = "") -> Explanatio
     return finding.below(*links)
 
 
-def _not_installed(snapshot: Snapshot, package: str) -> Explanation:
+def _not_installed(snapshot: ClusterState, package: str) -> Explanation:
     places = [
-        objects.namespace(one) for one in snapshot.elsewhere if kinds.wish(one).package == package
+        objects.namespace(one)
+        for one in snapshot.elsewhere
+        if kinds.subscription_key(one).package == package
     ]
     listed = ", ".join(f"`{place}`" for place in places)
     csv = next((one for one in snapshot.own_csvs() if kinds.package(one) == package), None)
@@ -105,7 +107,7 @@ def _not_installed(snapshot: Snapshot, package: str) -> Explanation:
     )
 
 
-def _operator_groups(snapshot: Snapshot) -> Finding | None:
+def _operator_groups(snapshot: ClusterState) -> Finding | None:
     """OLM says nothing at all when there is not exactly one."""
     count = len(snapshot.groups)
     if count == 1:
@@ -132,7 +134,7 @@ def _operator_groups(snapshot: Snapshot) -> Finding | None:
     )
 
 
-def _account(snapshot: Snapshot) -> Finding | None:
+def _account(snapshot: ClusterState) -> Finding | None:
     """The account that OLM is to install with, when it is not there: it waits and says no more."""
     group = snapshot.groups[0]
     if kinds.condition(group, "OperatorGroupServiceAccount") is None:
@@ -147,7 +149,7 @@ def _account(snapshot: Snapshot) -> Finding | None:
     )
 
 
-def _ready(snapshot: Snapshot, subscription: Manifest, csv: Manifest, top: Link) -> Explanation:
+def _ready(snapshot: ClusterState, subscription: Manifest, csv: Manifest, top: Link) -> Explanation:
     name = objects.name(csv)
     ailing = csvs.of_succeeded(snapshot, csv)
     if ailing is not None:
@@ -163,7 +165,7 @@ def _ready(snapshot: Snapshot, subscription: Manifest, csv: Manifest, top: Link)
     if waiting or (plan is not None and kinds.phase(plan) == "RequiresApproval"):
         other = waiting[-1] if waiting else plan
         names = ", ".join(kinds.plan_csvs(other))
-        package = kinds.wish(subscription).package
+        package = kinds.subscription_key(subscription).package
         return Explanation(
             standing=Standing.READY,
             cause="upgrade-needs-approval",
@@ -186,7 +188,7 @@ def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Finding | No
     phase = kinds.phase(plan)
     names = ", ".join(kinds.plan_csvs(plan))
     if phase == "RequiresApproval":
-        package = kinds.wish(subscription).package
+        package = kinds.subscription_key(subscription).package
         return Finding(
             cause="needs-approval",
             message=f"the InstallPlan `{objects.name(plan)}` for {names} waits for approval",
@@ -275,11 +277,11 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
     )
 
 
-def _csv_finding(snapshot: Snapshot, csv: Manifest | None) -> Finding | None:
+def _csv_finding(snapshot: ClusterState, csv: Manifest | None) -> Finding | None:
     return None if csv is None else csvs.of_csv(snapshot, csv)
 
 
-def _resolution_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | None:
+def _resolution_finding(snapshot: ClusterState, subscription: Manifest) -> Finding | None:
     failed = kinds.condition(subscription, "ResolutionFailed")
     if failed is None:
         return None
@@ -288,7 +290,7 @@ def _resolution_finding(snapshot: Snapshot, subscription: Manifest) -> Finding |
     return catalogs.of_resolution(snapshot, subscription, text(failed.get("message")))
 
 
-def _unpack_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | None:
+def _unpack_finding(snapshot: ClusterState, subscription: Manifest) -> Finding | None:
     """What unpacking says; a failed resolution beside it is older, and OLM leaves it there."""
     failed = kinds.condition(subscription, "BundleUnpackFailed")
     if failed is None and kinds.condition(subscription, "BundleUnpacking") is None:
@@ -350,21 +352,21 @@ def _unpack_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | Non
     )
 
 
-def _catalog_finding(snapshot: Snapshot, subscription: Manifest) -> Finding | None:
-    wish = kinds.wish(subscription)
-    catalog = snapshot.catalog(wish.catalog, wish.catalog_namespace)
+def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Finding | None:
+    key = kinds.subscription_key(subscription)
+    catalog = snapshot.catalog(key.catalog, key.catalog_namespace)
     if catalog is None:
         return Finding(
             cause="no-such-catalog",
-            message=f"there is no CatalogSource `{wish.catalog}` in namespace "
-            f"`{wish.catalog_namespace}`",
+            message=f"there is no CatalogSource `{key.catalog}` in namespace "
+            f"`{key.catalog_namespace}`",
             hint="create it, or correct the Subscription",
             standing=Standing.BLOCKED,
         )
     return catalogs.of_catalog(snapshot, catalog)
 
 
-def _copied(snapshot: Snapshot, current: str) -> Finding | None:
+def _copied(snapshot: ClusterState, current: str) -> Finding | None:
     """OLM makes no CSV where the copy of another has its name, and says nothing."""
     copy = snapshot.copy(current)
     if copy is None:

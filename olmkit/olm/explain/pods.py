@@ -12,7 +12,7 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Blame, Finding, Standing
 
@@ -22,7 +22,7 @@ _CONFIG = ("CreateContainerConfigError", "CreateContainerError", "RunContainerEr
 _BAD_EVENTS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "Unhealthy")
 
 
-def of_deployment(snapshot: Snapshot, name: str) -> Finding | None:
+def of_deployment(snapshot: ClusterState, name: str) -> Finding | None:
     """Why the Deployment is not available; None when it is."""
     found = snapshot.deployment(name)
     if found is None:
@@ -58,7 +58,7 @@ def of_deployment(snapshot: Snapshot, name: str) -> Finding | None:
     )
 
 
-def refused(snapshot: Snapshot, owner: Manifest) -> Finding | None:
+def refused(snapshot: ClusterState, owner: Manifest) -> Finding | None:
     """Why what makes pods, such as a Job, gets none, by its events; None when they say nothing."""
     events = [one for one in snapshot.events_of(owner) if one.get("reason") == "FailedCreate"]
     if not events:
@@ -71,14 +71,14 @@ def refused(snapshot: Snapshot, owner: Manifest) -> Finding | None:
     )
 
 
-def worst(snapshot: Snapshot, pods: Iterable[Manifest]) -> Finding | None:
+def worst(snapshot: ClusterState, pods: Iterable[Manifest]) -> Finding | None:
     """What is most wrong with any of the pods; None when all are well."""
     found = [finding for pod in pods if (finding := of_pod(snapshot, pod)) is not None]
     order = {Standing.BLOCKED: 0, Standing.STUCK: 1, Standing.WAITING: 2, Standing.READY: 3}
     return min(found, key=lambda one: order[one.standing], default=None)
 
 
-def of_pod(snapshot: Snapshot, pod: Manifest) -> Finding | None:
+def of_pod(snapshot: ClusterState, pod: Manifest) -> Finding | None:
     """Why the pod is not ready; None when it is, or has done its work."""
     if kinds.phase(pod) == "Succeeded" or objects.metadata(pod).get("deletionTimestamp"):
         return None
@@ -110,7 +110,7 @@ def of_pod(snapshot: Snapshot, pod: Manifest) -> Finding | None:
     )
 
 
-def logs_wanted(snapshot: Snapshot) -> Iterator[tuple[str, str, str, bool]]:
+def logs_wanted(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
     """Namespace, pod, container and whether its last run is meant, where a log would tell more."""
     for pod in snapshot.pods:
         if kinds.condition(pod, "Ready") is not None or kinds.phase(pod) == "Succeeded":
@@ -124,7 +124,7 @@ def logs_wanted(snapshot: Snapshot) -> Iterator[tuple[str, str, str, bool]]:
 
 
 def _of_container(
-    snapshot: Snapshot, pod: Manifest, container: Mapping[str, Any]
+    snapshot: ClusterState, pod: Manifest, container: Mapping[str, Any]
 ) -> Finding | None:
     state = mapping(container.get("state"))
     waiting, ended = mapping(state.get("waiting")), mapping(state.get("terminated"))
@@ -154,7 +154,7 @@ def _of_container(
 
 
 def _crashed(
-    snapshot: Snapshot,
+    snapshot: ClusterState,
     pod: Manifest,
     container: Mapping[str, Any],
     last: Mapping[str, Any],
@@ -213,7 +213,7 @@ def _log_key(
     return (*place, previous)
 
 
-def _pull_words(snapshot: Snapshot, pod: Manifest, waiting: Mapping[str, Any]) -> str:
+def _pull_words(snapshot: ClusterState, pod: Manifest, waiting: Mapping[str, Any]) -> str:
     """What the registry said: an event tells it in full, the state only the first time."""
     words = [
         text(event.get("message"))

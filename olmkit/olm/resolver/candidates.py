@@ -15,7 +15,14 @@ from olmkit.catalog.graph.upgrades import BrokenChannelError
 from olmkit.kube.objects import GVK
 from olmkit.olm.resolver import requirements, resolution
 from olmkit.olm.resolver.requirements import Predicate
-from olmkit.olm.resolver.resolution import CatalogKey, Entry, ResolutionError, Scene, Source, Wish
+from olmkit.olm.resolver.resolution import (
+    CatalogKey,
+    Entry,
+    ResolutionError,
+    ResolverInput,
+    Source,
+    Subscription,
+)
 from olmkit.olm.resolver.search import Problem
 
 Order = Callable[[Sequence[Entry]], Sequence[Entry]]
@@ -43,13 +50,15 @@ class Collected:
 
 
 class Collector:
-    """Collects for one scene; `existing` are the entries of what is installed."""
+    """Collects for one resolution; `existing` are the entries of what is installed."""
 
-    def __init__(self, scene: Scene, existing: Sequence[Entry], linked: frozenset[str]) -> None:
-        self.scene = scene
+    def __init__(
+        self, inputs: ResolverInput, existing: Sequence[Entry], linked: frozenset[str]
+    ) -> None:
+        self.inputs = inputs
         self._existing = {one.name: one for one in existing}
         self._linked = linked
-        self._sources = _in_scope(scene, existing)
+        self._sources = _in_scope(inputs, existing)
         self._channels: dict[tuple[CatalogKey, str, str], list[Entry]] = defaultdict(list)
         self._ordered: dict[tuple[CatalogKey, str, str], Sequence[Entry]] = {}
         self._twins: Counter[tuple[CatalogKey, str, str]] = Counter()
@@ -69,24 +78,26 @@ class Collector:
                 self.found.problem.required.append(variable)
                 self.found.anchors.append(variable)
 
-    def collect(self, wish: Wish, order: Order) -> None:
+    def collect(self, subscription: Subscription, order: Order) -> None:
         """The variable of a Subscription, with all that it may lead to."""
         problem = self.found.problem
         variable = problem.variable()
         problem.required.append(variable)
         self.found.anchors.append(variable)
-        current = self._existing.get(wish.installed_csv) if wish.installed_csv else None
-        found = self._matching(wish, current)
+        current = (
+            self._existing.get(subscription.installed_csv) if subscription.installed_csv else None
+        )
+        found = self._matching(subscription, current)
         if isinstance(found, str):
-            self.found.unmet[wish.name] = found
+            self.found.unmet[subscription.name] = found
             problem.prohibited.add(variable)
             return
         try:
-            candidates = list(self._candidates(wish, found, current, order))
+            candidates = list(self._candidates(subscription, found, current, order))
         except ResolutionError as error:
             self.found.errors.append(error)
             return
-        self.found.offers[wish.name] = tuple(candidates)
+        self.found.offers[subscription.name] = tuple(candidates)
         numbers = []
         known = len(self.found.errors)
         for candidate in candidates:
@@ -123,36 +134,37 @@ class Collector:
         """How often its catalog has a CSV of that name in a channel of that name."""
         return self._twins[entry.catalog, entry.channel, entry.name]
 
-    def _matching(self, wish: Wish, current: Entry | None) -> list[Entry] | str:
+    def _matching(self, subscription: Subscription, current: Entry | None) -> list[Entry] | str:
         """What the Subscription may choose from, or in OLM's words why there is nothing."""
         sources = list(self._sources.values())
-        if any(wish.catalog):
-            sources = [source for source in sources if source.key == wish.catalog]
-        place = f"referenced by subscription {wish.name}"
+        if any(subscription.catalog):
+            sources = [source for source in sources if source.key == subscription.catalog]
+        place = f"referenced by subscription {subscription.name}"
         found = [one for source in sources for one in source.entries]
         if not found:
-            catalog, namespace = wish.catalog
+            catalog, namespace = subscription.catalog
             return f"no operators found from catalog {catalog} in namespace {namespace} {place}"
-        found = [one for one in found if wish.package in (one.package, *one.packages)]
+        found = [one for one in found if subscription.package in (one.package, *one.packages)]
         if not found:
-            return f"no operators found in package {wish.package} in the catalog {place}"
-        found = [one for one in found if wish.channel in ("", one.channel)]
-        where = f"in channel {wish.channel} of package {wish.package} in the catalog {place}"
+            return f"no operators found in package {subscription.package} in the catalog {place}"
+        found = [one for one in found if subscription.channel in ("", one.channel)]
+        channel, package = subscription.channel, subscription.package
+        where = f"in channel {channel} of package {package} in the catalog {place}"
         if not found:
             return f"no operators found {where}"
-        if current is None and wish.starting_csv:
-            found = [one for one in found if one.name == wish.starting_csv]
+        if current is None and subscription.starting_csv:
+            found = [one for one in found if one.name == subscription.starting_csv]
             if not found:
-                return f"no operators found with name {wish.starting_csv} {where}"
+                return f"no operators found with name {subscription.starting_csv} {where}"
         return found
 
     def _candidates(
-        self, wish: Wish, found: list[Entry], current: Entry | None, order: Order
+        self, subscription: Subscription, found: list[Entry], current: Entry | None, order: Order
     ) -> Iterator[Entry]:
         ordered: list[Entry] = []
         for channel in sorted({(not one.is_default, one.channel) for one in found}):
             of_channel = [one for one in found if one.channel == channel[1]]
-            ordered += self._sorted(of_channel, wish.package)
+            ordered += self._sorted(of_channel, subscription.package)
         if current is not None:
             at = (current.name, current.version)
             ordered = [one for one in ordered if upgrades.edge(one, one.skip_range, *at)]
@@ -213,7 +225,7 @@ class Collector:
                 source.key.name != resolution.EXISTING,
                 source.key != own,
                 -source.priority,
-                source.key.namespace != self.scene.namespace,
+                source.key.namespace != self.inputs.namespace,
                 source.key.name,
             )
 
@@ -230,11 +242,11 @@ class Collector:
                 yield from (one for one in self._ordered[key] if predicate.holds(one))
 
 
-def _in_scope(scene: Scene, existing: Sequence[Entry]) -> dict[CatalogKey, Source]:
-    own = CatalogKey(resolution.EXISTING, scene.namespace)
+def _in_scope(inputs: ResolverInput, existing: Sequence[Entry]) -> dict[CatalogKey, Source]:
+    own = CatalogKey(resolution.EXISTING, inputs.namespace)
     found = {own: Source(key=own, entries=tuple(existing))}
-    for source in scene.sources:
-        if source.key.namespace in scene.scope and not source.trouble:
+    for source in inputs.sources:
+        if source.key.namespace in inputs.scope and not source.trouble:
             found[source.key] = source
     return found
 

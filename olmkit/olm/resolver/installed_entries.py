@@ -14,7 +14,7 @@ from olmkit.olm.resolver.resolution import (
     Installed,
     Property,
     ResolutionError,
-    Scene,
+    ResolverInput,
 )
 
 _NONE = Version(0, 0, 0)
@@ -40,30 +40,34 @@ def annotated(text: str) -> tuple[tuple[Property, ...], str]:
     return tuple(found), ""
 
 
-def linked(scene: Scene) -> frozenset[str]:
+def linked(inputs: ResolverInput) -> frozenset[str]:
     """The names of the CSVs that a Subscription has installed; these may be replaced."""
-    return frozenset(wish.installed_csv for wish in scene.wishes if wish.installed_csv)
+    return frozenset(
+        subscription.installed_csv
+        for subscription in inputs.subscriptions
+        if subscription.installed_csv
+    )
 
 
-def entries(scene: Scene) -> tuple[Entry, ...]:
+def entries(inputs: ResolverInput) -> tuple[Entry, ...]:
     """An entry for each CSV that counts. Raises `ResolutionError`."""
-    left_out = _failing_forward(scene) if scene.fails_forward else set()
-    return tuple(_entry(scene, one) for one in scene.installed if one.name not in left_out)
+    left_out = _failing_forward(inputs) if inputs.fails_forward else set()
+    return tuple(_entry(inputs, one) for one in inputs.installed if one.name not in left_out)
 
 
-def _entry(scene: Scene, csv: Installed) -> Entry:
+def _entry(inputs: ResolverInput, csv: Installed) -> Entry:
     if csv.trouble:
         raise _error(
-            scene,
+            inputs,
             "csv-properties",
             f'failed to retrieve properties of csv "{csv.name}": {csv.trouble}',
         )
     listed = csv.properties
     if listed is None:
-        listed = tuple(_worked_out(scene, csv))
+        listed = tuple(_worked_out(inputs, csv))
     named = [one.value for one in listed if one.type == properties.PACKAGE]
     return Entry(
-        catalog=CatalogKey(resolution.EXISTING, scene.namespace),
+        catalog=CatalogKey(resolution.EXISTING, inputs.namespace),
         package=str(named[0].get("packageName", "")) if named else "",
         channel="",
         name=csv.name,
@@ -72,38 +76,42 @@ def _entry(scene: Scene, csv: Installed) -> Entry:
     )
 
 
-def _worked_out(scene: Scene, csv: Installed) -> Iterator[Property]:
+def _worked_out(inputs: ResolverInput, csv: Installed) -> Iterator[Property]:
     for api in dict.fromkeys(csv.provided):
         yield Property(properties.GVK, api._asdict())
     for api in dict.fromkeys(csv.required):
         yield Property(properties.GVK_REQUIRED, api._asdict())
-    claimed = {wish.package for wish in scene.wishes if wish.installed_csv == csv.name}
+    claimed = {
+        subscription.package
+        for subscription in inputs.subscriptions
+        if subscription.installed_csv == csv.name
+    }
     if len(claimed) == 1:
         version = csv.version or _NONE
         text = "" if version == _NONE else str(version)
         yield Property(properties.PACKAGE, {"packageName": claimed.pop(), "version": text})
 
 
-def _failing_forward(scene: Scene) -> set[str]:
+def _failing_forward(inputs: ResolverInput) -> set[str]:
     """The CSVs that are being replaced by one that failed, in the end."""
-    successors = {one.replaces: one for one in scene.installed if one.replaces}
+    successors = {one.replaces: one for one in inputs.installed if one.replaces}
     left_out: set[str] = set()
-    for first in scene.installed:
+    for first in inputs.installed:
         walk = [first]
         while (above := successors.get(walk[-1].name)) is not None:
             below = walk[-1]
             if below.phase != "Replacing":
                 state = f"in phase {below.phase} instead of Replacing"
-                raise _error(scene, "csv-phase", f"csv {scene.namespace}/{below.name} {state}")
+                raise _error(inputs, "csv-phase", f"csv {inputs.namespace}/{below.name} {state}")
             if above in walk:
-                text = f"csv {scene.namespace}/{above.name} has already been seen"
-                raise _error(scene, "csv-seen", text)
+                text = f"csv {inputs.namespace}/{above.name} has already been seen"
+                raise _error(inputs, "csv-seen", text)
             walk.append(above)
         if walk[-1].phase == "Failed":
             left_out |= {one.name for one in walk if one.phase == "Replacing"}
     return left_out
 
 
-def _error(scene: Scene, kind: str, text: str) -> ResolutionError:
-    place = f"{scene.namespace}/{resolution.EXISTING}"
+def _error(inputs: ResolverInput, kind: str, text: str) -> ResolutionError:
+    place = f"{inputs.namespace}/{resolution.EXISTING}"
     return ResolutionError(kind, f"error using catalogsource {place}: {text}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from olmkit.catalog.graph import upgrades
 from olmkit.olm.resolver import search, solve
 from olmkit.olm.resolver.candidates import Collected
-from olmkit.olm.resolver.resolution import Entry, Scene, Wish
+from olmkit.olm.resolver.resolution import Entry, ResolverInput, Subscription
 from olmkit.olm.resolver.solve import Failed
 
 
@@ -19,18 +19,22 @@ from olmkit.olm.resolver.solve import Failed
 class Rejected:
     """A bundle that a Subscription would rather have, and why it cannot be."""
 
-    wish: str
+    subscription: str
     csv: str
     reason: str
 
 
-def rejected(scene: Scene) -> tuple[Rejected, ...]:
+def rejected(inputs: ResolverInput) -> tuple[Rejected, ...]:
     """For each Subscription the bundles that are better than what it has, the best first."""
-    collector = solve.collect(scene)
+    collector = solve.collect(inputs)
     if isinstance(collector, Failed):
         return ()
     reasons = _Reasons(collector.found)
-    return tuple(one for wish in scene.wishes for one in reasons.of_wish(scene, wish))
+    return tuple(
+        one
+        for subscription in inputs.subscriptions
+        for one in reasons.of_subscription(inputs, subscription)
+    )
 
 
 class _Reasons:
@@ -38,16 +42,22 @@ class _Reasons:
         self._found = found
         self._defects: dict[Entry, str] = {}
 
-    def of_wish(self, scene: Scene, wish: Wish) -> Iterator[Rejected]:
-        offers = self._found.offers.get(wish.name, ())
+    def of_subscription(
+        self, inputs: ResolverInput, subscription: Subscription
+    ) -> Iterator[Rejected]:
+        offers = self._found.offers.get(subscription.name, ())
         for entry in offers:
             reason = self._defect(entry) or self._clash(entry)
             if reason:
-                yield Rejected(wish=wish.name, csv=entry.name, reason=reason)
-        head = _head(scene, wish)
-        if wish.installed_csv and not offers and head not in ("", wish.installed_csv):
-            reason = f"no upgrade leads there from `{wish.installed_csv}`"
-            yield Rejected(wish=wish.name, csv=head, reason=reason)
+                yield Rejected(subscription=subscription.name, csv=entry.name, reason=reason)
+        head = _head(inputs, subscription)
+        if (
+            subscription.installed_csv
+            and not offers
+            and head not in ("", subscription.installed_csv)
+        ):
+            reason = f"no upgrade leads there from `{subscription.installed_csv}`"
+            yield Rejected(subscription=subscription.name, csv=head, reason=reason)
 
     def _clash(self, entry: Entry) -> str:
         found, problem = self._found, self._found.problem
@@ -89,12 +99,16 @@ def _own_defect(entry: Entry) -> str:
     return ""
 
 
-def _head(scene: Scene, wish: Wish) -> str:
+def _head(inputs: ResolverInput, subscription: Subscription) -> str:
     channel = [
         entry
-        for source in scene.sources
-        if source.key == wish.catalog
+        for source in inputs.sources
+        if source.key == subscription.catalog
         for entry in source.entries
-        if (entry.package, entry.channel) == (wish.package, wish.channel)
+        if (entry.package, entry.channel) == (subscription.package, subscription.channel)
     ]
-    return upgrades.order_of(channel, wish.package, wish.channel)[0].name if channel else ""
+    return (
+        upgrades.order_of(channel, subscription.package, subscription.channel)[0].name
+        if channel
+        else ""
+    )

@@ -117,7 +117,7 @@ class Installed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class Subscription:
     """A Subscription; without a channel any will do."""
 
     name: str
@@ -131,14 +131,14 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class ResolverInput:
     """All that one resolution looks at."""
 
     namespace: str
     global_namespace: str
     sources: Sequence[Source]
     installed: Sequence[Installed] = ()
-    wishes: Sequence[Wish] = ()
+    subscriptions: Sequence[Subscription] = ()
     groups: int = 1
     excludes_global: bool = False
     fails_forward: bool = False

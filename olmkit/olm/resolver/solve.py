@@ -1,6 +1,6 @@
 """What OLM v0 would install in a namespace, and what its Subscriptions would then say.
 
-The answers are OLM's own, its whims included: where it goes by the order of its maps, every
+The answers are OLM's own, chance included: where it goes by the order of its maps, every
 order is tried, and all the answers that it may give are given.
 """
 
@@ -20,8 +20,8 @@ from olmkit.olm.resolver.resolution import (
     Entry,
     Installed,
     ResolutionError,
-    Scene,
-    Wish,
+    ResolverInput,
+    Subscription,
 )
 
 # More orders than these are not tried: five Subscriptions that compete with each other.
@@ -82,18 +82,18 @@ class Failed:
 Answer = Result | Unsatisfiable | Failed
 
 
-def resolve(scene: Scene) -> tuple[Answer, ...]:
+def resolve(inputs: ResolverInput) -> tuple[Answer, ...]:
     """The answers that OLM v0 may give: one, or several where it goes by chance."""
-    if scene.groups != 1:
-        message = f"expected 1 OperatorGroup in the namespace, found {scene.groups}"
+    if inputs.groups != 1:
+        message = f"expected 1 OperatorGroup in the namespace, found {inputs.groups}"
         return (Failed(kinds=("operator-group",), messages=(message,)),)
     found: dict[Answer, None] = {}
-    for turns in _turns(scene):
-        found |= dict.fromkeys(_answers(scene, turns))
+    for turns in _turns(inputs):
+        found |= dict.fromkeys(_answers(inputs, turns))
     return tuple(found)
 
 
-def collect(scene: Scene, turns: Sequence[int] | None = None) -> Collector | Failed:
+def collect(inputs: ResolverInput, turns: Sequence[int] | None = None) -> Collector | Failed:
     """All that there is to choose from, or what prevents OLM from choosing at all.
 
     `turns`: for each Subscription, in which order it takes the channels that it does not name.
@@ -101,25 +101,27 @@ def collect(scene: Scene, turns: Sequence[int] | None = None) -> Collector | Fai
     errors: list[ResolutionError] = []
     entries: tuple[Entry, ...] = ()
     try:
-        entries = installed_entries.entries(scene)
+        entries = installed_entries.entries(inputs)
     except ResolutionError as error:
         errors.append(error)
-    collector = Collector(scene, entries, installed_entries.linked(scene))
+    collector = Collector(inputs, entries, installed_entries.linked(inputs))
     collector.collect_installed()
     if collector.found.errors:
         return _failed(collector.found.errors)
-    errors += _troubles(scene)
+    errors += _troubles(inputs)
     if errors:
         return _failed(errors)
-    for wish, turn in zip(scene.wishes, turns or (0,) * len(scene.wishes), strict=True):
-        collector.collect(wish, functools.partial(_turned, turn))
+    for subscription, turn in zip(
+        inputs.subscriptions, turns or (0,) * len(inputs.subscriptions), strict=True
+    ):
+        collector.collect(subscription, functools.partial(_turned, turn))
     collector.close()
     return _failed(collector.found.errors) if collector.found.errors else collector
 
 
-def _answers(scene: Scene, turns: Sequence[int]) -> Iterator[Answer]:
+def _answers(inputs: ResolverInput, turns: Sequence[int]) -> Iterator[Answer]:
     """The answers for all orders of what must be, channels being in one order each."""
-    collector = collect(scene, turns)
+    collector = collect(inputs, turns)
     if isinstance(collector, Failed):
         yield collector
         return
@@ -131,14 +133,14 @@ def _answers(scene: Scene, turns: Sequence[int]) -> Iterator[Answer]:
             return
         chosen = [one for one, number in found.entries.items() if number in selected]
         try:
-            yield _result(scene, collector, [one for one in chosen if not one.is_installed])
+            yield _result(inputs, collector, [one for one in chosen if not one.is_installed])
         except ResolutionError as error:
             yield _failed([error])
 
 
-def carried_out(scene: Scene, result: Result) -> Scene:
-    """The scene after the plan of a result: its CSVs are there, those they replace are not."""
-    below = {one.name: one.replaces for one in scene.installed}
+def carried_out(inputs: ResolverInput, result: Result) -> ResolverInput:
+    """The input after the plan of a result: its CSVs are there, those they replace are not."""
+    below = {one.name: one.replaces for one in inputs.installed}
     gone: set[str] = set()
     for step in result.steps:
         name = step.replaces
@@ -147,7 +149,7 @@ def carried_out(scene: Scene, result: Result) -> Scene:
             name = below.get(name, "")
     entries = {
         (entry.catalog, entry.channel, entry.name): entry
-        for source in scene.sources
+        for source in inputs.sources
         for entry in source.entries
     }
     new = [
@@ -160,16 +162,20 @@ def carried_out(scene: Scene, result: Result) -> Scene:
         for step in result.steps
     ]
     names = {one.name for one in new}
-    kept = [one for one in scene.installed if one.name not in gone | names]
+    kept = [one for one in inputs.installed if one.name not in gone | names]
     moved = dict(result.moves)
-    wishes = [
-        replace(wish, installed_csv=moved[wish.name], current_csv=moved[wish.name])
-        if wish.name in moved
-        else wish
-        for wish in scene.wishes
+    subscriptions = [
+        replace(
+            subscription,
+            installed_csv=moved[subscription.name],
+            current_csv=moved[subscription.name],
+        )
+        if subscription.name in moved
+        else subscription
+        for subscription in inputs.subscriptions
     ]
-    wishes += [
-        Wish(
+    subscriptions += [
+        Subscription(
             name=one.name,
             package=one.package,
             channel=one.channel,
@@ -180,12 +186,12 @@ def carried_out(scene: Scene, result: Result) -> Scene:
         )
         for one in result.generated
     ]
-    return replace(scene, installed=[*kept, *new], wishes=wishes)
+    return replace(inputs, installed=[*kept, *new], subscriptions=subscriptions)
 
 
-def _troubles(scene: Scene) -> Iterator[ResolutionError]:
-    for source in scene.sources:
-        if source.trouble and source.key.namespace in scene.scope:
+def _troubles(inputs: ResolverInput) -> Iterator[ResolutionError]:
+    for source in inputs.sources:
+        if source.trouble and source.key.namespace in inputs.scope:
             place = f"{source.key.namespace}/{source.key.name}"
             text = f"error using catalogsource {place}: {source.trouble}"
             yield ResolutionError("catalog-unavailable", text)
@@ -198,28 +204,38 @@ def _failed(errors: Sequence[ResolutionError]) -> Failed:
     )
 
 
-def _result(scene: Scene, collector: Collector, chosen: Sequence[Entry]) -> Result:
+def _result(inputs: ResolverInput, collector: Collector, chosen: Sequence[Entry]) -> Result:
     steps, generated = [], []
     moves: dict[str, str] = {}
-    present = {one.name for one in scene.installed}
+    present = {one.name for one in inputs.installed}
     for entry in chosen:
         if "/" in entry.channel:
             raise ResolutionError("origin", f"unable to parse identifier {entry} for source info")
         if collector.twins(entry) != 1:
             text = f"expected exactly one operator, got {collector.twins(entry)}"
             raise ResolutionError("exactly-one", text)
-        wishes = [wish for wish in scene.wishes if _is_for(wish, entry)]
-        if wishes and entry.name in present and all(w.current_csv == entry.name for w in wishes):
+        subscriptions = [
+            subscription for subscription in inputs.subscriptions if _is_for(subscription, entry)
+        ]
+        if (
+            subscriptions
+            and entry.name in present
+            and all(w.current_csv == entry.name for w in subscriptions)
+        ):
             continue
         replaces = collector.found.upgrades.get(entry, entry.replaces)
         steps.append(
             Step(csv=entry.name, package=entry.package, channel=entry.channel,
                  catalog=entry.catalog, replaces=replaces)
         )  # fmt: skip
-        if not wishes:
+        if not subscriptions:
             generated.append(_generated(entry))
-        moves |= {wish.name: entry.name for wish in wishes if wish.current_csv != entry.name}
-    manual = any(wish.is_manual for wish in scene.wishes)
+        moves |= {
+            subscription.name: entry.name
+            for subscription in subscriptions
+            if subscription.current_csv != entry.name
+        }
+    manual = any(subscription.is_manual for subscription in inputs.subscriptions)
     return Result(
         steps=tuple(sorted(steps)),
         moves=tuple(sorted(moves.items())),
@@ -228,11 +244,11 @@ def _result(scene: Scene, collector: Collector, chosen: Sequence[Entry]) -> Resu
     )
 
 
-def _is_for(wish: Wish, entry: Entry) -> bool:
+def _is_for(subscription: Subscription, entry: Entry) -> bool:
     return (
-        wish.package == entry.package
-        and wish.channel in ("", entry.channel)
-        and wish.catalog in (entry.catalog, CatalogKey("", ""))
+        subscription.package == entry.package
+        and subscription.channel in ("", entry.channel)
+        and subscription.catalog in (entry.catalog, CatalogKey("", ""))
     )
 
 
@@ -247,9 +263,12 @@ def _generated(entry: Entry) -> Generated:
     )
 
 
-def _turns(scene: Scene) -> Iterator[tuple[int, ...]]:
+def _turns(inputs: ResolverInput) -> Iterator[tuple[int, ...]]:
     """In which orders the channels are tried for each Subscription that names none."""
-    each = [range(1) if wish.channel else range(_MAX_TURNS) for wish in scene.wishes]
+    each = [
+        range(1) if subscription.channel else range(_MAX_TURNS)
+        for subscription in inputs.subscriptions
+    ]
     return itertools.islice(itertools.product(*each), _MAX_TURNS**2)
 
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from olmkit.base.diagnostics import InputError
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.graph import upgrades
-from olmkit.catalog.graph.upgrades import Ask
+from olmkit.catalog.graph.upgrades import UpgradeQuery
 from olmkit.catalog.model import Bundle, Catalog
 
 _UNSUPPORTED = (properties.GVK_REQUIRED, properties.PACKAGE_REQUIRED, properties.CONSTRAINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class ClusterCatalog:
     """A ClusterCatalog that may be chosen from; `trouble` says why it cannot be read."""
 
     name: str
@@ -35,27 +35,29 @@ class Choice:
     bundle: Bundle
 
 
-def resolve(shelves: Iterable[Shelf], package: str, ask: Ask, *, version: str = "") -> Choice:
+def resolve(
+    catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery, *, version: str = ""
+) -> Choice:
     """The bundle that OLM v1 takes; `version` is the range as it was written.
 
     Raises `InputError` in OLM's words when there is none, several catalogs offer one, or it
     depends on others.
     """
     before = ""
-    if ask.installed is not None and ask.installed.version is not None:
+    if query.installed is not None and query.installed.version is not None:
         before = (
             "error upgrading from currently installed version "
-            f'"{ask.installed.version.version.without_build}": '
+            f'"{query.installed.version.version.without_build}": '
         )
-    found = _offers(shelves, package, ask)
+    found = _offers(catalogs, package, query)
     if not found:
-        raise InputError(f"{before}no bundles found for {_wanted(package, ask, version)}")
+        raise InputError(f"{before}no bundles found for {_wanted(package, query, version)}")
     best = max(priority for priority, _ in found)
     top = [choice for priority, choice in found if priority == best]
     if len(top) > 1:
         names = " ".join(sorted(choice.catalog for _, choice in found))
         raise InputError(
-            f"{before}found bundles for {_wanted(package, ask, version)} in multiple catalogs "
+            f"{before}found bundles for {_wanted(package, query, version)} in multiple catalogs "
             f"with the same priority [{names}]",
             hint="choose one of them: `--catalog`",
         )
@@ -63,28 +65,30 @@ def resolve(shelves: Iterable[Shelf], package: str, ask: Ask, *, version: str = 
     return top[0]
 
 
-def _offers(shelves: Iterable[Shelf], package: str, ask: Ask) -> list[tuple[int, Choice]]:
+def _offers(
+    catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery
+) -> list[tuple[int, Choice]]:
     found: list[tuple[int, Choice]] = []
-    for shelf in shelves:
-        if shelf.trouble:
+    for catalog in catalogs:
+        if catalog.trouble:
             raise InputError(
                 f'error walking catalogs: error getting package "{package}" from catalog '
-                f'"{shelf.name}": {shelf.trouble}'
+                f'"{catalog.name}": {catalog.trouble}'
             )
-        there = shelf.catalog.packages.get(package)
-        offers = upgrades.offers_of_v1(there, ask) if there else ()
+        there = catalog.catalog.packages.get(package)
+        offers = upgrades.offers_of_v1(there, query) if there else ()
         if offers:
-            found.append((shelf.priority, Choice(catalog=shelf.name, bundle=offers[0])))
+            found.append((catalog.priority, Choice(catalog=catalog.name, bundle=offers[0])))
     sound = [one for one in found if one[1].bundle.deprecation is None]
     return sound or found
 
 
-def _wanted(package: str, ask: Ask, version: str) -> str:
+def _wanted(package: str, query: UpgradeQuery, version: str) -> str:
     words = f'package "{package}"'
     if version:
         words += f' matching version "{version}"'
-    if ask.channels:
-        words += f" in channels [{' '.join(ask.channels)}]"
+    if query.channels:
+        words += f" in channels [{' '.join(query.channels)}]"
     return words
 
 

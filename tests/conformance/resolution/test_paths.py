@@ -34,14 +34,14 @@ def is_graph_alone(world: dict[str, Any], answer: dict[str, Any]) -> bool:
         or len(world["catalogs"]) != 1
     ):
         return False
-    (wish,), (catalog,) = world["subscriptions"], world["catalogs"]
-    installed = wish.get("installedCSV")
+    (subscription,), (catalog,) = world["subscriptions"], world["catalogs"]
+    installed = subscription.get("installedCSV")
     types = {one["type"] for bundle in catalog["bundles"] for one in bundle.get("properties", ())}
     old = ("providedAPIs", "requiredAPIs", "dependencies")
     return (
-        bool(wish.get("channel"))
-        and not wish.get("startingCSV")
-        and wish.get("currentCSV", installed) == installed
+        bool(subscription.get("channel"))
+        and not subscription.get("startingCSV")
+        and subscription.get("currentCSV", installed) == installed
         and [one["name"] for one in world.get("csvs", ())] == ([installed] if installed else [])
         and types <= {"olm.package", "olm.gvk", "olm.label"}
         and not any(_says_twice(bundle) for bundle in catalog["bundles"])
@@ -59,9 +59,9 @@ def _says_twice(bundle: dict[str, Any]) -> bool:
 
 
 def channel_of(world: dict[str, Any]) -> Channel | None:
-    (wish,) = world["subscriptions"]
-    package = catalog_of(world["catalogs"][0]).packages.get(wish["package"])
-    return package.channels.get(wish["channel"]) if package else None
+    (subscription,) = world["subscriptions"]
+    package = catalog_of(world["catalogs"][0]).packages.get(subscription["package"])
+    return package.channels.get(subscription["channel"]) if package else None
 
 
 def test_ways_are_those_of_olm_v0(resolve: Path) -> None:
@@ -80,11 +80,11 @@ def test_ways_are_those_of_olm_v0(resolve: Path) -> None:
             continue
         rounds = [result, *answer["hops"]]
         expected = [step["csv"] for one in rounds for step in one.get("steps", ())]
-        (wish,) = world["subscriptions"]
-        if wish.get("installedCSV"):
+        (subscription,) = world["subscriptions"]
+        if subscription.get("installedCSV"):
             (csv,) = [one for one in world["csvs"] if not one.get("copied")]
             start = Start(csv["name"], VersionRelease(Version.parse(csv.get("version", "0.0.0"))))
-            found = [hop.entry.name for hop in upgrades.way(channel, start).hops]
+            found = [hop.entry.name for hop in upgrades.upgrade_path(channel, start).hops]
         else:
             found = [upgrades.order(channel)[0].name]
         if answer["hopsEnd"] == "limit":
@@ -97,13 +97,13 @@ def test_ways_are_those_of_olm_v1(resolve: Path) -> None:
     compared = 0
     for line in (resolve / "scenarios-v1.jsonl").read_text().splitlines():
         world = json.loads(line)
-        wish, answer = world["extension"], world["answer"]
-        if len(world["catalogs"]) != 1 or set(wish) - {"package", "channels"}:
+        subscription, answer = world["extension"], world["answer"]
+        if len(world["catalogs"]) != 1 or set(subscription) - {"package", "channels"}:
             continue
         if set(world["catalogs"][0]) & {"unavailable", "error"}:
             continue
-        package = catalog_of(world["catalogs"][0]).packages.get(wish["package"])
-        names = wish.get("channels") or (sorted(package.channels) if package else ())
+        package = catalog_of(world["catalogs"][0]).packages.get(subscription["package"])
+        names = subscription.get("channels") or (sorted(package.channels) if package else ())
         if package is None or not set(names) <= set(package.channels):
             continue
         installed = world.get("installed")
@@ -115,13 +115,13 @@ def test_ways_are_those_of_olm_v1(resolve: Path) -> None:
         if "dependency" in answer.get("error", ""):
             continue
         compared += 1
-        way = upgrades.way_of_v1(package, names, start)
+        upgrade_path = upgrades.path_of_v1(package, names, start)
         if "error" in answer:
-            assert not way.hops, world["id"]
+            assert not upgrade_path.hops, world["id"]
         elif installed and answer["version"] == installed["version"]:
-            assert not way.hops, world["id"]  # the same under another name is no upgrade
+            assert not upgrade_path.hops, world["id"]  # the same under another name is no upgrade
         elif installed:
-            assert way.hops[0].entry.name == answer["bundle"], world["id"]
+            assert upgrade_path.hops[0].entry.name == answer["bundle"], world["id"]
         else:
-            assert way.newest == answer["bundle"], world["id"]
+            assert upgrade_path.newest == answer["bundle"], world["id"]
     assert compared > 10

@@ -16,9 +16,9 @@ from olmkit.olm.resolver.resolution import (
     Entry,
     Installed,
     Property,
-    Scene,
+    ResolverInput,
     Source,
-    Wish,
+    Subscription,
 )
 from olmkit.olm.resolver.solve import Answer, Failed, Result, Unsatisfiable
 from tests.conformance.resolution.worlds import worlds
@@ -123,32 +123,32 @@ def apis(csv: dict[str, Any], side: str) -> tuple[GVK, ...]:
     return tuple(GVK(one["group"], one["version"], one["kind"]) for one in listed)
 
 
-def wish_of(wish: dict[str, Any]) -> Wish:
-    installed = wish.get("installedCSV", "")
-    return Wish(
-        name=wish["name"],
-        package=wish["package"],
-        channel=wish.get("channel", ""),
-        catalog=CatalogKey(wish["catalog"], wish["catalogNamespace"]),
-        starting_csv=wish.get("startingCSV", ""),
+def subscription_of(subscription: dict[str, Any]) -> Subscription:
+    installed = subscription.get("installedCSV", "")
+    return Subscription(
+        name=subscription["name"],
+        package=subscription["package"],
+        channel=subscription.get("channel", ""),
+        catalog=CatalogKey(subscription["catalog"], subscription["catalogNamespace"]),
+        starting_csv=subscription.get("startingCSV", ""),
         installed_csv=installed,
-        current_csv=wish.get("currentCSV", installed),
-        is_manual=wish.get("approval") == "Manual",
+        current_csv=subscription.get("currentCSV", installed),
+        is_manual=subscription.get("approval") == "Manual",
     )
 
 
-def scene_of(world: dict[str, Any]) -> Scene:
+def inputs_of(world: dict[str, Any]) -> ResolverInput:
     csvs = [
         one
         for one in world.get("csvs", ())
         if not one.get("copied") and one.get("namespace", world["namespace"]) == world["namespace"]
     ]
-    return Scene(
+    return ResolverInput(
         namespace=world["namespace"],
         global_namespace=world["globalNamespace"],
         sources=[source_of(one) for one in world["catalogs"]],
         installed=[installed_of(one) for one in csvs],
-        wishes=[wish_of(one) for one in world["subscriptions"]],
+        subscriptions=[subscription_of(one) for one in world["subscriptions"]],
         groups=world.get("operatorGroups", 1),
         excludes_global=world.get("excludeGlobal", False),
         fails_forward=world.get("failForward", False),
@@ -206,7 +206,7 @@ ELSEWHERE = {"w-01024", "w-04444"}
 def test_answers_are_those_of_olm(vectors: Path) -> None:
     wrong = set()
     for world, answer in worlds(vectors / "resolve"):
-        ours = [said(one) for one in resolver.resolve(scene_of(world))]
+        ours = [said(one) for one in resolver.resolve(inputs_of(world))]
         theirs = [recorded(one) for one in answer["results"]]
         if any(one not in theirs for one in ours):
             wrong.add(world["id"])
@@ -220,7 +220,7 @@ def test_answers_that_go_by_chance_are_all_found(vectors: Path) -> None:
         if len(theirs) == 1 or any("kinds" in one for one in theirs):
             continue
         count += 1
-        ours = [said(one) for one in resolver.resolve(scene_of(world))]
+        ours = [said(one) for one in resolver.resolve(inputs_of(world))]
         missed += any(one not in ours for one in theirs)
     assert count > 200
     assert missed <= 3  # two of ELSEWHERE, and one that comes by chance there, too
@@ -231,12 +231,12 @@ def test_what_follows_is_what_follows_with_olm(vectors: Path) -> None:
     for world, answer in worlds(vectors / "resolve"):
         if not answer["deterministic"] or answer["hopsEnd"] not in ("done", "error"):
             continue
-        scene = scene_of(world)
-        (result,) = resolver.resolve(scene)
+        inputs = inputs_of(world)
+        (result,) = resolver.resolve(inputs)
         for hop in answer["hops"]:
             assert isinstance(result, Result)
-            scene = resolver.carried_out(scene, result)
-            (result,) = resolver.resolve(scene)
+            inputs = resolver.carried_out(inputs, result)
+            (result,) = resolver.resolve(inputs)
             assert said(result) == recorded(hop), world["id"]
             compared += 1
     assert compared > 300

@@ -9,33 +9,33 @@ from typing import Any
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.base.version_constraints import VersionConstraint
 from olmkit.base.versions import Release, Version, VersionRelease
-from olmkit.catalog.graph.upgrades import Ask, Start
+from olmkit.catalog.graph.upgrades import Start, UpgradeQuery
 from olmkit.kube.labels import LabelSelector
 from olmkit.olm.resolver import v1 as resolver_v1
-from olmkit.olm.resolver.v1 import Shelf
+from olmkit.olm.resolver.v1 import ClusterCatalog
 from tests.conformance.resolution.worlds import catalog_of
 
 
-def ask_of(world: dict[str, Any]) -> Ask:
-    wish, installed = world["extension"], world.get("installed")
+def query_of(world: dict[str, Any]) -> UpgradeQuery:
+    extension, installed = world["extension"], world.get("installed")
     start = None
     if installed:
         release = Release.parse(installed["release"]) if installed.get("release") else None
         version = VersionRelease(Version.parse(installed["version"]), release)
         start = Start(installed["name"], version)
-    return Ask(
-        channels=wish.get("channels", ()),
-        range=VersionConstraint.parse(wish["version"]) if wish.get("version") else None,
+    return UpgradeQuery(
+        channels=extension.get("channels", ()),
+        range=VersionConstraint.parse(extension["version"]) if extension.get("version") else None,
         installed=start,
-        is_free=wish.get("policy") == "SelfCertified",
+        is_free=extension.get("policy") == "SelfCertified",
     )
 
 
-def shelves_of(world: dict[str, Any]) -> list[Shelf]:
+def catalogs_of(world: dict[str, Any]) -> list[ClusterCatalog]:
     """The catalogs that the extension may take from."""
     selector = LabelSelector.parse(world["extension"].get("selector", {}))
     return [
-        Shelf(
+        ClusterCatalog(
             name=one["name"],
             priority=one.get("priority", 0),
             catalog=catalog_of(one),
@@ -47,10 +47,13 @@ def shelves_of(world: dict[str, Any]) -> list[Shelf]:
 
 
 def answer_of(world: dict[str, Any]) -> dict[str, str]:
-    wish = world["extension"]
+    extension = world["extension"]
     try:
         found = resolver_v1.resolve(
-            shelves_of(world), wish["package"], ask_of(world), version=wish.get("version", "")
+            catalogs_of(world),
+            extension["package"],
+            query_of(world),
+            version=extension.get("version", ""),
         )
     except InputError as error:
         return {"error": error.message}
@@ -67,7 +70,7 @@ def test_choices_are_those_of_olm_v1(vectors: Path) -> None:
         }
         if "is invalid" in expected.get("error", ""):
             try:
-                ask_of(world)
+                query_of(world)
             except OlmkitError:
                 continue
         assert answer_of(world) == expected, world["id"]

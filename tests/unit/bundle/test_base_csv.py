@@ -8,7 +8,7 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import Diagnostic, InputError
 from olmkit.base.documents import Document
 from olmkit.bundle import base_csv
-from olmkit.bundle.model import ClusterServiceVersion, Resource
+from olmkit.bundle.model import BundleObject, ClusterServiceVersion
 
 
 def csv(name: str, kind: str = "ClusterServiceVersion") -> Document:
@@ -21,7 +21,7 @@ def choose(
 ) -> tuple[ClusterServiceVersion | None, list[Diagnostic]]:
     """The base of package `p`, and what is said about the choice."""
     notes: list[Diagnostic] = []
-    given = [Resource(csv(name)) for name in inputs]
+    given = [BundleObject(csv(name)) for name in inputs]
     chosen = base_csv.choose("p", given, csv(stored) if stored else None, notes.append)
     return chosen, notes
 

@@ -14,7 +14,7 @@ import pytest
 from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.bundle import generate
-from olmkit.bundle.generate import Generated, Wish
+from olmkit.bundle.generate import Generated, GenerateRequest
 
 BASE: dict[str, Any] = {
     "apiVersion": "operators.coreos.com/v1alpha1",
@@ -46,10 +46,12 @@ CRD: dict[str, Any] = {
 }
 
 
-def made(*manifests: dict[str, Any], base: dict[str, Any] | None = None, **wish: Any) -> Generated:
+def made(
+    *manifests: dict[str, Any], base: dict[str, Any] | None = None, **request: Any
+) -> Generated:
     text = b"---\n".join(documents.dump(item) for item in (base or BASE, *manifests))
-    settings = {"package": "p", "builder": "test", "version": "1.0.0", **wish}
-    return generate.generate(Wish(**settings), documents.load_all(text, "in.yaml"))
+    settings = {"package": "p", "builder": "test", "version": "1.0.0", **request}
+    return generate.generate(GenerateRequest(**settings), documents.load_all(text, "in.yaml"))
 
 
 def based(**spec: Any) -> dict[str, Any]:
@@ -279,11 +281,11 @@ def test_whatever_stands_in_manifests_is_a_bundle_or_a_refusal(seed: int, root: 
     data = (root / "tests/fixtures/go-project/rendered/manifests.yaml").read_bytes()
     manifests = [document.value for document in documents.load_all(data, "in.yaml")]
     source = random.Random(seed)
-    wish = Wish(package="ferry-operator", builder="test", version="1.0.0", digests={})
+    request = GenerateRequest(package="ferry-operator", builder="test", version="1.0.0", digests={})
     for _ in range(25):
         text = b"---\n".join(documents.dump(item) for item in _retyped(manifests, source))
         with contextlib.suppress(OlmkitError):
-            generate.generate(wish, documents.load_all(text, "in.yaml")).files()
+            generate.generate(request, documents.load_all(text, "in.yaml")).files()
 
 
 @pytest.mark.parametrize(

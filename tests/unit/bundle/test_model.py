@@ -7,7 +7,7 @@ import pytest
 from olmkit.base import documents
 from olmkit.base.documents import Document
 from olmkit.bundle import model
-from olmkit.bundle.model import GVK, ClusterServiceVersion, CustomResourceDefinition, Resource
+from olmkit.bundle.model import GVK, BundleObject, ClusterServiceVersion, CustomResourceDefinition
 
 
 def _csv(text: str) -> ClusterServiceVersion:
@@ -122,7 +122,7 @@ def test_places_begin_with_how_the_user_names_the_bundle(root: str, path: str, w
 
 
 def test_a_resource_shows_its_file() -> None:
-    resource = Resource(Document({"kind": "A"}, path="a.yaml"))
+    resource = BundleObject(Document({"kind": "A"}, path="a.yaml"))
 
-    assert repr(resource) == "Resource(a.yaml)"
+    assert repr(resource) == "BundleObject(a.yaml)"
     assert resource.path == "a.yaml"

@@ -9,11 +9,11 @@ import pytest
 from olmkit.base import documents
 from olmkit.base.diagnostics import InputError
 from olmkit.bundle import serialise
-from olmkit.bundle.model import Resource
+from olmkit.bundle.model import BundleObject
 
 
-def resource(value: dict[str, Any]) -> Resource:
-    return Resource(documents.load(documents.dump(value), "in.yaml"))
+def resource(value: dict[str, Any]) -> BundleObject:
+    return BundleObject(documents.load(documents.dump(value), "in.yaml"))
 
 
 def test_a_csv_has_its_empty_structures_and_nothing_of_a_cluster() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from olmkit.olm import cluster_state
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 
 
 def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> dict[str, Any]:
@@ -13,7 +13,7 @@ def made(kind: str, name: str, namespace: str = "apps", **fields: Any) -> dict[s
 
 
 def test_what_is_written_is_read_again() -> None:
-    seen = Snapshot(
+    seen = ClusterState(
         namespace="apps",
         subscriptions=(made("Subscription", "a", spec={"name": "p"}),),
         elsewhere=(made("Subscription", "a", "other", spec={"name": "p"}),),
@@ -31,7 +31,7 @@ def test_catalogs_that_nobody_here_sees_are_left_out() -> None:
     catalogs = (made("CatalogSource", "c", "olm"), made("CatalogSource", "c", "other"))
 
     written = cluster_state.objects_of(
-        Snapshot(namespace="apps", subscriptions=(asks,), catalogs=catalogs)
+        ClusterState(namespace="apps", subscriptions=(asks,), catalogs=catalogs)
     )
 
     assert [one["metadata"]["namespace"] for one in written] == ["apps", "olm"]
@@ -43,7 +43,9 @@ def test_what_is_long_and_explains_nothing_is_left_out() -> None:
     step = {"status": "Present", "resource": {"kind": "CRD", "manifest": "x" * 1000}}
     plan = made("InstallPlan", "i", status={"plan": [step], "bundleLookups": [1]})
 
-    written = list(cluster_state.objects_of(Snapshot(namespace="apps", csvs=(csv,), plans=(plan,))))
+    written = list(
+        cluster_state.objects_of(ClusterState(namespace="apps", csvs=(csv,), plans=(plan,)))
+    )
 
     assert len(str(written)) < 600
     assert written[1]["spec"] == {"version": "1"}
@@ -52,7 +54,7 @@ def test_what_is_long_and_explains_nothing_is_left_out() -> None:
 
 def test_a_subscription_is_found_by_package_or_name() -> None:
     one = made("Subscription", "my-name", spec={"name": "cache"})
-    seen = Snapshot(namespace="apps", subscriptions=(one,))
+    seen = ClusterState(namespace="apps", subscriptions=(one,))
 
     assert seen.subscription("cache") is one
     assert seen.subscription("my-name") is one
@@ -63,13 +65,13 @@ def test_copies_of_csvs_do_not_count() -> None:
     copy = made("ClusterServiceVersion", "c")
     copy["metadata"]["labels"] = {"olm.copiedFrom": "operators"}
 
-    assert Snapshot(namespace="apps", csvs=(copy,)).csv("c") is None
+    assert ClusterState(namespace="apps", csvs=(copy,)).csv("c") is None
 
 
 def test_a_csv_that_is_there_is_installed_before_olm_notes_it() -> None:
     asks = made("Subscription", "a", status={"installedCSV": "c.v1", "currentCSV": "c.v2"})
     old, new = made("ClusterServiceVersion", "c.v1"), made("ClusterServiceVersion", "c.v2")
 
-    assert Snapshot(namespace="apps", csvs=(old,)).installed(asks) == "c.v1"
-    assert Snapshot(namespace="apps", csvs=(old, new)).installed(asks) == "c.v2"
-    assert Snapshot(namespace="apps", csvs=(new,)).installed(made("Subscription", "b")) == ""
+    assert ClusterState(namespace="apps", csvs=(old,)).installed(asks) == "c.v1"
+    assert ClusterState(namespace="apps", csvs=(old, new)).installed(asks) == "c.v2"
+    assert ClusterState(namespace="apps", csvs=(new,)).installed(made("Subscription", "b")) == ""

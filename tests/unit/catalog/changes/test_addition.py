@@ -11,7 +11,7 @@ from olmkit.base.tree import Tree
 from olmkit.catalog.blobs import fbc
 from olmkit.catalog.bundles import render, source_bundle
 from olmkit.catalog.changes import addition
-from olmkit.catalog.changes.addition import Addition, NewEntry, Wish
+from olmkit.catalog.changes.addition import Addition, NewEntry, Placement
 
 Cog = Callable[..., Tree]
 
@@ -35,10 +35,10 @@ def catalog(*values: dict[str, Any], path: str = "cog/catalog.json") -> Tree:
     return Tree({path: "".join(json.dumps(value) + "\n" for value in values).encode()})
 
 
-def add(tree: Tree, bundle: Tree, wish: Wish | None = None, file: str = "") -> Addition:
+def add(tree: Tree, bundle: Tree, placement: Placement | None = None, file: str = "") -> Addition:
     source = source_bundle.read(bundle)
     rendered, _ = render.render(source, "a.io/cog:v1.0.0")
-    return addition.add(tree, source, rendered, wish or Wish(), file=file)
+    return addition.add(tree, source, rendered, placement or Placement(), file=file)
 
 
 def entries(tree: Tree, channel: str) -> list[dict[str, Any]]:
@@ -115,9 +115,9 @@ def test_a_csv_that_names_its_predecessors_is_believed(cog: Cog) -> None:
 
 def test_what_is_asked_for_counts_before_all(cog: Cog) -> None:
     tree = cog(None, "spec:\n  displayName", "spec:\n  replaces: x\n  displayName")
-    wish = Wish(channels=("stable", "new"), skips=("cog.v0.9.0",), skip_range="<1.0.0")
+    placement = Placement(channels=("stable", "new"), skips=("cog.v0.9.0",), skip_range="<1.0.0")
 
-    made = add(catalog(PACKAGE, CHANNEL, OLD), tree, wish)
+    made = add(catalog(PACKAGE, CHANNEL, OLD), tree, placement)
 
     entry = {"name": "cog.v1.0.0", "skips": ["cog.v0.9.0"], "skipRange": "<1.0.0"}
     assert entries(made.tree, "stable")[-1] == entry
@@ -127,7 +127,7 @@ def test_what_is_asked_for_counts_before_all(cog: Cog) -> None:
 def test_a_bundle_that_is_there_can_join_another_channel(cog: Cog) -> None:
     first = add(catalog(PACKAGE, CHANNEL, OLD), cog())
 
-    second = add(first.tree, cog(), Wish(channels=("fast",)))
+    second = add(first.tree, cog(), Placement(channels=("fast",)))
 
     names = [blob.name for blob in fbc.load(second.tree) if blob.schema == "olm.bundle"]
     assert sorted(names) == ["cog.v0.9.0", "cog.v1.0.0"]
@@ -135,39 +135,39 @@ def test_a_bundle_that_is_there_can_join_another_channel(cog: Cog) -> None:
 
 
 @pytest.mark.parametrize(
-    ("present", "changes", "wish", "message"),
+    ("present", "changes", "placement", "message"),
     [
         (
             (PACKAGE, {**CHANNEL, "entries": [{"name": "cog.v1.0.0"}]}),
             (),
-            Wish(),
+            Placement(),
             "is in the channel `stable` of `cog` already",
         ),
         (
             (PACKAGE, CHANNEL, OLD, {**OLD, "name": "cog.v1.0.0"}),
             (),
-            Wish(),
+            Placement(),
             "another bundle `cog.v1.0.0` is in the catalog already",
         ),
         (
             (PACKAGE, CHANNEL, OLD),
             ("version: 1.0.0\n", "version: 0.8.0\n"),
-            Wish(),
+            Placement(),
             "is no upgrade of `cog.v0.9.0`, the head of the channel `stable`",
         ),
         (
             (PACKAGE, CHANNEL, OLD),
             ("version: 1.0.0\n", "version: one\n"),
-            Wish(),
+            Placement(),
             "has no version that can be compared",
         ),
     ],
 )
 def test_what_cannot_be_added_is_refused(
-    cog: Cog, present: tuple[Any, ...], changes: tuple[str, ...], wish: Wish, message: str
+    cog: Cog, present: tuple[Any, ...], changes: tuple[str, ...], placement: Placement, message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        add(catalog(*present), cog(None, *changes), wish)
+        add(catalog(*present), cog(None, *changes), placement)
 
 
 def test_a_bundle_of_no_channel_is_refused(cog: Cog) -> None:

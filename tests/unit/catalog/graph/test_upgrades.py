@@ -12,7 +12,7 @@ from olmkit.base.versions import Version, VersionRelease
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.graph import upgrades
-from olmkit.catalog.graph.upgrades import BrokenChannelError, End, Start, Way
+from olmkit.catalog.graph.upgrades import BrokenChannelError, End, Start, UpgradePath
 from olmkit.catalog.model import Channel, Package
 
 
@@ -46,13 +46,13 @@ def channel(*entries: dict[str, Any]) -> Channel:
     return package(entries).channels["c0"]
 
 
-def hops(way: Way) -> list[str]:
-    return [hop.entry.name for hop in way.hops]
+def hops(upgrade_path: UpgradePath) -> list[str]:
+    return [hop.entry.name for hop in upgrade_path.hops]
 
 
 def walk(found: Channel, start: str) -> tuple[list[str], End]:
-    way = upgrades.way(found, upgrades.start_of(found.entries, start))
-    return hops(way), way.end
+    upgrade_path = upgrades.upgrade_path(found, upgrades.start_of(found.entries, start))
+    return hops(upgrade_path), upgrade_path.end
 
 
 CHAIN = (entry("v1"), entry("v2", "v1"), entry("v3", "v2"))
@@ -71,8 +71,8 @@ def test_a_skip_range_counts_for_versions_that_are_gone() -> None:
     found = channel(*CHAIN, entry("v4", "v3", skip_range=">=0.1.0 <1.0.0"))
     start = Start("v0", VersionRelease(Version.parse("0.9.0")))
 
-    assert hops(upgrades.way(found, start)) == ["v4"]
-    assert hops(upgrades.way(found, Start("v0"))) == []
+    assert hops(upgrades.upgrade_path(found, start)) == ["v4"]
+    assert hops(upgrades.upgrade_path(found, Start("v0"))) == []
 
 
 def test_what_is_skipped_is_gone_through_and_never_chosen() -> None:
@@ -114,8 +114,8 @@ def test_a_channel_without_one_chain_has_no_order(
 
 def walk_of_v1(found: Package, start: str, *names: str) -> tuple[list[str], End]:
     entries = {name: one for line in found.channels.values() for name, one in line.entries.items()}
-    way = upgrades.way_of_v1(found, names, upgrades.start_of(entries, start))
-    return hops(way), way.end
+    upgrade_path = upgrades.path_of_v1(found, names, upgrades.start_of(entries, start))
+    return hops(upgrade_path), upgrade_path.end
 
 
 def test_olm_v1_takes_the_highest_of_all_that_follow_skipped_or_not() -> None:
@@ -141,4 +141,4 @@ def test_olm_v1_takes_what_is_deprecated_last_and_never_goes_down() -> None:
 
 def test_olm_v1_needs_a_bundle() -> None:
     with pytest.raises(InputError, match="no bundle"):
-        upgrades.way_of_v1(package(()), (), Start("v1"))
+        upgrades.path_of_v1(package(()), (), Start("v1"))

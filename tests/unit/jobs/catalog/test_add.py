@@ -9,7 +9,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.catalog.bundles.migrate import Level
-from olmkit.catalog.changes.addition import Wish
+from olmkit.catalog.changes.addition import Placement
 from olmkit.jobs.catalog import add as catalog_add
 from olmkit.jobs.catalog import catalogs, render
 from olmkit.jobs.catalog.add import Added, AddOptions
@@ -78,7 +78,7 @@ def test_nothing_is_written_that_would_break_the_catalog(tmp_path: Path) -> None
     before = catalog.read_bytes()
 
     with pytest.raises(InputError, match="would not be valid") as raised:
-        add(catalog, bundle(tmp_path / "b", "1.1.0"), wish=Wish(replaces="cog.v0.1.0"))
+        add(catalog, bundle(tmp_path / "b", "1.1.0"), placement=Placement(replaces="cog.v0.1.0"))
 
     assert catalog.read_bytes() == before
     assert [found.at for found in raised.value.diagnostics] == [None]

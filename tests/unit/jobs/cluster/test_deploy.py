@@ -16,13 +16,13 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import deploy
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.deploy import DeployOptions
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.testing.apiserver.refusals import Refusal
 from olmkit.testing.apiserver.server import ApiServer
 
-QUICK = Patience(seconds=5, interval=0.02, believed=0.1)
+QUICK = Timeouts(seconds=5, interval=0.02, believed=0.1)
 APPS = "apps"
 
 KUSTOMIZATION = """namespace: place
@@ -121,7 +121,7 @@ def test_it_is_applied_in_order_and_waited_for(options: DeployOptions) -> None:
         assert server.writes() == []
 
         said: list[str] = []
-        found = await deploy.apply(reader, wanted, report=said.append, patience=QUICK)
+        found = await deploy.apply(reader, wanted, report=said.append, timeouts=QUICK)
 
         assert found.is_ready
         applied = [line for line in said if line.startswith("applied")]
@@ -138,7 +138,7 @@ def test_what_does_not_get_available_is_told(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.wanted(DeployOptions(project=options.project, image="bad"))
         found = await deploy.apply(
-            reader, wanted, report=[].append, patience=Patience(seconds=0.2, interval=0.02)
+            reader, wanted, report=[].append, timeouts=Timeouts(seconds=0.2, interval=0.02)
         )
 
         assert not found.is_ready
@@ -167,7 +167,7 @@ def test_an_overlay_that_is_not_there_is_refused(options: DeployOptions) -> None
 def test_it_is_taken_away_without_the_objects_of_others(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.wanted(options)
-        await deploy.apply(reader, wanted, report=[].append, patience=QUICK)
+        await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
         server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
                               "metadata": {"name": "mine", "namespace": "a"}})  # fmt: skip
 
@@ -177,7 +177,7 @@ def test_it_is_taken_away_without_the_objects_of_others(options: DeployOptions) 
         assert [one["kind"] for one in kept.all] == ["Deployment", "Namespace"]
 
         made = await deploy.removal(reader, wanted, keep_crds=False, delete_operands=True)
-        done = await deploy.delete(reader, made, report=[].append, patience=QUICK)
+        done = await deploy.delete(reader, made, report=[].append, timeouts=QUICK)
 
         assert done.left == ()
         assert [one["kind"] for one in done.gone] == [
@@ -207,7 +207,7 @@ def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
 
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.wanted(options)
-        await deploy.apply(reader, wanted, report=[].append, patience=QUICK)
+        await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
         server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
                               "metadata": {"name": "mine", "namespace": "a"}})  # fmt: skip
         server.plan = once_for_each_verb
@@ -216,7 +216,7 @@ def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
         made = await deploy.removal(
             reader, wanted, keep_crds=False, delete_operands=True, report=told.append
         )
-        done = await deploy.delete(reader, made, report=told.append, patience=QUICK)
+        done = await deploy.delete(reader, made, report=told.append, timeouts=QUICK)
 
         assert refused == {"GET", "DELETE"}
         assert [line for line in told if webhook in line]

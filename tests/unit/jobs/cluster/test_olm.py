@@ -17,13 +17,13 @@ from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import olm
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.testing.apiserver.server import ApiServer
 
 OPERATORS = "operators.coreos.com"
-QUICK = Patience(seconds=5, interval=0.02, believed=0.1)
+QUICK = Timeouts(seconds=5, interval=0.02, believed=0.1)
 
 MANIFESTS = """apiVersion: v1
 kind: List
@@ -177,7 +177,7 @@ def test_a_cluster_without_olm() -> None:
 def test_installed_looked_at_and_removed(file: str) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = await olm.manifests([file], "", Access())
-        done = await olm.install(reader, wanted, report=[].append, patience=QUICK)
+        done = await olm.install(reader, wanted, report=[].append, timeouts=QUICK)
 
         assert done.is_ready
         found = await olm.status(reader)
@@ -193,7 +193,7 @@ def test_installed_looked_at_and_removed(file: str) -> None:
         server.remove("subscriptions", "cache", "apps")
 
         made = await olm.removal(reader, wanted)
-        gone = await olm.uninstall(reader, made, report=[].append, patience=QUICK)
+        gone = await olm.uninstall(reader, made, report=[].append, timeouts=QUICK)
         assert [one["kind"] for one in gone.gone] == [
             "ClusterServiceVersion",
             "Deployment",

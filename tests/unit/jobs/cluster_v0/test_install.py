@@ -26,11 +26,11 @@ from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.bundle import CatalogImage
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import install, uninstall, upgrade, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import InstallOptions
 from olmkit.jobs.cluster_v0.uninstall import UninstallOptions
-from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, Way
+from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
 from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm import install_objects
@@ -39,7 +39,7 @@ from olmkit.testing.apiserver.server import ApiServer
 
 Manifest = dict[str, Any]
 OLM = "operators.coreos.com"
-QUICK = Patience(seconds=5, interval=0.02, believed=0.1, settled=0.1)
+QUICK = Timeouts(seconds=5, interval=0.02, believed=0.1, settled=0.1)
 
 
 def resource(
@@ -180,7 +180,7 @@ async def installed(reader: ClusterObjects, said: list[str] | None = None, **fie
     )
     plan = await install.plan(reader, options, Access())
     return await install.carry_out(
-        reader, plan, report=(said if said is not None else []).append, patience=QUICK,
+        reader, plan, report=(said if said is not None else []).append, timeouts=QUICK,
         created=[],
     )  # fmt: skip
 
@@ -236,13 +236,13 @@ def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
         async with cluster("1.0.0", "2.0.0", "3.0.0", "4.0.0") as (reader, server, _):
             await installed(reader, version="1.0.0")
             options = UpgradeOptions(namespace="apps", package="cache", to="3.0.0")
-            announced: list[Way] = []
+            announced: list[UpgradePlan] = []
             done = await upgrade.upgrade(
                 reader, options, Access(),
-                announce=announced.append, report=[].append, patience=QUICK,
+                announce=announced.append, report=[].append, timeouts=QUICK,
             )  # fmt: skip
 
-            assert [(way.before, way.hops) for way in announced] == [
+            assert [(plan.before, plan.hops) for plan in announced] == [
                 ("cache.v1.0.0", ("cache.v2.0.0",)),
                 ("cache.v2.0.0", ("cache.v3.0.0",)),
             ]
@@ -260,7 +260,7 @@ def test_an_upgrade_that_olm_makes_by_itself_is_told_from_where_it_began() -> No
         async with cluster("1.0.0") as (reader, _, olm):
             await installed(reader)
             options = UpgradeOptions(namespace="apps", package="cache", to="2.0.0")
-            announced: list[Way] = []
+            announced: list[UpgradePlan] = []
 
             def publish(words: str) -> None:
                 if words.startswith("waiting for OLM"):
@@ -269,10 +269,10 @@ def test_an_upgrade_that_olm_makes_by_itself_is_told_from_where_it_began() -> No
 
             done = await upgrade.upgrade(
                 reader, options, Access(), announce=announced.append, report=publish,
-                patience=QUICK,
+                timeouts=QUICK,
             )  # fmt: skip
 
-            assert [(way.before, way.hops) for way in announced] == [
+            assert [(plan.before, plan.hops) for plan in announced] == [
                 ("cache.v1.0.0", ("cache.v2.0.0",))
             ]
             assert done.hops == ("cache.v2.0.0",)
@@ -298,7 +298,7 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
     async def unread(*_: object) -> CatalogImage:
         raise RemoteError("the registry is away")
 
-    async def planned(reader: ClusterObjects, **fields: str) -> Way:
+    async def planned(reader: ClusterObjects, **fields: str) -> UpgradePlan:
         options = UpgradeOptions(namespace="apps", package="cache", **fields)  # type: ignore[arg-type]
         return await upgrade_plan.plan(reader, options, Access())
 
@@ -315,24 +315,24 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
             })  # fmt: skip
             step = {"kind": "ClusterServiceVersion", "name": names[1],
                     "manifest": json.dumps(csv)}  # fmt: skip
-            plan = {"plan": [{"resource": step}], "phase": "RequiresApproval"}
-            server.put("installplans", upcoming | {"status": plan})
+            status = {"plan": [{"resource": step}], "phase": "RequiresApproval"}
+            server.put("installplans", upcoming | {"status": status})
             writes = len(server.writes())
 
-            way = await planned(reader)
-            assert (way.before, way.hops) == (names[0], (names[1],))
-            assert way.brings is not None
-            assert [str(grant) for grant in way.brings.grants] == ["get: pods"]
-            assert "later hops are not known" in way.notes[0]
+            plan = await planned(reader)
+            assert (plan.before, plan.hops) == (names[0], (names[1],))
+            assert plan.brings is not None
+            assert [str(grant) for grant in plan.brings.grants] == ["get: pods"]
+            assert "later hops are not known" in plan.notes[0]
 
             packed = base64.b64encode(gzip.compress(json.dumps(csv).encode()))
             server.put("configmaps", made("ConfigMap", "unpacked", binaryData={
                 "csv.yaml": base64.b64encode(packed).decode()
             }))  # fmt: skip
             reference = {"kind": "ConfigMap", "name": "unpacked", "namespace": "apps"}
-            plan = {"plan": [{"resource": step | {"manifest": json.dumps(reference)}}]}
-            server.put("installplans", upcoming | {"status": plan})
-            assert (await planned(reader)).brings == way.brings
+            status = {"plan": [{"resource": step | {"manifest": json.dumps(reference)}}]}
+            server.put("installplans", upcoming | {"status": status})
+            assert (await planned(reader)).brings == plan.brings
 
             source = server.get("catalogsources", "shelf", "apps")
             assert source is not None
@@ -374,7 +374,7 @@ def test_an_upgrade_that_olm_cannot_resolve_says_why(monkeypatch: pytest.MonkeyP
                     Access(),
                     announce=[].append,
                     report=said.append,
-                    patience=QUICK,
+                    timeouts=QUICK,
                 )
 
             with pytest.raises(InputError, match=r"no way leads from `cache\.v1\.0\.0`"):
@@ -507,13 +507,13 @@ def test_what_was_created_is_taken_back() -> None:
             options = InstallOptions(namespace="new", package="cache", catalog="shelf")
             plan = await install.plan(reader, options, Access())
             created: list[dict[str, Any]] = []
-            await install.carry_out(reader, plan, report=[].append, patience=QUICK, created=created)
+            await install.carry_out(reader, plan, report=[].append, timeouts=QUICK, created=created)
 
             def report(line: str) -> None:
                 if line == "deleting ClusterServiceVersion new/cache.v1.0.0":
                     server.put("operators", components(space="new"))
 
-            await install.take_back(reader, created, report=report, patience=QUICK)
+            await install.take_back(reader, created, report=report, timeouts=QUICK)
 
             assert server.all("operators") == []
             assert server.all("subscriptions") == []
@@ -529,7 +529,7 @@ def test_what_was_created_is_taken_back() -> None:
 def test_what_an_install_that_comes_to_nothing_has_made_stays_or_is_taken_back(
     ending: str, kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    quick = functools.partial(install.take_back, patience=QUICK)
+    quick = functools.partial(install.take_back, timeouts=QUICK)
     monkeypatch.setattr(install, "take_back", quick)
 
     async def story() -> None:
@@ -546,7 +546,7 @@ def test_what_an_install_that_comes_to_nothing_has_made_stays_or_is_taken_back(
                     is_made.set()
 
             working = asyncio.ensure_future(install.carry_out(
-                reader, plan, report=report, patience=QUICK, created=created,
+                reader, plan, report=report, timeouts=QUICK, created=created,
                 undone=None if kept else said.append,
             ))  # fmt: skip
             if ending == "is interrupted":
@@ -596,9 +596,9 @@ def test_a_bundle_is_gone_on_to_from_a_catalog_of_its_own(root: Path) -> None:
             writes = len(server.writes())
             plan = await upgrade.plan_bundle(reader, options, Access())
 
-            assert (plan.way.before, plan.way.targets) == (f"{package}.v0.0.0", ("",))
+            assert (plan.plan.before, plan.plan.targets) == (f"{package}.v0.0.0", ("",))
             assert len(server.writes()) == writes
-            done = await upgrade.to_bundle(reader, plan, options, report=[].append, patience=QUICK)
+            done = await upgrade.to_bundle(reader, plan, options, report=[].append, timeouts=QUICK)
             assert (done.hops, done.explanation.is_ready) == ((f"{package}.v0.0.1",), True)
             with pytest.raises(InputError, match="is installed already"):
                 await upgrade.plan_bundle(reader, options, Access())
@@ -614,13 +614,13 @@ def test_a_bundle_takes_the_place_of_a_version_that_waits_for_approval(root: Pat
             olm.look()
             options = UpgradeOptions(namespace="apps", bundle=str(root / "bundle/0.0.1"))
             plan = await upgrade.plan_bundle(reader, options, Access())
-            assert plan.way.notes == (f"instead of {package}.v0.0.9, which waits for approval",)
+            assert plan.plan.notes == (f"instead of {package}.v0.0.9, which waits for approval",)
 
             def report(line: str) -> None:
                 if line == f"deleting InstallPlan apps/install-{package}.v0.0.9":
                     olm.versions[:] = ["0.0.0", "0.0.1"]
 
-            done = await upgrade.to_bundle(reader, plan, options, report=report, patience=QUICK)
+            done = await upgrade.to_bundle(reader, plan, options, report=report, timeouts=QUICK)
 
             assert (done.hops, done.explanation.is_ready) == ((f"{package}.v0.0.1",), True)
             assert server.get("installplans", f"install-{package}.v0.0.9", "apps") is None
@@ -672,7 +672,7 @@ def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
                 "OperatorGroup",
             ]
             assert len(plan.stays) == 2
-            done = await uninstall.carry_out(reader, plan, report=[].append, patience=QUICK)
+            done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=QUICK)
 
             assert done.left == ()
             assert server.all("subscriptions") == []
@@ -739,7 +739,7 @@ def test_what_has_got_the_name_of_one_that_is_gone_is_another() -> None:
             for uid, left in ((None, 1), ("of-one-that-is-gone", 0)):
                 old["metadata"]["uid"] = uid
                 found = await cluster_wait.until_gone(
-                    reader, (old,), report=[].append, patience=short
+                    reader, (old,), report=[].append, timeouts=short
                 )
                 assert len(found) == left
 
@@ -787,7 +787,7 @@ def test_what_olm_makes_while_it_is_removed_is_removed_too() -> None:
                         "metadata": {"name": "late", "labels": {"olm.owner": "called-otherwise"}},
                     })  # fmt: skip
 
-            done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
+            done = await uninstall.carry_out(reader, plan, report=report, timeouts=QUICK)
 
             assert done.left == ()
             names = [one["metadata"]["name"] for one in done.gone]
@@ -809,7 +809,7 @@ def test_olms_list_stays_as_long_as_a_crd_is_on_it() -> None:
                 if line.startswith("deleting ClusterServiceVersion"):
                     server.put("operators", components("CustomResourceDefinition"))
 
-            done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
+            done = await uninstall.carry_out(reader, plan, report=report, timeouts=QUICK)
 
             assert done.left == ()
             assert [one["metadata"]["name"] for one in server.all("operators")] == ["cache.apps"]
@@ -829,7 +829,7 @@ def test_who_asks_for_the_operator_again_while_it_is_removed_keeps_it() -> None:
                     again = made("Subscription", "cache", spec=subscription["spec"])
                     server.put("subscriptions", again)
 
-            done = await uninstall.carry_out(reader, plan, report=report, patience=QUICK)
+            done = await uninstall.carry_out(reader, plan, report=report, timeouts=QUICK)
 
             assert [one["kind"] for one in done.left] == ["Subscription"]
             assert len(server.all("subscriptions")) == 1
@@ -853,7 +853,7 @@ def test_roles_that_olm_makes_once_more_for_a_group_that_is_gone_are_swept_away(
             server.put("clusterroles", role("forgotten", name, "apps"))
             server.put("clusterroles", role("of-others", name, "elsewhere"))
 
-            done = await uninstall.carry_out(reader, made, report=[].append, patience=QUICK)
+            done = await uninstall.carry_out(reader, made, report=[].append, timeouts=QUICK)
 
             assert "forgotten" in [one["metadata"]["name"] for one in done.gone]
             left = [one["metadata"]["name"] for one in server.all("clusterroles")]
@@ -882,7 +882,7 @@ def test_crds_stay_until_all_that_operands_own_is_gone() -> None:
 
             # Nobody collects garbage here at first.
             short = replace(QUICK, seconds=0.2)
-            done = await uninstall.carry_out(reader, plan, report=[].append, patience=short)
+            done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=short)
             assert [one["kind"] for one in done.left] == ["Cache"]
             (held,) = server.all("caches")
             assert held["metadata"]["finalizers"] == ["foregroundDeletion"]
@@ -891,7 +891,7 @@ def test_crds_stay_until_all_that_operands_own_is_gone() -> None:
 
             server.remove("caches", "mine", "apps")
             plan = await uninstall.plan(reader, options)
-            done = await uninstall.carry_out(reader, plan, report=[].append, patience=QUICK)
+            done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=QUICK)
             assert done.left == ()
             assert server.all("customresourcedefinitions") == []
 
@@ -906,7 +906,7 @@ def test_who_may_look_at_one_namespace_alone_can_uninstall_there() -> None:
             options = UninstallOptions(namespace="apps", package="cache")
             plan = await uninstall.plan(reader, options)
             assert plan.stays == ("the CRDs caches.example.com",)
-            done = await uninstall.carry_out(reader, plan, report=[].append, patience=QUICK)
+            done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=QUICK)
 
             assert done.left == ()
             assert server.all("subscriptions") == server.all("clusterserviceversions") == []

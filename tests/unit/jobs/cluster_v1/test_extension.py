@@ -15,7 +15,7 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import status
-from olmkit.jobs.cluster.wait import Patience
+from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v1 import extension
 from olmkit.jobs.cluster_v1.extension import ExtensionOptions
 from olmkit.kube.api import Resource
@@ -24,7 +24,7 @@ from olmkit.olm.explain.explanation import Standing
 from olmkit.testing.apiserver.server import ApiServer
 
 GROUP = "olm.operatorframework.io"
-QUICK = Patience(seconds=5, interval=0.02, believed=0.1)
+QUICK = Timeouts(seconds=5, interval=0.02, believed=0.1)
 
 
 def resource(group: str, kind: str, plural: str) -> Resource:
@@ -88,7 +88,7 @@ OPTIONS = ExtensionOptions(package="cache", namespace="apps", version="1.x")
 
 async def installed(reader: ClusterObjects, options: ExtensionOptions = OPTIONS) -> Any:
     made = await extension.plan(reader, options, Access())
-    return await extension.carry_out(reader, made, report=[].append, patience=QUICK, created=[])
+    return await extension.carry_out(reader, made, report=[].append, timeouts=QUICK, created=[])
 
 
 def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
@@ -103,14 +103,14 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
         assert made.before == "cache.v1"
         assert made.wanted["spec"]["source"]["catalog"]["version"] == "2.x"
         assert len(server.writes()) == writes
-        found = await extension.upgrade(reader, made, report=[].append, patience=QUICK)
+        found = await extension.upgrade(reader, made, report=[].append, timeouts=QUICK)
         assert found.is_ready
         there = server.get("clusterextensions", "cache", "")
         assert there is not None
         assert there["spec"]["source"]["catalog"]["version"] == "2.x"
 
         gone = await extension.removal(reader, "cache")
-        done = await extension.remove(reader, gone, report=[].append, patience=QUICK)
+        done = await extension.remove(reader, gone, report=[].append, timeouts=QUICK)
         assert (done.gone, done.left) == (gone, ())
         assert server.all("clusterextensions") == []
 
@@ -124,7 +124,7 @@ def test_what_comes_to_nothing_is_taken_back_when_that_is_wanted() -> None:
         said: list[str] = []
         created: list[dict[str, Any]] = []
         found = await extension.carry_out(
-            reader, made, report=[].append, patience=QUICK, created=created, undone=said.append
+            reader, made, report=[].append, timeouts=QUICK, created=created, undone=said.append
         )
 
         assert not found.is_ready

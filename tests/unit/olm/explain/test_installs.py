@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Blame, Standing
 from olmkit.olm.explain.installs import explain
 
@@ -51,7 +51,7 @@ def catalog(state: str, **spec: Any) -> Manifest:
     return made("CatalogSource", "shelf", "olm", spec=spec, status=status)
 
 
-def cluster(*objects: Manifest, groups: int = 1, **fields: Any) -> Snapshot:
+def cluster(*objects: Manifest, groups: int = 1, **fields: Any) -> ClusterState:
     parts: dict[str, list[Manifest]] = {}
     names = {
         "Subscription": "subscriptions",
@@ -62,7 +62,7 @@ def cluster(*objects: Manifest, groups: int = 1, **fields: Any) -> Snapshot:
     for one in objects:
         parts.setdefault(names[one["kind"]], []).append(one)
     group = [made("OperatorGroup", f"group{number}") for number in range(groups)]
-    return Snapshot(
+    return ClusterState(
         namespace="apps",
         groups=tuple(group),
         **{name: tuple(found) for name, found in parts.items()},
@@ -488,7 +488,7 @@ def test_nothing_yet_is_waiting() -> None:
 def test_objects_without_anything_in_them_do_no_harm() -> None:
     bare: Manifest = {"kind": "Subscription", "metadata": {"name": "cache", "namespace": "apps"}}
 
-    assert explain(Snapshot(namespace="apps", subscriptions=(bare,)), "cache").cause
+    assert explain(ClusterState(namespace="apps", subscriptions=(bare,)), "cache").cause
 
 
 def test_an_operator_that_does_not_run_any_more_is_not_ready_though_its_csv_succeeded() -> None:

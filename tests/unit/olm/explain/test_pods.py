@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from olmkit.olm.cluster_state import Snapshot
+from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import pods
 from olmkit.olm.explain.explanation import Standing
 
@@ -23,8 +23,8 @@ def pod(state: Manifest | None = None, *, ready: bool = False, **status: Any) ->
     }
 
 
-def seen(*found: Manifest, events: tuple[Manifest, ...] = (), **fields: Any) -> Snapshot:
-    return Snapshot(namespace="apps", pods=found, events=events, **fields)
+def seen(*found: Manifest, events: tuple[Manifest, ...] = (), **fields: Any) -> ClusterState:
+    return ClusterState(namespace="apps", pods=found, events=events, **fields)
 
 
 def event(reason: str, message: str) -> Manifest:

@@ -15,27 +15,29 @@ from olmkit.olm.resolver.resolution import (
     Installed,
     Property,
     ResolutionError,
-    Scene,
-    Wish,
+    ResolverInput,
+    Subscription,
 )
 
 API = GVK("example.com", "v1", "K")
 
 
-def scene(*installed: Installed, wishes: tuple[Wish, ...] = (), forward: bool = False) -> Scene:
-    return Scene(
+def inputs(
+    *installed: Installed, subscriptions: tuple[Subscription, ...] = (), forward: bool = False
+) -> ResolverInput:
+    return ResolverInput(
         namespace="apps",
         global_namespace="olm",
         sources=(),
         installed=installed,
-        wishes=wishes,
+        subscriptions=subscriptions,
         fails_forward=forward,
     )
 
 
-def wish(package: str, installed: str) -> Wish:
+def subscription(package: str, installed: str) -> Subscription:
     key = CatalogKey("cat", "olm")
-    return Wish(name=package, package=package, catalog=key, installed_csv=installed)
+    return Subscription(name=package, package=package, catalog=key, installed_csv=installed)
 
 
 def test_properties_are_those_that_olm_noted() -> None:
@@ -43,7 +45,7 @@ def test_properties_are_those_that_olm_noted() -> None:
     properties, trouble = installed_entries.annotated(noted)
 
     assert (properties, trouble) == ((Property("olm.package", {"packageName": "a"}),), "")
-    (found,) = installed_entries.entries(scene(Installed(name="a.v1", properties=properties)))
+    (found,) = installed_entries.entries(inputs(Installed(name="a.v1", properties=properties)))
     assert (found.package, found.channel, str(found)) == ("a", "", "@existing/apps//a.v1")
 
 
@@ -62,7 +64,7 @@ def test_what_cannot_be_read_prevents_the_resolution(text: str) -> None:
 
     with pytest.raises(ResolutionError, match=r'of csv "a\.v1"') as raised:
         installed_entries.entries(
-            scene(Installed(name="a.v1", properties=properties, trouble=trouble))
+            inputs(Installed(name="a.v1", properties=properties, trouble=trouble))
         )
     assert raised.value.kind == "csv-properties"
 
@@ -70,15 +72,19 @@ def test_what_cannot_be_read_prevents_the_resolution(text: str) -> None:
 def test_without_a_note_properties_are_worked_out() -> None:
     csv = Installed(name="a.v1", version=Version(1, 0, 0), provided=(API, API), required=(API,))
 
-    (found,) = installed_entries.entries(scene(csv, wishes=(wish("a", "a.v1"),)))
+    (found,) = installed_entries.entries(inputs(csv, subscriptions=(subscription("a", "a.v1"),)))
     assert found.properties == (
         Property("olm.gvk", API._asdict()),
         Property("olm.gvk.required", API._asdict()),
         Property("olm.package", {"packageName": "a", "version": "1.0.0"}),
     )
-    (found,) = installed_entries.entries(scene(csv, wishes=(wish("a", "a.v1"), wish("b", "a.v1"))))
+    (found,) = installed_entries.entries(
+        inputs(csv, subscriptions=(subscription("a", "a.v1"), subscription("b", "a.v1")))
+    )
     assert found.package == ""
-    (found,) = installed_entries.entries(scene(Installed(name="a.v1"), wishes=(wish("a", "a.v1"),)))
+    (found,) = installed_entries.entries(
+        inputs(Installed(name="a.v1"), subscriptions=(subscription("a", "a.v1"),))
+    )
     assert found.packages == ["a"]
     assert found.version == Version(0, 0, 0)
 
@@ -103,9 +109,9 @@ def chain(*phases: str) -> tuple[Installed, ...]:
 def test_what_a_failed_one_replaces_is_left_out_when_failing_forward(
     phases: tuple[str, ...], left: list[str]
 ) -> None:
-    found = installed_entries.entries(scene(*chain(*phases), forward=True))
+    found = installed_entries.entries(inputs(*chain(*phases), forward=True))
     assert [one.name for one in found] == left
-    assert len(installed_entries.entries(scene(*chain(*phases)))) == len(phases)
+    assert len(installed_entries.entries(inputs(*chain(*phases)))) == len(phases)
 
 
 @pytest.mark.parametrize(
@@ -125,10 +131,10 @@ def test_a_chain_that_cannot_fail_forward_is_an_error(
     csvs: tuple[Installed, ...], kind: str
 ) -> None:
     with pytest.raises(ResolutionError) as raised:
-        installed_entries.entries(scene(*csvs, forward=True))
+        installed_entries.entries(inputs(*csvs, forward=True))
     assert raised.value.kind == kind
 
 
 def test_linked_is_what_a_subscription_has_installed() -> None:
-    wishes: Any = (wish("a", "a.v1"), wish("b", ""))
-    assert installed_entries.linked(scene(wishes=wishes)) == {"a.v1"}
+    subscriptions: Any = (subscription("a", "a.v1"), subscription("b", ""))
+    assert installed_entries.linked(inputs(subscriptions=subscriptions)) == {"a.v1"}

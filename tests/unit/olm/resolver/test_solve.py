@@ -15,9 +15,9 @@ from olmkit.olm.resolver.resolution import (
     Entry,
     Installed,
     Property,
-    Scene,
+    ResolverInput,
     Source,
-    Wish,
+    Subscription,
 )
 from olmkit.olm.resolver.solve import Answer, Failed, Generated, Result, Unsatisfiable
 
@@ -57,17 +57,22 @@ def csv(name: str, *more: Property, **fields: Any) -> Installed:
     return Installed(name=name, version=found.version, properties=found.properties, **fields)
 
 
-def wish(package: str, installed: str = "", **fields: Any) -> Wish:
+def subscription(package: str, installed: str = "", **fields: Any) -> Subscription:
     fields = {"channel": "stable", "catalog": CAT, "current_csv": installed} | fields
-    return Wish(name=package, package=package, installed_csv=installed, **fields)
+    return Subscription(name=package, package=package, installed_csv=installed, **fields)
 
 
-def scene(
-    entries: Sequence[Entry], *wishes: Wish, installed: Sequence[Installed] = (), **fields: Any
-) -> Scene:
+def inputs(
+    entries: Sequence[Entry],
+    *subscriptions: Subscription,
+    installed: Sequence[Installed] = (),
+    **fields: Any,
+) -> ResolverInput:
     sources = [Source(key=CAT, entries=tuple(entries))]
     fields = {"sources": sources, "installed": installed} | fields
-    return Scene(namespace="apps", global_namespace="olm", wishes=wishes, **fields)
+    return ResolverInput(
+        namespace="apps", global_namespace="olm", subscriptions=subscriptions, **fields
+    )
 
 
 def only(answers: tuple[Answer, ...]) -> Result:
@@ -84,31 +89,31 @@ CHAIN = (entry("a.v1"), entry("a.v2", replaces="a.v1"), entry("a.v3", replaces="
 
 
 def test_a_first_install_takes_the_head_and_an_upgrade_the_next() -> None:
-    result = only(resolver.resolve(scene(CHAIN, wish("a"))))
+    result = only(resolver.resolve(inputs(CHAIN, subscription("a"))))
     assert csvs(result) == ["a.v3"]
     assert (result.moves, result.plan) == ((("a", "a.v3"),), "Automatic")
 
-    upgrade = scene(CHAIN, wish("a", "a.v1"), installed=[csv("a.v1")])
+    upgrade = inputs(CHAIN, subscription("a", "a.v1"), installed=[csv("a.v1")])
     (step,) = only(resolver.resolve(upgrade)).steps
     assert (step.csv, step.replaces) == ("a.v2", "a.v1")
 
 
 def test_a_skip_range_is_asked_for_the_installed_version() -> None:
     head = entry("a.v3", replaces="a.v2", skip_range=VersionRange.parse(">=1.0.0 <3.0.0"))
-    found = scene([*CHAIN[:2], head], wish("a", "a.v1"), installed=[csv("a.v1")])
+    found = inputs([*CHAIN[:2], head], subscription("a", "a.v1"), installed=[csv("a.v1")])
 
     assert csvs(only(resolver.resolve(found))) == ["a.v3"]
 
 
 def test_where_one_begins_counts_as_long_as_nothing_is_installed() -> None:
-    found = scene(CHAIN, wish("a", starting_csv="a.v1", is_manual=True))
+    found = inputs(CHAIN, subscription("a", starting_csv="a.v1", is_manual=True))
     result = only(resolver.resolve(found))
 
     assert (csvs(result), result.plan) == (["a.v1"], "Manual")
 
 
 def test_what_is_needed_comes_along_with_a_subscription_of_its_own() -> None:
-    found = scene([entry("a.v1", NEEDS_API), entry("b.v1", GVK)], wish("a"))
+    found = inputs([entry("a.v1", NEEDS_API), entry("b.v1", GVK)], subscription("a"))
     result = only(resolver.resolve(found))
 
     assert csvs(result) == ["a.v1", "b.v1"]
@@ -127,8 +132,10 @@ def test_what_is_needed_comes_along_with_a_subscription_of_its_own() -> None:
 
 
 def test_what_is_installed_provides_before_any_catalog() -> None:
-    found = scene(
-        [entry("a.v1", NEEDS_API), entry("b.v1", GVK)], wish("a"), installed=[csv("x.v1", GVK)]
+    found = inputs(
+        [entry("a.v1", NEEDS_API), entry("b.v1", GVK)],
+        subscription("a"),
+        installed=[csv("x.v1", GVK)],
     )
     assert csvs(only(resolver.resolve(found))) == ["a.v1"]
 
@@ -140,7 +147,7 @@ def test_of_other_catalogs_the_priority_decides_and_then_the_name() -> None:
 
     def chosen(*sources: Source) -> str:
         own = Source(key=CAT, entries=(entry("a.v1", NEEDS_API),))
-        found = scene((), wish("a"), sources=[own, *sources])
+        found = inputs((), subscription("a"), sources=[own, *sources])
         return only(resolver.resolve(found)).generated[0].catalog.name
 
     assert chosen(provider("one", 0), provider("two", 5)) == "two"
@@ -159,19 +166,19 @@ def test_of_other_catalogs_the_priority_decides_and_then_the_name() -> None:
     ids=["nothing provides", "API twice", "package twice", "deprecated", "its own rival"],
 )
 def test_what_cannot_be_is_not_installed(entries: list[Entry], installed: list[Installed]) -> None:
-    found = scene(entries, wish("a"), installed=installed)
+    found = inputs(entries, subscription("a"), installed=installed)
     assert resolver.resolve(found) == (Unsatisfiable(),)
 
 
 def test_an_upgrade_that_cannot_be_is_passed_over_in_silence() -> None:
     entries = [entry("a.v1"), entry("a.v2", NEEDS_API, replaces="a.v1")]
-    found = scene(entries, wish("a", "a.v1"), installed=[csv("a.v1")])
+    found = inputs(entries, subscription("a", "a.v1"), installed=[csv("a.v1")])
 
     assert resolver.resolve(found) == (Result(),)
 
 
 def test_a_csv_that_is_gone_is_installed_again_without_a_plan() -> None:
-    result = only(resolver.resolve(scene(CHAIN[:1], wish("a", "a.v1"))))
+    result = only(resolver.resolve(inputs(CHAIN[:1], subscription("a", "a.v1"))))
 
     assert (csvs(result), result.moves, result.plan) == (["a.v1"], (), "")
 
@@ -186,7 +193,7 @@ def test_a_csv_that_is_gone_is_installed_again_without_a_plan() -> None:
     ],
 )
 def test_what_is_not_there_is_told_in_olms_words(fields: dict[str, Any], words: str) -> None:
-    (found,) = resolver.resolve(scene(CHAIN, replace(wish("a"), **fields)))
+    (found,) = resolver.resolve(inputs(CHAIN, replace(subscription("a"), **fields)))
 
     assert isinstance(found, Unsatisfiable)
     assert found.unmet[0].startswith(words)
@@ -195,22 +202,22 @@ def test_what_is_not_there_is_told_in_olms_words(fields: dict[str, Any], words: 
 @pytest.mark.parametrize(
     ("found", "kind"),
     [
-        (scene(CHAIN, wish("a"), groups=0), "operator-group"),
-        (scene([entry("a.v1"), entry("a.v2")], wish("a")), "several-heads"),
-        (scene([entry("a.v1", replaces="a.v1")], wish("a")), "no-head"),
+        (inputs(CHAIN, subscription("a"), groups=0), "operator-group"),
+        (inputs([entry("a.v1"), entry("a.v2")], subscription("a")), "several-heads"),
+        (inputs([entry("a.v1", replaces="a.v1")], subscription("a")), "no-head"),
         (
-            scene(CHAIN, wish("a"), sources=[Source(key=CAT, trouble="it is away")]),
+            inputs(CHAIN, subscription("a"), sources=[Source(key=CAT, trouble="it is away")]),
             "catalog-unavailable",
         ),
-        (scene([entry("a.v1", channel="x/y")], wish("a", channel="x/y")), "origin"),
+        (inputs([entry("a.v1", channel="x/y")], subscription("a", channel="x/y")), "origin"),
         (
-            scene([entry("a.v1", Property("olm.constraint", {}))], wish("a")),
+            inputs([entry("a.v1", Property("olm.constraint", {}))], subscription("a")),
             "constraint-convert",
         ),
-        (scene(CHAIN, installed=[csv("x.v1", trouble="it is broken")]), "csv-properties"),
+        (inputs(CHAIN, installed=[csv("x.v1", trouble="it is broken")]), "csv-properties"),
     ],
 )
-def test_some_faults_stop_the_whole_namespace(found: Scene, kind: str) -> None:
+def test_some_faults_stop_the_whole_namespace(found: ResolverInput, kind: str) -> None:
     (answer,) = resolver.resolve(found)
 
     assert isinstance(answer, Failed)
@@ -222,17 +229,19 @@ def test_catalogs_out_of_scope_are_not_seen() -> None:
     far = Source(key=key, entries=(entry("b.v1", GVK, catalog=key),), trouble="it is away")
     own = Source(key=CAT, entries=(entry("a.v1"),))
 
-    assert csvs(only(resolver.resolve(scene((), wish("a"), sources=[own, far])))) == ["a.v1"]
-    hidden = scene((), wish("a"), sources=[own], excludes_global=True)
+    assert csvs(only(resolver.resolve(inputs((), subscription("a"), sources=[own, far])))) == [
+        "a.v1"
+    ]
+    hidden = inputs((), subscription("a"), sources=[own], excludes_global=True)
     assert isinstance(resolver.resolve(hidden)[0], Unsatisfiable)
 
 
 def test_without_a_channel_the_default_one_comes_first_and_others_after_it() -> None:
     entries = [entry("a.v9", channel="alpha"), entry("a.v2")]
-    assert csvs(only(resolver.resolve(scene(entries, wish("a", channel=""))))) == ["a.v2"]
+    assert csvs(only(resolver.resolve(inputs(entries, subscription("a", channel=""))))) == ["a.v2"]
 
     both = [entry("a.v1", channel="beta"), entry("a.v1", channel="alpha")]
-    found = resolver.resolve(scene(both, wish("a", channel="")))
+    found = resolver.resolve(inputs(both, subscription("a", channel="")))
     channels = {one.steps[0].channel for one in found if isinstance(one, Result)}
     assert channels == {"alpha", "beta"}
 
@@ -243,8 +252,11 @@ def test_rivals_give_an_answer_for_each_order() -> None:
         for name in "ab"
         for one in (entry(f"{name}.v1"), entry(f"{name}.v2", GVK, replaces=f"{name}.v1"))
     ]
-    found = scene(
-        entries, wish("a", "a.v1"), wish("b", "b.v1"), installed=[csv("a.v1"), csv("b.v1")]
+    found = inputs(
+        entries,
+        subscription("a", "a.v1"),
+        subscription("b", "b.v1"),
+        installed=[csv("a.v1"), csv("b.v1")],
     )
     answers = resolver.resolve(found)
 
