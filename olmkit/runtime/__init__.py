@@ -1,16 +1,43 @@
-"""What an operator's author needs, in one import.
+"""The controller runtime: all that the author of an operator imports.
 
-Each name is imported from its module when it is used first, so that an operator
-without webhooks does not pay for them. What is listed here is promised; the
-modules are open to read and free to change.
+Each name is imported from its module when it is used first, so that an operator without
+webhooks does not pay for them. These names are the public interface, together with
+those of `olmkit.testing`; the modules behind them may change in any release.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from olmkit.base import exports
 
 if TYPE_CHECKING:
+    from olmkit.base import names as names
+    from olmkit.base.diagnostics import ConfigurationError as ConfigurationError
+    from olmkit.edges.cluster.client import HttpCluster as HttpCluster
+    from olmkit.edges.cluster.kubeconfig import ClusterConfig as ClusterConfig
+    from olmkit.kube import conditions as conditions
+    from olmkit.kube import finalizers as finalizers
+    from olmkit.kube import objects as objects
+    from olmkit.kube import owners as owners
+    from olmkit.kube.api import AlreadyExists as AlreadyExists
+    from olmkit.kube.api import Cause as Cause
+    from olmkit.kube.api import ClusterError as ClusterError
+    from olmkit.kube.api import Conflict as Conflict
+    from olmkit.kube.api import Forbidden as Forbidden
+    from olmkit.kube.api import Gone as Gone
+    from olmkit.kube.api import Invalid as Invalid
+    from olmkit.kube.api import NoSuchKind as NoSuchKind
+    from olmkit.kube.api import NotFound as NotFound
+    from olmkit.kube.api import Resource as Resource
+    from olmkit.kube.api import TooManyRequests as TooManyRequests
+    from olmkit.kube.api import Unauthorized as Unauthorized
+    from olmkit.kube.api import Unreachable as Unreachable
+    from olmkit.kube.labels import LabelSelector as LabelSelector
+    from olmkit.kube.objects import GVK as GVK
+    from olmkit.kube.objects import Manifest as Manifest
+    from olmkit.kube.objects import ObjectKey as ObjectKey
+    from olmkit.kube.owners import AlreadyOwned as AlreadyOwned
     from olmkit.runtime.client import Client as Client
     from olmkit.runtime.client import Written as Written
     from olmkit.runtime.client import retry_on_conflict as retry_on_conflict
@@ -18,10 +45,20 @@ if TYPE_CHECKING:
     from olmkit.runtime.events import WARNING as WARNING
     from olmkit.runtime.events import EventRecorder as EventRecorder
     from olmkit.runtime.flags import Flags as Flags
+    from olmkit.runtime.kinds import JSON as JSON
     from olmkit.runtime.kinds import Condition as Condition
     from olmkit.runtime.kinds import CustomResource as CustomResource
+    from olmkit.runtime.kinds import Duration as Duration
+    from olmkit.runtime.kinds import Int32 as Int32
+    from olmkit.runtime.kinds import Int64 as Int64
+    from olmkit.runtime.kinds import IntOrString as IntOrString
+    from olmkit.runtime.kinds import MicroTime as MicroTime
     from olmkit.runtime.kinds import Model as Model
     from olmkit.runtime.kinds import ObjectMeta as ObjectMeta
+    from olmkit.runtime.kinds import OwnerReference as OwnerReference
+    from olmkit.runtime.kinds import Quantity as Quantity
+    from olmkit.runtime.kinds import RawExtension as RawExtension
+    from olmkit.runtime.kinds import Time as Time
     from olmkit.runtime.lead.leader import ElectionSettings as ElectionSettings
     from olmkit.runtime.lead.leader import ThreadedElector as ThreadedElector
     from olmkit.runtime.manager import Group as Group
@@ -33,6 +70,10 @@ if TYPE_CHECKING:
     from olmkit.runtime.metrics import RestClientMetrics as RestClientMetrics
     from olmkit.runtime.process import Operator as Operator
     from olmkit.runtime.process import main as main
+    from olmkit.runtime.process import parse_flags as parse_flags
+    from olmkit.runtime.process import run as run
+    from olmkit.runtime.process import timestamp as timestamp
+    from olmkit.runtime.serve import self_signed as self_signed
     from olmkit.runtime.serve.webhook import CertificateFiles as CertificateFiles
     from olmkit.runtime.serve.webhook import WebhookServer as WebhookServer
     from olmkit.runtime.serve.webhook_admission import AdmissionRequest as AdmissionRequest
@@ -42,6 +83,7 @@ if TYPE_CHECKING:
     from olmkit.runtime.serve.webhook_admission import defaulting_plain as defaulting_plain
     from olmkit.runtime.serve.webhook_admission import validating as validating
     from olmkit.runtime.serve.webhook_admission import validating_plain as validating_plain
+    from olmkit.runtime.serve.webhook_admission import webhook_path as webhook_path
     from olmkit.runtime.serve.webhook_conversion import CannotConvert as CannotConvert
     from olmkit.runtime.serve.webhook_conversion import Conversions as Conversions
     from olmkit.runtime.serve.webhook_conversion import Spoke as Spoke
@@ -84,29 +126,117 @@ if TYPE_CHECKING:
     from olmkit.runtime.work.reconcile import Request as Request
     from olmkit.runtime.work.reconcile import Result as Result
     from olmkit.runtime.work.reconcile import TerminalError as TerminalError
+    from olmkit.runtime.work.workqueue import LOW_PRIORITY as LOW_PRIORITY
     from olmkit.runtime.work.workqueue import BucketLimiter as BucketLimiter
     from olmkit.runtime.work.workqueue import CappedLimiter as CappedLimiter
     from olmkit.runtime.work.workqueue import ExponentialLimiter as ExponentialLimiter
     from olmkit.runtime.work.workqueue import FastSlowLimiter as FastSlowLimiter
     from olmkit.runtime.work.workqueue import RateLimiter as RateLimiter
     from olmkit.runtime.work.workqueue import SlowestLimiter as SlowestLimiter
+    from olmkit.runtime.work.workqueue import WorkQueue as WorkQueue
 
-_HOMES = {
-    "work.blocking": ("BlockingClient",),
-    "work.builder": ("ControllerBuilder",),
-    "watch.cache": ("Cache",),
-    "client": ("Client", "Written", "retry_on_conflict"),
-    "work.controller": ("Controller", "ControllerSettings", "NotSynced"),
-    "events": ("EventRecorder", "NORMAL", "WARNING"),
-    "work.finalize": ("Finalized", "Finalizers"),
-    "flags": ("Flags",),
-    "watch.handler": ("EnqueueMapped", "EnqueueObject", "EnqueueOwner", "Handler"),
-    "kinds": ("Condition", "CustomResource", "Model", "ObjectMeta"),
-    "lead.leader": ("ElectionSettings", "ThreadedElector"),
-    "manager": ("Group", "LeadershipLost", "Manager", "ShutdownTimeout", "stop_on_signals"),
-    "metrics": ("Registry", "RestClientMetrics"),
-    "work.object_reconciler": ("ObjectReconciler",),
-    "watch.predicate": (
+_NAMES = {
+    "olmkit.base.diagnostics": ("ConfigurationError",),
+    "olmkit.edges.cluster.client": ("HttpCluster",),
+    "olmkit.edges.cluster.kubeconfig": ("ClusterConfig",),
+    "olmkit.kube.api": (
+        "AlreadyExists",
+        "Cause",
+        "ClusterError",
+        "Conflict",
+        "Forbidden",
+        "Gone",
+        "Invalid",
+        "NoSuchKind",
+        "NotFound",
+        "Resource",
+        "TooManyRequests",
+        "Unauthorized",
+        "Unreachable",
+    ),
+    "olmkit.kube.labels": ("LabelSelector",),
+    "olmkit.kube.objects": (
+        "GVK",
+        "Manifest",
+        "ObjectKey",
+    ),
+    "olmkit.kube.owners": ("AlreadyOwned",),
+    "olmkit.runtime.client": (
+        "Client",
+        "Written",
+        "retry_on_conflict",
+    ),
+    "olmkit.runtime.events": (
+        "EventRecorder",
+        "NORMAL",
+        "WARNING",
+    ),
+    "olmkit.runtime.flags": ("Flags",),
+    "olmkit.runtime.kinds": (
+        "Condition",
+        "CustomResource",
+        "Duration",
+        "Int32",
+        "Int64",
+        "IntOrString",
+        "JSON",
+        "MicroTime",
+        "Model",
+        "ObjectMeta",
+        "OwnerReference",
+        "Quantity",
+        "RawExtension",
+        "Time",
+    ),
+    "olmkit.runtime.lead.leader": (
+        "ElectionSettings",
+        "ThreadedElector",
+    ),
+    "olmkit.runtime.manager": (
+        "Group",
+        "LeadershipLost",
+        "Manager",
+        "ShutdownTimeout",
+        "stop_on_signals",
+    ),
+    "olmkit.runtime.metrics": (
+        "Registry",
+        "RestClientMetrics",
+    ),
+    "olmkit.runtime.process": (
+        "Operator",
+        "main",
+        "parse_flags",
+        "run",
+        "timestamp",
+    ),
+    "olmkit.runtime.serve.webhook": (
+        "CertificateFiles",
+        "WebhookServer",
+    ),
+    "olmkit.runtime.serve.webhook_admission": (
+        "AdmissionRequest",
+        "Denied",
+        "Verdict",
+        "defaulting",
+        "defaulting_plain",
+        "validating",
+        "validating_plain",
+        "webhook_path",
+    ),
+    "olmkit.runtime.serve.webhook_conversion": (
+        "CannotConvert",
+        "Conversions",
+        "Spoke",
+    ),
+    "olmkit.runtime.watch.cache": ("Cache",),
+    "olmkit.runtime.watch.handler": (
+        "EnqueueMapped",
+        "EnqueueObject",
+        "EnqueueOwner",
+        "Handler",
+    ),
+    "olmkit.runtime.watch.predicate": (
         "ANNOTATIONS_CHANGED",
         "CreateEvent",
         "DeleteEvent",
@@ -120,43 +250,56 @@ _HOMES = {
         "on_update",
         "updates_without",
     ),
-    "process": ("Operator", "main"),
-    "work.reconcile": ("BlockingReconciler", "Reconciler", "Request", "Result", "TerminalError"),
-    "watch.scope": ("ALL_NAMESPACES", "CacheSettings", "KindScope", "Scope", "parse_namespaces"),
-    "watch.snapshot": ("Snapshot",),
-    "watch.source": ("ChannelSource", "KindSource", "Source"),
-    "serve.webhook": ("CertificateFiles", "WebhookServer"),
-    "serve.webhook_admission": (
-        "AdmissionRequest",
-        "Denied",
-        "Verdict",
-        "defaulting",
-        "defaulting_plain",
-        "validating",
-        "validating_plain",
+    "olmkit.runtime.watch.scope": (
+        "ALL_NAMESPACES",
+        "CacheSettings",
+        "KindScope",
+        "Scope",
+        "parse_namespaces",
     ),
-    "serve.webhook_conversion": ("CannotConvert", "Conversions", "Spoke"),
-    "work.workqueue": (
+    "olmkit.runtime.watch.snapshot": ("Snapshot",),
+    "olmkit.runtime.watch.source": (
+        "ChannelSource",
+        "KindSource",
+        "Source",
+    ),
+    "olmkit.runtime.work.blocking": ("BlockingClient",),
+    "olmkit.runtime.work.builder": ("ControllerBuilder",),
+    "olmkit.runtime.work.controller": (
+        "Controller",
+        "ControllerSettings",
+        "NotSynced",
+    ),
+    "olmkit.runtime.work.finalize": (
+        "Finalized",
+        "Finalizers",
+    ),
+    "olmkit.runtime.work.object_reconciler": ("ObjectReconciler",),
+    "olmkit.runtime.work.reconcile": (
+        "BlockingReconciler",
+        "Reconciler",
+        "Request",
+        "Result",
+        "TerminalError",
+    ),
+    "olmkit.runtime.work.workqueue": (
         "BucketLimiter",
         "CappedLimiter",
         "ExponentialLimiter",
         "FastSlowLimiter",
+        "LOW_PRIORITY",
         "RateLimiter",
         "SlowestLimiter",
+        "WorkQueue",
     ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = {
+    "conditions": "olmkit.kube.conditions",
+    "finalizers": "olmkit.kube.finalizers",
+    "names": "olmkit.base.names",
+    "objects": "olmkit.kube.objects",
+    "owners": "olmkit.kube.owners",
+    "self_signed": "olmkit.runtime.serve.self_signed",
+}
 
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+__getattr__, __dir__, __all__ = exports.lazy(__name__, _NAMES, _MODULES)

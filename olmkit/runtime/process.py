@@ -166,7 +166,7 @@ def assemble(
     _add_probes(manager, given, hooks)
     _add_metrics(manager, given)
     operator.add_controllers(manager, given, environment)
-    told = OperatorCondition.of(manager.client, environment, namespace=namespace, now=now)
+    told = OperatorCondition.of(manager.client, environment, namespace=namespace, now=timestamp)
     if told is not None:
         manager.add(told.upgradeable)
     return manager
@@ -222,7 +222,7 @@ def user_agent(name: str) -> str:
     return f"{name}/{version} olmkit/{__version__}"
 
 
-def now() -> str:
+def timestamp() -> str:
     """The time as conditions write it: RFC 3339, UTC, whole seconds."""
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

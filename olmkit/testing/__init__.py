@@ -1,18 +1,22 @@
-"""What tests of an operator need: servers on loopback that fail when told to, and a clock.
+"""What tests of an operator import: servers on loopback, a control plane, a clock, RBAC.
 
-Each name is imported from its module when it is used first. What is listed here
-is promised; the modules are open to read and free to change.
+Each name is imported from its module when it is used first. These names are public; the
+modules behind them may change in any release.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from olmkit.base import exports
 
 if TYPE_CHECKING:
+    from olmkit.testing import rbac as rbac
     from olmkit.testing.apiserver.built_in_kinds import BUILT_IN as BUILT_IN
     from olmkit.testing.apiserver.refusals import Refusal as Refusal
     from olmkit.testing.apiserver.server import ApiServer as ApiServer
+    from olmkit.testing.clients import client_for as client_for
+    from olmkit.testing.clients import load_manifest as load_manifest
     from olmkit.testing.clock import ClockLoop as ClockLoop
     from olmkit.testing.control_plane import ControlPlane as ControlPlane
     from olmkit.testing.control_plane import ControlPlaneError as ControlPlaneError
@@ -24,29 +28,39 @@ if TYPE_CHECKING:
     from olmkit.testing.rbac import Report as Report
     from olmkit.testing.rbac import Rule as Rule
     from olmkit.testing.registry import RegistryServer as RegistryServer
+    from olmkit.testing.registry import free_port as free_port
 
-_HOMES = {
-    "apiserver.refusals": ("Refusal",),
-    "apiserver.server": ("ApiServer",),
-    "apiserver.built_in_kinds": ("BUILT_IN",),
-    "clock": ("ClockLoop",),
-    "control_plane": ("ControlPlane", "ControlPlaneError", "Programs"),
-    "faults": ("ALL_FAULTS", "Fault", "FaultProxy"),
-    "rbac": ("Access", "Report", "Rule"),
-    "registry": ("RegistryServer",),
+_NAMES = {
+    "olmkit.testing.apiserver.built_in_kinds": ("BUILT_IN",),
+    "olmkit.testing.apiserver.refusals": ("Refusal",),
+    "olmkit.testing.apiserver.server": ("ApiServer",),
+    "olmkit.testing.clients": (
+        "client_for",
+        "load_manifest",
+    ),
+    "olmkit.testing.clock": ("ClockLoop",),
+    "olmkit.testing.control_plane": (
+        "ControlPlane",
+        "ControlPlaneError",
+        "Programs",
+    ),
+    "olmkit.testing.faults": (
+        "ALL_FAULTS",
+        "Fault",
+        "FaultProxy",
+    ),
+    "olmkit.testing.rbac": (
+        "Access",
+        "Report",
+        "Rule",
+    ),
+    "olmkit.testing.registry": (
+        "RegistryServer",
+        "free_port",
+    ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = {
+    "rbac": "olmkit.testing.rbac",
+}
 
-__all__ = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module `{__name__}` has no attribute `{name}`")
-    found = globals()[name] = getattr(importlib.import_module(f"{__name__}.{home}"), name)
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+__getattr__, __dir__, __all__ = exports.lazy(__name__, _NAMES, _MODULES)

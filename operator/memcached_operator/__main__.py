@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from olmkit.runtime import process
-from olmkit.runtime.flags import Flags
-from olmkit.runtime.manager import Manager
-from olmkit.runtime.process import Operator
+from olmkit.runtime import Flags, Manager, Operator, main
 
 from memcached_operator import wiring
 
@@ -31,4 +28,4 @@ def operator() -> Operator:
 
 
 if __name__ == "__main__":
-    sys.exit(process.main(operator()))
+    sys.exit(main(operator()))

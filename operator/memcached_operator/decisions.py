@@ -12,11 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from olmkit.base import names
-from olmkit.kube import conditions, objects
-from olmkit.kube.conditions import Condition
-from olmkit.kube.labels import LabelSelector
-from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime import GVK, LabelSelector, Manifest, conditions, names, objects
 
 from memcached_operator.api.v1alpha1.memcached import Memcached, MemcachedStatus
 
@@ -321,7 +317,7 @@ def _status(
     Without `nodes` and `counts` what is known of the pods stays as it was.
     """
     old = memcached.status or MemcachedStatus()
-    found: list[Condition] = [
+    found: list[conditions.Condition] = [
         copy.deepcopy(one.model_dump(by_alias=True, exclude_unset=True)) for one in old.conditions
     ]
     for kind, holds, reason, message in said:

@@ -8,20 +8,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from olmkit.base.diagnostics import ConfigurationError
-from olmkit.runtime import process
-from olmkit.runtime.events import EventRecorder
-from olmkit.runtime.manager import Group, Manager
-from olmkit.runtime.serve import webhook_admission
-from olmkit.runtime.serve.webhook import WebhookServer
-from olmkit.runtime.serve.webhook_conversion import Conversions, Spoke
-from olmkit.runtime.watch.cache import CacheSettings, KindScope, Scope
-from olmkit.runtime.watch.handler import EnqueueMapped
-from olmkit.runtime.watch.predicate import GENERATION_CHANGED
-from olmkit.runtime.watch.snapshot import Snapshot
-from olmkit.runtime.work.builder import ControllerBuilder
-from olmkit.runtime.work.controller import Controller, ControllerSettings
-from olmkit.runtime.work.reconcile import Request
+from olmkit.runtime import (
+    GENERATION_CHANGED,
+    CacheSettings,
+    ConfigurationError,
+    Controller,
+    ControllerBuilder,
+    ControllerSettings,
+    Conversions,
+    EnqueueMapped,
+    EventRecorder,
+    Group,
+    KindScope,
+    Manager,
+    Request,
+    Scope,
+    Snapshot,
+    Spoke,
+    WebhookServer,
+    defaulting,
+    timestamp,
+    validating,
+    webhook_path,
+)
 
 from memcached_operator import decisions
 from memcached_operator.api.v1alpha1.memcached import Memcached
@@ -50,7 +59,7 @@ def add_controller(
     manager: Manager,
     *,
     settings: Settings,
-    now: Callable[[], str] = process.now,
+    now: Callable[[], str] = timestamp,
     workers: int = 2,
 ) -> Controller:
     """Build the controller and its recorder of events, and put both into the manager."""
@@ -92,12 +101,12 @@ def add_webhooks(server: WebhookServer) -> None:
     """Put the webhooks on their server."""
     server.add_conversions(conversions())
     server.add(
-        webhook_admission.path_for("mutate", Memcached.gvk),
-        webhook_admission.defaulting(MemcachedDefaulter(), Memcached),
+        webhook_path("mutate", Memcached.gvk),
+        defaulting(MemcachedDefaulter(), Memcached),
     )
     server.add(
-        webhook_admission.path_for("validate", Memcached.gvk),
-        webhook_admission.validating(MemcachedValidator(), Memcached),
+        webhook_path("validate", Memcached.gvk),
+        validating(MemcachedValidator(), Memcached),
     )
     # +kubebuilder:scaffold:webhook
 

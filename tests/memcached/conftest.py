@@ -14,16 +14,17 @@ from memcached_operator import wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.reconcilers.memcached import Settings
 
-from olmkit.edges.cluster.client import HttpCluster
-from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.kube import conditions
-from olmkit.kube.api import Resource
-from olmkit.kube.objects import Manifest
-from olmkit.runtime.manager import Manager
-from olmkit.runtime.work.reconcile import Request, Result
-from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
-from olmkit.testing.apiserver.server import ApiServer
-from olmkit.testing.faults import Fault, FaultProxy
+from olmkit.runtime import (
+    ClusterConfig,
+    HttpCluster,
+    Manager,
+    Manifest,
+    Request,
+    Resource,
+    Result,
+    conditions,
+)
+from olmkit.testing import BUILT_IN, ApiServer, Fault, FaultProxy
 
 NOW = "2024-05-01T00:00:00Z"
 RESOURCES = [

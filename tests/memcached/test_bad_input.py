@@ -23,13 +23,8 @@ from aiohttp import web
 from memcached_operator.api.v1alpha1.memcached import Memcached
 
 from olmkit.base import documents
-from olmkit.kube import conditions
-from olmkit.kube.api import Resource
-from olmkit.runtime.serve import self_signed
-from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
-from olmkit.testing.apiserver.server import Access, ApiServer
-from olmkit.testing.faults import Fault
-from olmkit.testing.registry import free_port
+from olmkit.runtime import Resource, conditions, self_signed
+from olmkit.testing import BUILT_IN, Access, ApiServer, Fault, free_port
 
 MEMCACHEDS = Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=frozenset({"status"}))
 

@@ -15,15 +15,16 @@ from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.decisions import FINALIZER
 from memcached_operator.reconcilers.memcached import Settings
 
-from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges.cluster.client import HttpCluster
-from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.kube import conditions
-from olmkit.kube.api import Resource
-from olmkit.kube.objects import Manifest
-from olmkit.runtime.manager import Manager
-from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
-from olmkit.testing.apiserver.server import Access, ApiServer
+from olmkit.runtime import (
+    ClusterConfig,
+    ConfigurationError,
+    HttpCluster,
+    Manager,
+    Manifest,
+    Resource,
+    conditions,
+)
+from olmkit.testing import BUILT_IN, Access, ApiServer
 
 RESOURCES = [
     Resource(gvk=Memcached.gvk, plural="memcacheds", subresources=frozenset({"status"})),

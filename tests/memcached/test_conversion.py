@@ -10,9 +10,8 @@ from memcached_operator import wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.api.v1beta1.memcached import Memcached as MemcachedBeta
 
-from olmkit.base import documents
-from olmkit.kube.objects import Manifest
-from olmkit.runtime.serve.webhook_conversion import CannotConvert
+from olmkit.runtime import CannotConvert, Manifest
+from olmkit.testing import load_manifest
 
 METADATA = {"name": "m", "namespace": "n", "uid": "u", "annotations": {"a": "b"}}
 ALPHA: Manifest = {
@@ -89,6 +88,6 @@ def test_what_has_no_other_form_is_said(broken: Manifest) -> None:
 
 def test_every_version_that_the_crd_serves_is_converted(root: Any) -> None:
     path = root / "operator/config/crd/bases/cache.example.com_memcacheds.yaml"
-    crd = documents.load(path.read_bytes(), str(path)).value
+    crd = load_manifest(path)
     assert [one["name"] for one in crd["spec"]["versions"]] == ["v1alpha1", "v1beta1"]
     assert wiring.conversions().check(crd) == []

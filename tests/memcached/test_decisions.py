@@ -8,7 +8,7 @@ import pytest
 from memcached_operator import decisions
 from memcached_operator.api.v1alpha1.memcached import Memcached
 
-from olmkit.kube import conditions
+from olmkit.runtime import conditions
 
 NOW = "2024-05-01T00:00:00Z"
 IMAGE = "docker.io/library/memcached:1.6-alpine"

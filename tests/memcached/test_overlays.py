@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from olmkit.base import documents
 from olmkit.jobs.project import overlay
 from olmkit.project.kustomize import build as kustomize
 from olmkit.runtime.serve import webhook
+from olmkit.testing import load_manifest
 
 CONFIGURATIONS = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
 FOLDER = "/tmp/k8s-webhook-server/serving-certs"  # noqa: S108 - where OLM mounts it
@@ -27,12 +27,12 @@ def rendered(root: Path, folder: str) -> dict[str, list[Any]]:
 
 def csv(root: Path, version: str) -> Any:
     path = root / f"bundle/{version}/manifests/memcached-operator.clusterserviceversion.yaml"
-    return documents.load(path.read_bytes(), str(path)).value
+    return load_manifest(path)
 
 
 def crds(root: Path, version: str) -> Iterator[Any]:
     for path in sorted((root / f"bundle/{version}/manifests").glob("cache.*.yaml")):
-        yield documents.load(path.read_bytes(), str(path)).value
+        yield load_manifest(path)
 
 
 def versions(crd: Any) -> list[str]:

@@ -13,14 +13,8 @@ import pytest
 from memcached_operator.__main__ import operator
 from memcached_operator.api.v1alpha1.memcached import Memcached
 
-from olmkit.kube.api import Resource
-from olmkit.runtime import process
-from olmkit.runtime.manager import LeadershipLost
-from olmkit.runtime.serve import self_signed
-from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
-from olmkit.testing.apiserver.server import ApiServer
-from olmkit.testing.faults import Fault
-from olmkit.testing.registry import free_port
+from olmkit.runtime import LeadershipLost, Resource, parse_flags, run, self_signed
+from olmkit.testing import BUILT_IN, ApiServer, Fault, free_port
 
 ENVIRONMENT = {"MEMCACHED_IMAGE": "m:1"}
 RESOURCES = [
@@ -32,7 +26,7 @@ RESOURCES = [
 def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) -> None:
     health, metrics = free_port(), free_port()
     config = tmp_path / "kubeconfig"
-    flags = process.parse_flags(
+    flags = parse_flags(
         operator(),
         [
             f"--kubeconfig={config}",
@@ -48,7 +42,7 @@ def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) ->
         async with asyncio.timeout(30), ApiServer.of(RESOURCES).serving() as server:
             _write_kubeconfig(config, server)
             server.put("memcacheds", {"metadata": {"name": "m"}, "spec": {}})
-            running = asyncio.create_task(process.run(operator(), flags, ENVIRONMENT))
+            running = asyncio.create_task(run(operator(), flags, ENVIRONMENT))
             while server.get("services", "m") is None:
                 assert not running.done()
                 await asyncio.sleep(0.02)
@@ -75,7 +69,7 @@ def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) ->
 
 def test_process_that_loses_its_lease_ends_with_an_error_at_once(tmp_path: Path) -> None:
     config = tmp_path / "kubeconfig"
-    flags = process.parse_flags(
+    flags = parse_flags(
         operator(),
         [
             f"--kubeconfig={config}",
@@ -91,7 +85,7 @@ def test_process_that_loses_its_lease_ends_with_an_error_at_once(tmp_path: Path)
     async def work() -> None:
         async with asyncio.timeout(30), ApiServer.of(RESOURCES).serving() as server:
             _write_kubeconfig(config, server)
-            running = asyncio.create_task(process.run(operator(), flags, ENVIRONMENT))
+            running = asyncio.create_task(run(operator(), flags, ENVIRONMENT))
             while not (found := server.get("leases", operator().lock)):
                 assert not running.done()
                 await asyncio.sleep(0.02)
@@ -114,7 +108,7 @@ def test_process_serves_webhooks_and_is_ready_without_any_list(tmp_path: Path) -
     certificate, key = self_signed.make()
     (tmp_path / "tls.crt").write_bytes(certificate)
     (tmp_path / "tls.key").write_bytes(key)
-    flags = process.parse_flags(
+    flags = parse_flags(
         operator(),
         [
             f"--kubeconfig={config}",
@@ -145,7 +139,7 @@ def test_process_serves_webhooks_and_is_ready_without_any_list(tmp_path: Path) -
         server.plan = lambda _, path: Fault.ERROR if "/memcacheds" in path else None
         async with asyncio.timeout(30), server.serving():
             _write_kubeconfig(config, server)
-            running = asyncio.create_task(process.run(operator(), flags, {}))
+            running = asyncio.create_task(run(operator(), flags, {}))
             tls = ssl.create_default_context(cafile=str(tmp_path / "tls.crt"))
             async with aiohttp.ClientSession() as session:
                 while not await _is_ready(session, f"http://127.0.0.1:{health}/readyz/webhook"):

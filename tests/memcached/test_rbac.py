@@ -16,13 +16,8 @@ import aiohttp
 from memcached_operator.__main__ import operator
 from memcached_operator.api.v1alpha1.memcached import Memcached
 
-from olmkit.kube.api import Resource
-from olmkit.runtime import process
-from olmkit.testing import rbac
-from olmkit.testing.apiserver.built_in_kinds import BUILT_IN
-from olmkit.testing.apiserver.server import ApiServer
-from olmkit.testing.rbac import Report
-from olmkit.testing.registry import free_port
+from olmkit.runtime import Resource, parse_flags, run
+from olmkit.testing import BUILT_IN, ApiServer, Report, free_port, rbac
 
 ROLES = Path(__file__).parent.parent.parent / "operator/config/rbac"
 FILES = [ROLES / f"{name}.yaml" for name in ("role", "leader_election_role", "metrics_auth_role")]
@@ -69,7 +64,7 @@ def live(tmp_path: Path) -> Report:
     server.denies = rbac.forbids(granted)
     metrics = free_port()
     config = tmp_path / "kubeconfig"
-    given = process.parse_flags(
+    given = parse_flags(
         operator(),
         [
             f"--kubeconfig={config}",
@@ -119,7 +114,7 @@ def live(tmp_path: Path) -> Report:
             )
             server.put("memcacheds", {"metadata": {"name": "m"}, "spec": {"size": 1}})
             environment = {"MEMCACHED_IMAGE": "m:1"}
-            running = asyncio.create_task(process.run(operator(), given, environment))
+            running = asyncio.create_task(run(operator(), given, environment))
             stopped = asyncio.ensure_future(asyncio.wait([running]))
             await until(lambda: server.get("services", "m") or stopped.done())
             change("memcacheds", lambda one: one["spec"].update(size=3))

@@ -13,11 +13,9 @@ from memcached_operator.decisions import FINALIZER
 
 from olmkit.base import documents
 from olmkit.edges.cluster import client as cluster
-from olmkit.kube.api import ClusterError, Conflict
-from olmkit.runtime import own_writes
-from olmkit.runtime.work.reconcile import Result
+from olmkit.runtime import ClusterError, Conflict, Result, own_writes
+from olmkit.testing import Fault
 from olmkit.testing.apiserver import watch as api_watch
-from olmkit.testing.faults import Fault
 
 if TYPE_CHECKING:
     from conftest import Plan, Stage

@@ -15,13 +15,17 @@ from memcached_operator import wiring
 from memcached_operator.api.v1alpha1.memcached import Memcached
 
 from olmkit.base import documents
-from olmkit.kube.objects import Manifest
-from olmkit.runtime.metrics import Registry
-from olmkit.runtime.serve import self_signed, webhook_admission
-from olmkit.runtime.serve.webhook import CertificateFiles, WebhookServer
+from olmkit.runtime import (
+    CertificateFiles,
+    Manifest,
+    Registry,
+    WebhookServer,
+    self_signed,
+    webhook_path,
+)
 
-MUTATE = webhook_admission.path_for("mutate", Memcached.gvk)
-VALIDATE = webhook_admission.path_for("validate", Memcached.gvk)
+MUTATE = webhook_path("mutate", Memcached.gvk)
+VALIDATE = webhook_path("validate", Memcached.gvk)
 
 
 def files(folder: Path) -> CertificateFiles:

@@ -165,7 +165,7 @@ def _add_handlers(
         data = template_files.file(templates, "webhook/head.py", values)
     own = where.module_of(path)
     if where.api.is_foreign:
-        typed = ("olmkit.kube.objects", "Manifest")
+        typed = ("olmkit.runtime", "Manifest")
     else:
         typed = (values["types_module"], values["kind"])
     data = python_edits.with_import(data, path, *typed)
@@ -180,19 +180,20 @@ def _add_handlers(
         data = python_edits.with_definition(data, path, handler, text)
         if "Sequence[" in text:
             data = python_edits.with_import(data, path, "collections.abc", "Sequence")
-        imports = {"handler": (own, handler), "": ("olmkit.runtime.serve", "webhook_admission")}
+        function += "_plain" * where.api.is_foreign
+        imports = {"handler": (own, handler), "function": ("olmkit.runtime", function)}
         if where.api.is_foreign:
             place = f'"/{word}-{values["webhook_path"]}"'
-            handled = f"{function}_plain({{handler}}())"
+            handled = "{function}({handler}())"
         else:
-            place = f'webhook_admission.path_for("{word}", {{kind}}.gvk)'
-            handled = f"{function}({{handler}}(), {{kind}})"
-            imports["kind"] = typed
+            place = f'{{path}}("{word}", {{kind}}.gvk)'
+            handled = "{function}({handler}(), {kind})"
+            imports |= {"kind": typed, "path": ("olmkit.runtime", "webhook_path")}
         _wire(
             draft,
             where,
             "add_webhooks",
-            f"server.add(\n    {place},\n    webhook_admission.{handled},\n)",
+            f"server.add(\n    {place},\n    {handled},\n)",
             marker="webhook",
             sign="{handler}()",
             imports=imports,
@@ -253,7 +254,7 @@ def _add_conversion(
     _mark_hub(draft, project, where)
     _add_packages(draft, where, "conversions", templates)
     called = {
-        "": ("olmkit.runtime.serve.webhook_conversion", "Spoke"),
+        "": ("olmkit.runtime", "Spoke"),
         "kind": (values["types_module"], values["kind"]),
     }
     spokes: list[str] = []

@@ -14,8 +14,8 @@ from olmkit.project.scaffold.project import Draft
 
 _FUNCTION = "add_controllers"
 _BUILDER_IMPORTS = (
-    ("olmkit.runtime.work.builder", "ControllerBuilder", ""),
-    ("olmkit.runtime.work.controller", "ControllerSettings", ""),
+    ("olmkit.runtime", "ControllerBuilder", ""),
+    ("olmkit.runtime", "ControllerSettings", ""),
 )
 _STATEMENTS = {
     "plain": """\
@@ -75,7 +75,7 @@ def add_controller(draft: Draft, where: Names, values: dict[str, str], *, is_dep
         for word, (module, name, prefix) in wanted.items()
     }
     imports = [
-        ("olmkit.runtime.watch.predicate", "GENERATION_CHANGED", ""),
+        ("olmkit.runtime", "GENERATION_CHANGED", ""),
         (*wanted["kind"][:2], called["kind"]),
         (*wanted["reconciler"][:2], called["reconciler"]),
     ]
@@ -83,8 +83,8 @@ def add_controller(draft: Draft, where: Names, values: dict[str, str], *, is_dep
     if is_deploy:
         name = "deploy_image"
         imports += [
-            ("olmkit.runtime.events", "EventRecorder", ""),
-            ("olmkit.runtime.manager", "Group", ""),
+            ("olmkit.runtime", "EventRecorder", ""),
+            ("olmkit.runtime", "Group", ""),
             (*wanted["deployment"][:2], called["deployment"]),
         ]
     scope = "" if where.api.is_namespaced else ", namespaced=False"

@@ -216,7 +216,7 @@ def validating_plain(validator: Validator[Manifest]) -> Handler:
     return _validating(validator, lambda manifest: manifest)
 
 
-def path_for(word: str, gvk: GVK) -> str:
+def webhook_path(word: str, gvk: GVK) -> str:
     """Where the API server asks by convention; `word` is `mutate` or `validate`."""
     return f"/{word}-{gvk.group.replace('.', '-')}-{gvk.version}-{gvk.kind.lower()}"
 

@@ -12,8 +12,7 @@ Both versions say the same in other words, so nothing is lost on the way:
 
 from __future__ import annotations
 
-from olmkit.kube.objects import Manifest
-from olmkit.runtime.serve.webhook_conversion import CannotConvert
+from olmkit.runtime import CannotConvert, Manifest
 
 _RENAMED = (("size", "replicas"), ("containerPort", "port"))
 

@@ -15,15 +15,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pydantic
-from olmkit.kube import finalizers, objects, owners
-from olmkit.kube.api import ClusterError, NotFound
-from olmkit.kube.labels import LabelSelector
-from olmkit.kube.objects import GVK, Manifest
-from olmkit.runtime.client import Client
-from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
-from olmkit.runtime.metrics import Registry
-from olmkit.runtime.watch.cache import Cache
-from olmkit.runtime.work.reconcile import Request, Result, TerminalError
+from olmkit.runtime import (
+    GVK,
+    NORMAL,
+    WARNING,
+    Cache,
+    Client,
+    ClusterError,
+    EventRecorder,
+    LabelSelector,
+    Manifest,
+    NotFound,
+    Registry,
+    Request,
+    Result,
+    TerminalError,
+    finalizers,
+    objects,
+    owners,
+)
 
 from memcached_operator import decisions
 from memcached_operator.api.v1alpha1.memcached import Memcached

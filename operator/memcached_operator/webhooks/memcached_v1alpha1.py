@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from olmkit.runtime.serve.webhook_admission import AdmissionRequest
+from olmkit.runtime import AdmissionRequest
 
 from memcached_operator.api.v1alpha1.memcached import Memcached
 

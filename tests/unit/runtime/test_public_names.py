@@ -12,27 +12,26 @@ import olmkit.runtime
 import olmkit.testing
 
 RUNTIME = """
-ALL_NAMESPACES ANNOTATIONS_CHANGED GENERATION_CHANGED LABELS_CHANGED NORMAL
-RESOURCE_VERSION_CHANGED WARNING
-AdmissionRequest
-BlockingClient BlockingReconciler BucketLimiter Cache CacheSettings CannotConvert CappedLimiter
-CertificateFiles ChannelSource Client Condition Controller ControllerBuilder ControllerSettings
-Conversions CreateEvent CustomResource DeleteEvent Denied ElectionSettings EnqueueMapped
-EnqueueObject EnqueueOwner EventRecorder ExponentialLimiter FastSlowLimiter Finalized Finalizers
-Flags
-GenericEvent Group
-Handler KindScope KindSource LeadershipLost Manager Model NotSynced ObjectMeta ObjectReconciler
-Operator
-Predicate RateLimiter Reconciler Registry Request RestClientMetrics Result Scope ShutdownTimeout
-SlowestLimiter Snapshot Source Spoke TerminalError ThreadedElector UpdateEvent Verdict
-WebhookServer Written
-defaulting defaulting_plain main matching_labels on_update parse_namespaces retry_on_conflict
-stop_on_signals updates_without validating validating_plain
+ALL_NAMESPACES ANNOTATIONS_CHANGED AdmissionRequest AlreadyExists AlreadyOwned BlockingClient
+BlockingReconciler BucketLimiter Cache CacheSettings CannotConvert CappedLimiter Cause
+CertificateFiles ChannelSource Client ClusterConfig ClusterError Condition ConfigurationError
+Conflict Controller ControllerBuilder ControllerSettings Conversions CreateEvent CustomResource
+DeleteEvent Denied Duration ElectionSettings EnqueueMapped EnqueueObject EnqueueOwner
+EventRecorder ExponentialLimiter FastSlowLimiter Finalized Finalizers Flags Forbidden
+GENERATION_CHANGED GVK GenericEvent Gone Group Handler HttpCluster Int32 Int64 IntOrString
+Invalid JSON KindScope KindSource LABELS_CHANGED LOW_PRIORITY LabelSelector LeadershipLost
+Manager Manifest MicroTime Model NORMAL NoSuchKind NotFound NotSynced ObjectKey ObjectMeta
+ObjectReconciler Operator OwnerReference Predicate Quantity RESOURCE_VERSION_CHANGED RateLimiter
+RawExtension Reconciler Registry Request Resource RestClientMetrics Result Scope ShutdownTimeout
+SlowestLimiter Snapshot Source Spoke TerminalError ThreadedElector Time TooManyRequests
+Unauthorized Unreachable UpdateEvent Verdict WARNING WebhookServer WorkQueue Written conditions
+defaulting defaulting_plain finalizers main matching_labels names objects on_update owners
+parse_flags parse_namespaces retry_on_conflict run self_signed stop_on_signals timestamp
+updates_without validating validating_plain webhook_path
 """
 TESTING = """
-ALL_FAULTS
-Access ApiServer BUILT_IN ClockLoop ControlPlane ControlPlaneError Fault FaultProxy Programs Refusal
-RegistryServer Report Rule
+ALL_FAULTS Access ApiServer BUILT_IN ClockLoop ControlPlane ControlPlaneError Fault FaultProxy
+Programs Refusal RegistryServer Report Rule client_for free_port load_manifest rbac
 """
 
 

@@ -7,8 +7,7 @@ their words come from the classes, their docstrings and the marker comments.
 from typing import Annotated, ClassVar
 
 from annotated_types import Ge, Le
-from olmkit.kube.objects import GVK
-from olmkit.runtime.kinds import Condition, CustomResource, Int32, Int64, Model
+from olmkit.runtime import GVK, Condition, CustomResource, Int32, Int64, Model
 from pydantic import Field
 
 

@@ -238,7 +238,7 @@ def test_kinds_of_others_are_handed_to_webhooks_as_plain_manifests(
         ("/validate--v1-pod", "validating_plain(PodValidator())"),
         ("/mutate-cert-manager-io-v1-certificate", "defaulting_plain(CertificateDefaulter())"),
     ):
-        assert f'        "{path}",\n        webhook_admission.{call},\n' in wiring
+        assert f'        "{path}",\n        {call},\n' in wiring
     resources = documents.load(tree.data("PROJECT"), "PROJECT").get("resources")
     assert isinstance(resources, list)
     assert resources[-2:] == [

@@ -403,4 +403,4 @@ def test_what_is_no_review_is_said(broken: Any) -> None:
     ],
 )
 def test_path_is_made_of_group_version_and_kind(gvk: GVK, path: str) -> None:
-    assert webhook_admission.path_for("mutate", gvk) == path
+    assert webhook_admission.webhook_path("mutate", gvk) == path

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from olmkit.edges.cluster.client import HttpCluster
-from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.runtime import process
-from olmkit.runtime.manager import Manager
+from typing import cast
+
+from olmkit.runtime import ClusterConfig, HttpCluster, Manager, WebhookServer, parse_flags
 
 from toy_operator import wiring
 from toy_operator.__main__ import operator
 
 
 def test_flags_of_the_deployment_are_known() -> None:
-    flags = process.parse_flags(
+    flags = parse_flags(
         operator(),
         [
             "--metrics-bind-address=:8443",
@@ -45,5 +44,5 @@ class Server:
 
 def test_each_webhook_has_a_path_of_its_own() -> None:
     server = Server()
-    wiring.add_webhooks(server)
+    wiring.add_webhooks(cast(WebhookServer, server))
     assert len(set(server.paths)) == len(server.paths)

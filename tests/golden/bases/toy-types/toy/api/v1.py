@@ -9,7 +9,7 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from olmkit.runtime.kinds import CustomResource, Model
+from olmkit.runtime import CustomResource, Model
 
 
 class Colour(StrEnum):

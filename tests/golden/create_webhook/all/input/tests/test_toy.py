@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from olmkit.edges.cluster.client import HttpCluster
-from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.kube.api import Resource
-from olmkit.runtime.client import Client
-from olmkit.runtime.work.reconcile import Request, Result
-from olmkit.testing.apiserver.server import ApiServer
+from olmkit.runtime import Client, ClusterConfig, HttpCluster, Request, Resource, Result
+from olmkit.testing import ApiServer
 
 from toy_operator.api.v1alpha1.toy import Toy
 from toy_operator.reconcilers.toy import ToyReconciler

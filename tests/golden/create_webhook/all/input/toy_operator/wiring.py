@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from olmkit.runtime.manager import Manager
-from olmkit.runtime.serve.webhook import WebhookServer
-from olmkit.runtime.serve.webhook_conversion import Conversions
-from olmkit.runtime.watch.cache import CacheSettings
-from olmkit.runtime.watch.predicate import GENERATION_CHANGED
-from olmkit.runtime.work.builder import ControllerBuilder
-from olmkit.runtime.work.controller import ControllerSettings
+from olmkit.runtime import (
+    GENERATION_CHANGED,
+    CacheSettings,
+    ControllerBuilder,
+    ControllerSettings,
+    Conversions,
+    Manager,
+    WebhookServer,
+)
 
 from toy_operator.api.v1alpha1.toy import Toy
 from toy_operator.reconcilers.toy import ToyReconciler

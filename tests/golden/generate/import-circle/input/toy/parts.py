@@ -1,4 +1,4 @@
-from olmkit.runtime.kinds import Model
+from olmkit.runtime import Model
 from toy.api.v1 import Spec
 
 

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from olmkit.edges.cluster.client import HttpCluster
-from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.kube.api import Resource
-from olmkit.runtime.client import Client
-from olmkit.runtime.work.reconcile import Request, Result
-from olmkit.testing.apiserver.server import ApiServer
+from olmkit.runtime import Request, Resource, Result
+from olmkit.testing import ApiServer, client_for
 
 from toy_operator.api.v1alpha1.toy import Toy
 from toy_operator.reconcilers.toy import ToyReconciler
@@ -23,8 +19,7 @@ RESOURCE = Resource(
 
 
 async def reconcile(server: ApiServer, name: str) -> Result:
-    async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as cluster:
-        client = Client(cluster, None, field_manager="test")
+    async with server.serving(), client_for(server) as client:
         return await ToyReconciler(client).reconcile(Request(name, "default"))
 
 

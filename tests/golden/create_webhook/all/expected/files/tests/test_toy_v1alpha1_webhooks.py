@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import pathlib
 
-from olmkit.base import documents
-from olmkit.runtime.serve.webhook_admission import AdmissionRequest
+from olmkit.runtime import AdmissionRequest
+from olmkit.testing import load_manifest
 
 from toy_operator.api.v1alpha1.toy import Toy
 from toy_operator.webhooks.toy_v1alpha1 import ToyDefaulter, ToyValidator
@@ -22,7 +22,7 @@ REQUEST = AdmissionRequest(
 
 def sample() -> Toy:
     file = pathlib.Path(__file__).parent.parent / SAMPLE
-    manifest = documents.load(file.read_bytes(), SAMPLE).value
+    manifest = load_manifest(file)
     return Toy.from_manifest(manifest)
 
 

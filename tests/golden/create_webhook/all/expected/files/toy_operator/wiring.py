@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from olmkit.runtime.manager import Manager
-from olmkit.runtime.serve import webhook_admission
-from olmkit.runtime.serve.webhook import WebhookServer
-from olmkit.runtime.serve.webhook_conversion import Conversions
-from olmkit.runtime.watch.cache import CacheSettings
-from olmkit.runtime.watch.predicate import GENERATION_CHANGED
-from olmkit.runtime.work.builder import ControllerBuilder
-from olmkit.runtime.work.controller import ControllerSettings
+from olmkit.runtime import (
+    GENERATION_CHANGED,
+    CacheSettings,
+    ControllerBuilder,
+    ControllerSettings,
+    Conversions,
+    Manager,
+    WebhookServer,
+    defaulting,
+    validating,
+    webhook_path,
+)
 
 from toy_operator.api.v1alpha1.toy import Toy
 from toy_operator.reconcilers.toy import ToyReconciler
@@ -41,12 +45,12 @@ def add_webhooks(server: WebhookServer) -> None:
     """Put the webhooks on their server."""
     server.add_conversions(conversions())
     server.add(
-        webhook_admission.path_for("mutate", Toy.gvk),
-        webhook_admission.defaulting(ToyDefaulter(), Toy),
+        webhook_path("mutate", Toy.gvk),
+        defaulting(ToyDefaulter(), Toy),
     )
     server.add(
-        webhook_admission.path_for("validate", Toy.gvk),
-        webhook_admission.validating(ToyValidator(), Toy),
+        webhook_path("validate", Toy.gvk),
+        validating(ToyValidator(), Toy),
     )
     # +kubebuilder:scaffold:webhook
 

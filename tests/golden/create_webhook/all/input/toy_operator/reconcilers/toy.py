@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from olmkit.runtime.client import Client
-from olmkit.runtime.work.reconcile import Request, Result
+from olmkit.runtime import Client, Request, Result
 
 from toy_operator.api.v1alpha1.toy import Toy
 

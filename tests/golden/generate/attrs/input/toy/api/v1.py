@@ -9,7 +9,7 @@ import attrs
 from annotated_types import Ge
 from attrs import define, frozen
 
-from olmkit.runtime.kinds import ObjectMeta
+from olmkit.runtime import ObjectMeta
 
 
 @attr.s(auto_attribs=True)

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 from annotated_types import Ge
 from pydantic.dataclasses import dataclass as checked
 
-from olmkit.runtime.kinds import ObjectMeta
+from olmkit.runtime import ObjectMeta
 
 
 @checked

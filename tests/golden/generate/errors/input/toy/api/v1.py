@@ -8,7 +8,7 @@ from typing import Annotated, Any, Generic, Literal
 
 from annotated_types import Ge, MinLen
 
-from olmkit.runtime.kinds import CustomResource, Int32, Model
+from olmkit.runtime import CustomResource, Int32, Model
 from toy.parts import Wheel
 
 

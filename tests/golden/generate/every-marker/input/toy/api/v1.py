@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NewType
 
-from olmkit.runtime.kinds import CustomResource, Int32, IntOrString, Model
+from olmkit.runtime import CustomResource, Int32, IntOrString, Model
 
 # Ratio is open on both sides.
 # +kubebuilder:validation:Minimum=0

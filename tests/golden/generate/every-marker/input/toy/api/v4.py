@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from olmkit.runtime.kinds import CustomResource, Model
+from olmkit.runtime import CustomResource, Model
 
 
 class ToySpec(Model):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from olmkit.runtime.kinds import CustomResource, Model
+from olmkit.runtime import CustomResource, Model
 
 
 class FieldsSpec(Model):

@@ -7,7 +7,7 @@ from typing import Annotated
 from annotated_types import Ge, Lt
 from pydantic import Field, confloat, constr
 
-from olmkit.runtime.kinds import CustomResource, Model
+from olmkit.runtime import CustomResource, Model
 
 
 class ToySpec(Model):

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from olmkit.runtime.kinds import ObjectMeta
+from olmkit.runtime import ObjectMeta
 
 
 class Part(Struct, rename="kebab"):

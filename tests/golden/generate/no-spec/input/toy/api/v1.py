@@ -1,5 +1,5 @@
 # +groupName=toys.example.com
-from olmkit.runtime.kinds import CustomResource
+from olmkit.runtime import CustomResource
 
 
 class Toy(CustomResource):

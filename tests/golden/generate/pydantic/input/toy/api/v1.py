@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, NewType, Optional, TypeAli
 from annotated_types import Ge, Gt, Interval, Le, Len, Lt, MaxLen, MinLen, MultipleOf
 from pydantic import ConfigDict, Field, HttpUrl, PositiveInt, StringConstraints, conint, conlist
 
-from olmkit.runtime.kinds import (
+from olmkit.runtime import (
     JSON,
     Condition,
     CustomResource,

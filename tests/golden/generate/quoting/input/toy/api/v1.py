@@ -1,5 +1,5 @@
 # +groupName=toys.example.com
-from olmkit.runtime.kinds import CustomResource, Model
+from olmkit.runtime import CustomResource, Model
 
 
 class Spec(Model):

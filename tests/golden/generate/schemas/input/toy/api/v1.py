@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from annotated_types import Ge, Le, Len
 from pydantic import Field
 
-from olmkit.runtime.kinds import CustomResource, Model
+from olmkit.runtime import CustomResource, Model
 
 
 class Part(Model):

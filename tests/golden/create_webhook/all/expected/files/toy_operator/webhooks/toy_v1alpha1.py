@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from olmkit.runtime.serve.webhook_admission import AdmissionRequest
+from olmkit.runtime import AdmissionRequest
 
 from toy_operator.api.v1alpha1.toy import Toy
 

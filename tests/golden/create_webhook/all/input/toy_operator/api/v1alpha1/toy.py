@@ -6,8 +6,7 @@ their words come from the classes, their docstrings and the marker comments.
 
 from typing import ClassVar
 
-from olmkit.kube.objects import GVK
-from olmkit.runtime.kinds import Condition, CustomResource, Model
+from olmkit.runtime import GVK, Condition, CustomResource, Model
 from pydantic import Field
 
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from olmkit.edges.cluster.client import HttpCluster
-from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.runtime import process
-from olmkit.runtime.manager import Manager
-from olmkit.runtime.serve.webhook import WebhookServer
+from olmkit.runtime import ClusterConfig, HttpCluster, Manager, WebhookServer, parse_flags
 
 from toy_operator import wiring
 from toy_operator.__main__ import operator
 
 
 def test_flags_of_the_deployment_are_known() -> None:
-    flags = process.parse_flags(
+    flags = parse_flags(
         operator(),
         [
             "--metrics-bind-address=:8443",

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from olmkit.runtime.manager import Manager
-from olmkit.runtime.serve.webhook import WebhookServer
-from olmkit.runtime.serve.webhook_conversion import Conversions
-from olmkit.runtime.watch.cache import CacheSettings
+from olmkit.runtime import CacheSettings, Conversions, Manager, WebhookServer
 
 # Objects of each watched kind are held in memory; a `KindScope` can hold fewer of a kind.
 CACHE = CacheSettings()

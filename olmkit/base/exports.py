@@ -1,0 +1,37 @@
+"""Packages that export names of their modules, each imported when it is used first.
+
+`olmkit.runtime`, `olmkit.testing` and `olmkit.jobs` are such packages: one import for their
+users, without the cost of what a program does not use.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+
+def lazy(
+    package: str, names: Mapping[str, Iterable[str]], modules: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package.
+
+    `names` maps the full name of a module to what the package exports of it, `modules` the
+    name that the package gives to a module as a whole to the full name of that module.
+    """
+    homes = {name: module for module, exported in names.items() for name in exported}
+    whole = dict(modules or {})
+    public = sorted({*homes, *whole})
+
+    def get(name: str) -> Any:
+        if name in whole:
+            found: Any = importlib.import_module(whole[name])
+        elif name in homes:
+            found = getattr(importlib.import_module(homes[name]), name)
+        else:
+            raise AttributeError(f"module `{package}` has no attribute `{name}`")
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return get, lambda: public, public

@@ -1,0 +1,38 @@
+"""Authors of operators import from two packages alone: `olmkit.runtime` and `olmkit.testing`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOORS = ("olmkit.runtime", "olmkit.testing")
+IMPORT = re.compile(r"^[-+ ]?\s*(?:from|import) (olmkit[\w.]*)", re.MULTILINE)
+# The page about serving a catalog from a program is for users of the toolkit.
+TOOLKIT = {"docs/how-to/serve-a-catalog.md"}
+
+
+def _files(root: Path) -> list[Path]:
+    return [
+        *root.glob("olmkit/project/templates/**/*.tmpl"),
+        *root.glob("operator/**/*.py"),
+        *root.glob("docs/**/*.md"),
+        root / "README.md",
+    ]
+
+
+def test_what_authors_copy_imports_from_the_two_packages(root: Path) -> None:
+    deep = {
+        f"{path.relative_to(root)}: {module}"
+        for path in _files(root)
+        if path.relative_to(root).as_posix() not in TOOLKIT
+        for module in IMPORT.findall(path.read_text("utf-8"))
+        if module not in DOORS
+    }
+    assert deep == set()
+
+
+@pytest.mark.parametrize("name", ["from olmkit.kube import objects", "+from olmkit.base import x"])
+def test_a_deep_import_is_seen(name: str) -> None:
+    assert IMPORT.findall(name)[0] not in DOORS
