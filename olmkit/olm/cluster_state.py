@@ -31,6 +31,9 @@ _PARTS = {
 # Those kinds are looked at in other namespaces too: the catalogs may lie there.
 _WIDE = ("CatalogSource", "Job", "Pod", "Event")
 LOG = ("olmkit.dev/v1", "ContainerLog")
+BUNDLE = ("olmkit.dev/v1", "BundleImage")
+# What of the status of other namespaces' Subscriptions says whether OLM works for them.
+_MOVES = ("BundleUnpacking", "BundleUnpackFailed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +41,8 @@ class ClusterState:
     """Objects by kind. `logs` are the last lines of containers: namespace/pod/container → text.
 
     `catalogs`, `jobs`, `pods` and `events` are those of the namespace and of its catalogs';
-    `elsewhere` are the Subscriptions of other namespaces.
+    `elsewhere` are the Subscriptions of other namespaces. `packages` says which package a bundle
+    image is of, as far as catalogs were read: image → package.
     """
 
     namespace: str
@@ -54,6 +58,7 @@ class ClusterState:
     events: Objects = ()
     elsewhere: Objects = ()
     logs: Mapping[str, str] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)
 
     def subscription(self, package: str) -> Manifest | None:
         """The Subscription of a package, or the one of that name."""
@@ -131,11 +136,14 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
     """The snapshot that a heap of objects makes, such as `objects_of` has written."""
     parts: dict[str, list[Manifest]] = {name: [] for name in (*_PARTS.values(), "elsewhere")}
     logs: dict[str, str] = {}
+    packages: dict[str, str] = {}
     for one in found:
         kind = objects.kind(one)
         if kind == LOG[1]:
             place = (objects.namespace(one), objects.text(one.get("pod")), objects.name(one))
             logs["/".join(place)] = objects.text(one.get("text"))
+        elif kind == BUNDLE[1]:
+            packages[objects.text(one.get("image"))] = objects.text(one.get("package"))
         elif kind in _PARTS and (kind in _WIDE or objects.namespace(one) == namespace):
             parts[_PARTS[kind]].append(one)
         elif kind == "Subscription":
@@ -154,6 +162,7 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
         events=tuple(sorted(parts["events"], key=event_time)),
         elsewhere=tuple(parts["elsewhere"]),
         logs=logs,
+        packages=packages,
     )
 
 
@@ -179,6 +188,8 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
             "pod": pod,
             "text": text,
         }
+    for image, package in sorted(snapshot.packages.items()):
+        yield {"apiVersion": BUNDLE[0], "kind": BUNDLE[1], "image": image, "package": package}
 
 
 def event_time(event: Manifest) -> str:
@@ -212,15 +223,19 @@ def _shortened(manifest: Manifest) -> Manifest:
 
 
 def _asked(subscription: Manifest) -> Manifest:
-    """No more of a Subscription than what it asks for, and where."""
+    """No more of a Subscription than what it asks for, where, and whether OLM works for it."""
     metadata = {
         "name": objects.name(subscription),
         "namespace": objects.namespace(subscription),
     }
+    found = kinds.status(subscription)
+    status = {key: found[key] for key in ("installPlanRef", "installedCSV") if found.get(key)}
+    moves = [dict(one) for one in kinds.conditions(subscription) if one.get("type") in _MOVES]
     return {
         **{key: subscription[key] for key in ("apiVersion", "kind") if key in subscription},
         "metadata": metadata,
         "spec": dict(kinds.spec(subscription)),
+        **({"status": {**status, "conditions": moves}} if status or moves else {}),
     }
 
 

@@ -9,6 +9,8 @@ import click
 from olmkit.cli.cluster import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import read as job
 from olmkit.olm.explain.explanation import Explanation
 
@@ -36,13 +38,22 @@ from olmkit.olm.explain.explanation import Explanation
 )
 @olm_option
 @cluster_options
+@registry_options
 def why(
-    app: App, *, package: str, olm: str, save: Path | None, saved: Path | None, target: Target
+    app: App,
+    *,
+    package: str,
+    olm: str,
+    save: Path | None,
+    saved: Path | None,
+    target: Target,
+    access: Access,
 ) -> None:
     """Tell why an operator does not get installed or upgraded.
 
     The cause comes first, then the way to it: Subscription, InstallPlan, unpack Job,
-    ClusterServiceVersion, Deployment, Pod and its last words.
+    ClusterServiceVersion, Deployment, Pod and its last words. The catalog is read from here
+    only when it is not clear whose bundle an unpack Job is for.
     """
     if save is not None and saved is not None:
         raise click.UsageError("`--save` is for what a cluster holds, and `--from` asks none.")
@@ -59,7 +70,10 @@ def why(
         return
 
     async def run() -> Explanation:
+        from olmkit.jobs.cluster.offered import BundlePackages  # a file alone needs no registry
+
         async with target.open() as (reader, namespace):
-            return await job.why(reader, package, namespace, save=save)
+            added = BundlePackages(access).added
+            return await job.why(reader, package, namespace, save=save, added=added)
 
     install_status.give(app, app.run(run()), {"package": package})

@@ -109,3 +109,14 @@ def offer(
         except grpc.RpcError:
             return None
     return bundle if bundle.get("csvName") else None
+
+
+def listed(address: str, *, timeout: float = 60) -> tuple[list[Any], list[Any]] | None:
+    """All packages and bundles that a served catalog has; None when no server answers there."""
+    with CatalogClient(address, timeout=timeout) as client:
+        try:
+            names = [str(one.get("name", "")) for one in client.ask("ListPackages")]
+            packages = [client.ask("GetPackage", {"name": name}) for name in names]
+            return packages, client.ask("ListBundles")
+        except grpc.RpcError:
+            return None

@@ -7,7 +7,7 @@ be read counts as not there.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Objects = tuple[Manifest, ...]
+
+Added = Callable[[ClusterState], Awaitable[ClusterState]]
+"""Adds to a snapshot what stands outside of the cluster, such as whose bundles images are."""
 
 _JOB = ("batch/v1", "Job")
 _POD = ("v1", "Pod")
@@ -109,7 +112,12 @@ async def present(reader: ClusterObjects, wanted: Iterable[Manifest]) -> tuple[M
 
 
 async def why(
-    reader: ClusterObjects, package: str, namespace: str, *, save: Path | None = None
+    reader: ClusterObjects,
+    package: str,
+    namespace: str,
+    *,
+    save: Path | None = None,
+    added: Added | None = None,
 ) -> Explanation:
     """Why an operator does not get installed, or that it is.
 
@@ -117,6 +125,8 @@ async def why(
     """
     await require_olm(reader)
     seen = await snapshot(reader, namespace)
+    if added is not None:
+        seen = await added(seen)
     if save is not None:
         disk.write_atomically(save, documents.dump_all(snapshots.objects_of(seen)))
     return explain(seen, package)

@@ -69,9 +69,11 @@ async def until_ready(
     target: str = "",
     act: Act | None = None,
     timeouts: Timeouts | None = None,
+    added: read.Added | None = None,
 ) -> Explanation:
     """Wait until the operator is ready or cannot get so; the explanation says which.
 
+    `added` adds to each snapshot what stands outside of the cluster, where something is missing.
     Raises `ClusterError` when the server stays away for the whole time.
     """
 
@@ -82,6 +84,7 @@ async def until_ready(
         seen = await read.snapshot(reader, namespace, logs=False)
         if not explained(seen).is_ready:
             seen = await read.with_logs(reader, seen)
+            seen = await added(seen) if added is not None else seen
         return seen
 
     timeouts = timeouts or Timeouts()

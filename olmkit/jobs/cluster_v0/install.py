@@ -110,13 +110,16 @@ async def carry_out(
     timeouts: Timeouts,
     created: list[Manifest],
     undone: Report | None = None,
+    added: cluster_read.Added | None = None,
 ) -> Explanation:
     """Create the objects and wait; `created` lists at any time what is there because of it.
 
     When it does not end in an operator that is ready, that is taken back, and `undone` hears of
-    it; without `undone` it stays.
+    it; without `undone` it stays. `added` is that of `until_ready`.
     """
-    work = _create_and_wait(reader, made, report=report, timeouts=timeouts, created=created)
+    work = _create_and_wait(
+        reader, made, report=report, timeouts=timeouts, created=created, added=added
+    )
     return await cluster_write.attempt(
         work, lambda undone: take_back(reader, created, report=undone), undone=undone
     )
@@ -129,6 +132,7 @@ async def _create_and_wait(
     report: Report,
     timeouts: Timeouts,
     created: list[Manifest],
+    added: cluster_read.Added | None,
 ) -> Explanation:
     for manifest in made.objects:
         if objects.kind(manifest) == "CatalogSource" and made.served is not None:
@@ -156,6 +160,7 @@ async def _create_and_wait(
         target=made.csv if request.manual else "",
         act=act,
         timeouts=timeouts,
+        added=added,
     )
 
 

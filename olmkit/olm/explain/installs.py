@@ -13,25 +13,8 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import catalogs, csvs, explanation, pods
-from olmkit.olm.explain.explanation import Blame, Explanation, Finding, Link, Standing
-
-# What `BundleUnpackFailed` stands for beside a failed Job, by its reason: cause, words, hint, and
-# whether OLM tries again.
-_UNPACK_ENDS = {
-    "ErrorPreventedUnpacking": (
-        "bundle-cannot-be-unpacked",
-        "OLM cannot read the bundle",
-        "correct the bundle, and publish it as a new version",
-        Standing.BLOCKED,
-    ),
-    "EnsureInstallPlanFailed": (
-        "install-plan-failed",
-        "OLM cannot make the InstallPlan",
-        "",
-        Standing.STUCK,
-    ),
-}
+from olmkit.olm.explain import catalogs, csvs, explanation, unpacking
+from olmkit.olm.explain.explanation import Explanation, Finding, Link, Standing
 
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
@@ -67,7 +50,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
     if finding is None:
         links = [top]
         finding = (
-            _unpack_finding(snapshot, subscription)
+            unpacking.of_subscription(snapshot, subscription)
             or _resolution_finding(snapshot, subscription)
             or _catalog_finding(snapshot, subscription)
         )
@@ -290,68 +273,6 @@ def _resolution_finding(snapshot: ClusterState, subscription: Manifest) -> Findi
     return catalogs.of_resolution(snapshot, subscription, text(failed.get("message")))
 
 
-def _unpack_finding(snapshot: ClusterState, subscription: Manifest) -> Finding | None:
-    """What unpacking says; a failed resolution beside it is older, and OLM leaves it there."""
-    failed = kinds.condition(subscription, "BundleUnpackFailed")
-    if failed is None and kinds.condition(subscription, "BundleUnpacking") is None:
-        return None
-    jobs = [job for job in snapshot.jobs if kinds.UNPACK_LABEL in objects.labels_of(job)]
-    for job in jobs:
-        if kinds.condition(job, "Complete") is not None:
-            continue
-        labels = {"job-name": objects.name(job)}
-        below = pods.worst(snapshot, snapshot.pods_of(objects.namespace(job), labels))
-        ended = kinds.condition(job, "Failed")
-        state = text(ended.get("reason")) if ended is not None else "running"
-        link = explanation.link(job, f"unpacks {_bundle_image(job)}: {state}")
-        below = below or pods.refused(snapshot, job)
-        if below is not None and below.standing is not Standing.WAITING:
-            return Finding(
-                cause="bundle-cannot-be-unpacked",
-                message=f"the bundle cannot be unpacked: {below.message}",
-                hint=below.hint,
-                links=(link, *below.links),
-                log=below.log,
-                standing=Standing.STUCK if failed is None else Standing.BLOCKED,
-                blame=below.blame,
-            )
-        if failed is None:
-            return Finding(
-                cause="unpacking",
-                message=f"the bundle `{_bundle_image(job)}` is being unpacked",
-                links=(link,),
-                standing=Standing.WAITING,
-            )
-    ends = _UNPACK_ENDS.get(text(mapping(failed).get("reason")))
-    if failed is not None and ends is not None:
-        cause, what, hint, standing = ends
-        return Finding(
-            cause=cause,
-            message=f"{what}: {explanation.first_line(text(failed.get('message')))}",
-            hint=hint,
-            standing=standing,
-        )
-    if failed is not None:
-        words = text(failed.get("message"))
-        late = "DeadlineExceeded" in words
-        return Finding(
-            cause="unpack-time-out" if late else "bundle-cannot-be-unpacked",
-            message="unpacking the bundle took longer than is allowed"
-            if late
-            else f"the bundle cannot be unpacked: {explanation.first_line(words)}",
-            hint="see that the bundle's image can be pulled in the catalog's namespace; "
-            "OLM tries again after some minutes",
-            links=tuple(
-                explanation.link(job, f"unpacks {_bundle_image(job)}: failed") for job in jobs
-            ),
-            standing=Standing.BLOCKED,
-            blame=Blame.WORLD,
-        )
-    return Finding(
-        cause="unpacking", message="the bundle is being unpacked", standing=Standing.WAITING
-    )
-
-
 def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Finding | None:
     key = kinds.subscription_key(subscription)
     catalog = snapshot.catalog(key.catalog, key.catalog_namespace)
@@ -396,14 +317,6 @@ def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Fi
         hint="delete the Subscription and install again",
         standing=Standing.BLOCKED,
     )
-
-
-def _bundle_image(job: Manifest) -> str:
-    template = mapping(mapping(kinds.spec(job).get("template")).get("spec"))
-    for container in sequence(template.get("initContainers")):
-        if isinstance(container, dict) and container.get("name") == "pull":
-            return text(container.get("image"))
-    return objects.name(job)
 
 
 def _state(subscription: Manifest) -> str:

@@ -1,0 +1,64 @@
+"""A catalog as its server lists it over `api.Registry`, read back into the model.
+
+What OLM's resolver sees is what these answers hold: packages with their default channels, and
+one bundle for each entry of a channel, with its edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from olmkit.catalog import model
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.model import Catalog
+
+Answer = Mapping[str, Any]
+
+
+def catalog(packages: Iterable[Answer], bundles: Iterable[Answer]) -> Catalog:
+    """The catalog of the answers to `GetPackage` and `ListBundles`, as protobuf JSON.
+
+    Raises `InputError` when the answers do not fit together.
+    """
+    return model.of_blobs(Blob.of(value) for value in _values(list(packages), list(bundles)))
+
+
+def _values(packages: list[Answer], bundles: list[Answer]) -> Iterator[dict[str, Any]]:
+    for answer in packages:
+        yield {
+            "schema": "olm.package",
+            "name": _text(answer, "name"),
+            "defaultChannel": _text(answer, "defaultChannelName"),
+        }
+    channels: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    versions: dict[tuple[str, str], Answer] = {}
+    for bundle in bundles:
+        package, name = _text(bundle, "packageName"), _text(bundle, "csvName")
+        versions.setdefault((package, name), bundle)
+        channels.setdefault((package, _text(bundle, "channelName")), []).append(_entry(bundle))
+    for (package, name), entries in channels.items():
+        yield {"schema": "olm.channel", "package": package, "name": name, "entries": entries}
+    for (package, name), bundle in versions.items():
+        own = {"packageName": package, "version": _text(bundle, "version")}
+        yield {
+            "schema": "olm.bundle",
+            "package": package,
+            "name": name,
+            "image": _text(bundle, "bundlePath"),
+            "properties": [{"type": "olm.package", "value": own}],
+        }
+
+
+def _entry(bundle: Answer) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": _text(bundle, "csvName")}
+    for field, key in (("replaces", "replaces"), ("skipRange", "skipRange")):
+        if bundle.get(field):
+            found[key] = str(bundle[field])
+    if bundle.get("skips"):
+        found["skips"] = [str(name) for name in bundle["skips"]]
+    return found
+
+
+def _text(answer: Answer, field: str) -> str:
+    return str(answer.get(field, ""))

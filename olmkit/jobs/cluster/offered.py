@@ -1,0 +1,99 @@
+"""What a catalog of the cluster offers, read from this machine.
+
+A catalog is an image, or the address of a server. Neither need be reachable from here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Mapping
+from dataclasses import replace
+
+from olmkit.base.diagnostics import InputError, OlmkitError, RemoteError
+from olmkit.catalog import served
+from olmkit.catalog.model import Catalog
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import unpacking
+
+# Seconds: a server that can be reached from here begins to answer at once.
+_ANSWER = 10.0
+
+
+async def read(source: Manifest, access: Access, *, image: str = "") -> Catalog:
+    """The catalog of a CatalogSource; `image` instead of the one that it names.
+
+    Raises `OlmkitError` when it cannot be read from here.
+    """
+    spec = kinds.spec(source)
+    address = text(spec.get("address"))
+    if address and not image:
+        return await at(address)
+    named = image or text(spec.get("image"))
+    if not named:
+        raise InputError(f"the CatalogSource `{objects.name(source)}` names no image or address")
+    return (await cluster_bundle.read_catalog(named, access)).catalog
+
+
+async def at(address: str) -> Catalog:
+    """The catalog that is served at an address. Raises `OlmkitError`, as `read` does."""
+    if not is_reachable(address):
+        raise RemoteError(f"only the cluster reaches `{address}`")
+    try:
+        from olmkit.edges.catalog import client
+    except ImportError as error:  # the extra `serve` is not installed
+        raise InputError(
+            "a served catalog cannot be read without gRPC", hint='pip install "olmkit[serve]"'
+        ) from error
+    found = await asyncio.to_thread(functools.partial(client.listed, address, timeout=_ANSWER))
+    if found is None:
+        raise RemoteError(f"no catalog answers at `{address}`")
+    return served.catalog(*found)
+
+
+def is_reachable(address: str) -> bool:
+    """Whether an address, as the cluster uses it, can mean the same from this machine."""
+    return ".svc:" not in address and not address.startswith(("127.", "localhost:", "[::1]"))
+
+
+class BundlePackages:
+    """Says which packages the bundle images are of; each catalog is read once, when needed."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._read: dict[str, Mapping[str, str]] = {}
+
+    async def added(self, seen: ClusterState) -> ClusterState:
+        """The snapshot with `packages`, when it is doubtful whose bundles are being unpacked."""
+        if not unpacking.is_doubtful(seen):
+            return seen
+        known: dict[str, str] = {}
+        for subscription in seen.subscriptions:
+            key = kinds.subscription_key(subscription)
+            source = seen.catalog(key.catalog, key.catalog_namespace)
+            if source is not None:
+                known |= await self._of(source)
+        images = {unpacking.image(job) for job in unpacking.unfinished(seen)}
+        return replace(
+            seen, packages={image: known[image] for image in sorted(images & known.keys())}
+        )
+
+    async def _of(self, source: Manifest) -> Mapping[str, str]:
+        key = str(kinds.spec(source).get("image") or kinds.spec(source).get("address"))
+        if key not in self._read:
+            try:
+                catalog = await read(source, self._access)
+            except OlmkitError:
+                self._read[key] = {}
+            else:
+                self._read[key] = {
+                    bundle.image: package.name
+                    for package in catalog.chosen()
+                    for bundle in package.bundles.values()
+                }
+        return self._read[key]

@@ -1,0 +1,210 @@
+"""Why the bundles of a namespace are not unpacked yet: the Jobs that OLM runs for them.
+
+OLM unpacks a bundle with a Job in the namespace of the catalog, and does not write for whom.
+Several namespaces can take from one catalog, so a Job counts only when it can be the one
+that this namespace waits for: its bundle is of a package that a Subscription here names, or
+nothing else can explain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain.explanation import Blame, Finding, Link, Standing
+
+# What `BundleUnpackFailed` means without a failed Job, by its reason: cause, message, hint, and
+# whether OLM tries again.
+_ENDS = {
+    "ErrorPreventedUnpacking": (
+        "bundle-cannot-be-unpacked",
+        "OLM cannot read the bundle",
+        "correct the bundle, and publish it as a new version",
+        Standing.BLOCKED,
+    ),
+    "EnsureInstallPlanFailed": (
+        "install-plan-failed",
+        "OLM cannot make the InstallPlan",
+        "",
+        Standing.STUCK,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """The unpack Jobs that a namespace waits for. `is_clear`: no others can be meant."""
+
+    found: tuple[Manifest, ...]
+    is_clear: bool = True
+
+
+def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Finding | None:
+    """What unpacking says; a failed resolution next to it is older, and OLM leaves it there."""
+    failed = kinds.condition(subscription, "BundleUnpackFailed")
+    if failed is None and kinds.condition(subscription, "BundleUnpacking") is None:
+        return None
+    ends = _ENDS.get(text(mapping(failed).get("reason")))
+    if ends is not None:
+        cause, what, hint, standing = ends
+        return Finding(
+            cause=cause,
+            message=f"{what}: {explanation.first_line(text(mapping(failed).get('message')))}",
+            hint=hint,
+            standing=standing,
+        )
+    jobs = jobs_of(snapshot, subscription)
+    if jobs.is_clear:
+        blamed = _worst(snapshot, subscription, jobs.found, has_failed=failed is not None)
+        if blamed is not None:
+            return blamed
+    if failed is not None:
+        return _ended(text(failed.get("message")), jobs.found if jobs.is_clear else ())
+    if not jobs.is_clear:
+        places = sorted({objects.namespace(job) for job in jobs.found})
+        listed = ", ".join(f"`{place}`" for place in places)
+        return Finding(
+            cause="unpacking",
+            message="the bundle is being unpacked; which of the "
+            f"{len(jobs.found)} unpack Jobs in namespace {listed} does it is not known",
+            standing=Standing.WAITING,
+        )
+    for job in jobs.found:
+        return Finding(
+            cause="unpacking",
+            message=f"{_whose(snapshot, subscription, job)} is being unpacked",
+            links=(_link(job),),
+            standing=Standing.WAITING,
+        )
+    return Finding(
+        cause="unpacking", message="the bundle is being unpacked", standing=Standing.WAITING
+    )
+
+
+def jobs_of(snapshot: ClusterState, subscription: Manifest) -> Jobs:
+    """The Jobs, not complete, that unpack bundles for the namespace of a Subscription."""
+    failed = kinds.condition(subscription, "BundleUnpackFailed")
+    listed = [job for job in unfinished(snapshot) if _fits(job, failed is not None)]
+    asked = {kinds.subscription_key(one).package for one in snapshot.subscriptions}
+    mine = [job for job in listed if snapshot.packages.get(image(job)) in asked]
+    if mine:
+        return Jobs(tuple(mine))
+    asked_elsewhere = {kinds.subscription_key(one).package for one in snapshot.elsewhere}
+    # A package that no Subscription names can be a dependency.
+    rest = [job for job in listed if snapshot.packages.get(image(job)) not in asked_elsewhere]
+    return Jobs(tuple(rest), is_clear=not any(_is_doubtful(snapshot, one) for one in rest))
+
+
+def unfinished(snapshot: ClusterState) -> Iterator[Manifest]:
+    """All unpack Jobs in sight that are not complete."""
+    for job in snapshot.jobs:
+        if kinds.UNPACK_LABEL in objects.labels_of(job) and not kinds.condition(job, "Complete"):
+            yield job
+
+
+def is_doubtful(snapshot: ClusterState) -> bool:
+    """Whether a Job in sight can be of another namespace, or of a Subscription that is gone."""
+    return any(
+        image(job) not in snapshot.packages and _is_doubtful(snapshot, job)
+        for job in unfinished(snapshot)
+    )
+
+
+def image(job: Manifest) -> str:
+    """The bundle image that a Job unpacks."""
+    template = mapping(mapping(kinds.spec(job).get("template")).get("spec"))
+    for container in sequence(template.get("initContainers")):
+        if isinstance(container, dict) and container.get("name") == "pull":
+            return text(container.get("image"))
+    return objects.name(job)
+
+
+def _fits(job: Manifest, has_failed: bool) -> bool:
+    """A Job that has failed is noted in `BundleUnpackFailed`; another's stays for minutes."""
+    return has_failed or kinds.condition(job, "Failed") is None
+
+
+def _is_doubtful(snapshot: ClusterState, job: Manifest) -> bool:
+    place, made = objects.namespace(job), _created(job)
+    rivals = [
+        one
+        for one in snapshot.elsewhere
+        if kinds.subscription_key(one).catalog_namespace == place and _is_moving(one)
+    ]
+    since = [_created(one) for one in snapshot.subscriptions]
+    return bool(rivals) or bool(made and all(since) and since and made < min(since))
+
+
+def _is_moving(subscription: Manifest) -> bool:
+    """Whether OLM may be unpacking for a Subscription: it says so, or has no plan yet."""
+    return (
+        kinds.condition(subscription, "BundleUnpacking") is not None
+        or kinds.condition(subscription, "BundleUnpackFailed") is not None
+        or not kinds.plan_name(subscription)
+    )
+
+
+def _created(manifest: Manifest) -> str:
+    return text(objects.metadata(manifest).get("creationTimestamp"))
+
+
+def _worst(
+    snapshot: ClusterState, subscription: Manifest, jobs: Sequence[Manifest], *, has_failed: bool
+) -> Finding | None:
+    """What stops the first of the Jobs that is stopped."""
+    for job in jobs:
+        labels = {"job-name": objects.name(job)}
+        below = pods.worst(snapshot, snapshot.pods_of(objects.namespace(job), labels))
+        below = below or pods.refused(snapshot, job)
+        if below is None or below.standing is Standing.WAITING:
+            continue
+        package = snapshot.packages.get(image(job), "")
+        other = package and package != kinds.subscription_key(subscription).package
+        whose = f"the bundle of `{package}`" if other else "the bundle"
+        also = "; OLM installs nothing in the namespace until it is" if other else ""
+        return Finding(
+            cause="bundle-cannot-be-unpacked",
+            message=f"{whose} cannot be unpacked: {below.message}{also}",
+            hint=below.hint,
+            links=(_link(job), *below.links),
+            log=below.log,
+            standing=Standing.BLOCKED if has_failed else Standing.STUCK,
+            blame=below.blame,
+        )
+    return None
+
+
+def _ended(words: str, jobs: Sequence[Manifest]) -> Finding:
+    late = "DeadlineExceeded" in words
+    return Finding(
+        cause="unpack-time-out" if late else "bundle-cannot-be-unpacked",
+        message="unpacking the bundle took longer than is allowed"
+        if late
+        else f"the bundle cannot be unpacked: {explanation.first_line(words)}",
+        hint="see that the bundle's image can be pulled in the catalog's namespace; "
+        "OLM tries again after some minutes",
+        links=tuple(
+            explanation.link(job, f"unpacks {image(job)}: failed")
+            for job in jobs
+            if kinds.condition(job, "Failed") is not None
+        ),
+        standing=Standing.BLOCKED,
+        blame=Blame.WORLD,
+    )
+
+
+def _whose(snapshot: ClusterState, subscription: Manifest, job: Manifest) -> str:
+    package = snapshot.packages.get(image(job), "")
+    other = package and package != kinds.subscription_key(subscription).package
+    return f"the bundle `{image(job)}`" + (f" of `{package}`" if other else "")
+
+
+def _link(job: Manifest) -> Link:
+    ended = kinds.condition(job, "Failed")
+    state = text(ended.get("reason")) if ended is not None else "running"
+    return explanation.link(job, f"unpacks {image(job)}: {state}")

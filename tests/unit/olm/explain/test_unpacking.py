@@ -1,0 +1,190 @@
+"""Which unpack Jobs a namespace waits for, when several namespaces take from one catalog."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from olmkit.olm import cluster_state
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import unpacking
+from olmkit.olm.explain.explanation import Standing
+from olmkit.olm.explain.installs import explain
+
+Manifest = dict[str, Any]
+GOOD, BAD = "registry.example.com/good:1", "registry.example.com/bad:1"
+UNPACKING = {"type": "BundleUnpacking", "status": "True"}
+FAILED = {
+    "type": "BundleUnpackFailed",
+    "status": "True",
+    "reason": "BundleUnpackFailed",
+    "message": "Bundle unpacking failed - DeadlineExceeded: Job was active too long",
+}
+
+
+def subscription(package: str, *conditions: Manifest, namespace: str = "apps") -> Manifest:
+    metadata = {
+        "name": package,
+        "namespace": namespace,
+        "creationTimestamp": "2026-01-01T10:00:00Z",
+    }
+    spec = {"name": package, "source": "shelf", "sourceNamespace": "olm"}
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "Subscription",
+        "metadata": metadata,
+        "spec": spec,
+        "status": {"conditions": list(conditions)},
+    }
+
+
+def job(image: str, *conditions: str, created: str = "2026-01-01T10:00:05Z") -> Manifest:
+    name = image.partition("/")[2].replace(":", "-")
+    pull = {"name": "pull", "image": image}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": name,
+            "namespace": "olm",
+            "labels": {"operatorframework.io/bundle-unpack-ref": name},
+            "creationTimestamp": created,
+        },
+        "spec": {"template": {"spec": {"initContainers": [pull]}}},
+        "status": {
+            "conditions": [
+                {"type": one, "status": "True", "reason": "DeadlineExceeded"} for one in conditions
+            ]
+        },
+    }
+
+
+def stuck_pod(image: str) -> Manifest:
+    waiting = {"reason": "ImagePullBackOff", "message": "Back-off pulling image"}
+    status = {"name": "pull", "image": image, "state": {"waiting": waiting}}
+    name = image.partition("/")[2].replace(":", "-")
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": f"{name}-x", "namespace": "olm", "labels": {"job-name": name}},
+        "status": {"phase": "Pending", "initContainerStatuses": [status]},
+    }
+
+
+def seen(*here: Manifest, elsewhere: tuple[Manifest, ...] = (), **parts: Any) -> ClusterState:
+    group = {"kind": "OperatorGroup", "metadata": {"name": "g", "namespace": "apps"}}
+    return ClusterState(
+        namespace="apps",
+        groups=(group,),
+        subscriptions=here,
+        elsewhere=elsewhere,
+        pods=(stuck_pod(BAD),),
+        **parts,
+    )
+
+
+def test_the_job_of_another_namespaces_package_is_not_the_cause() -> None:
+    other = subscription("bad", UNPACKING, namespace="theirs")
+    state = seen(
+        subscription("good", UNPACKING),
+        elsewhere=(other,),
+        jobs=(job(BAD), job(GOOD)),
+        packages={GOOD: "good", BAD: "bad"},
+    )
+
+    found = explain(state, "good")
+
+    assert (found.cause, found.standing) == ("unpacking", Standing.WAITING)
+    assert found.message == f"the bundle `{GOOD}` is being unpacked"
+    assert [link.subject for link in found.chain[1:]] == ["Job olm/good-1"]
+
+
+def test_where_it_cannot_be_told_no_job_is_named() -> None:
+    other = subscription("bad", UNPACKING, namespace="theirs")
+    state = seen(subscription("good", UNPACKING), elsewhere=(other,), jobs=(job(BAD), job(GOOD)))
+
+    found = explain(state, "good")
+
+    assert unpacking.is_doubtful(state)
+    assert (found.cause, found.standing) == ("unpacking", Standing.WAITING)
+    assert "which of the 2 unpack Jobs in namespace `olm` does it is not known" in found.message
+    assert len(found.chain) == 1
+
+
+def test_the_only_namespace_that_waits_has_the_job() -> None:
+    settled = subscription("bad", namespace="theirs")
+    settled["status"]["installPlanRef"] = {"name": "install-x"}
+    state = seen(subscription("good", UNPACKING), elsewhere=(settled,), jobs=(job(BAD),))
+
+    found = explain(state, "good")
+
+    assert not unpacking.is_doubtful(state)
+    assert found.cause == "bundle-cannot-be-unpacked"
+
+
+def test_a_job_from_before_the_subscription_is_doubtful() -> None:
+    old = job(BAD, created="2026-01-01T09:00:00Z")
+    state = seen(subscription("good", UNPACKING), jobs=(old,))
+
+    assert unpacking.is_doubtful(state)
+    assert explain(state, "good").standing is Standing.WAITING
+
+
+def test_a_neighbour_of_the_same_namespace_holds_up_all_of_it() -> None:
+    state = seen(
+        subscription("good", UNPACKING),
+        subscription("bad", UNPACKING),
+        jobs=(job(GOOD), job(BAD)),
+        packages={GOOD: "good", BAD: "bad"},
+    )
+
+    found = explain(state, "good")
+
+    assert found.cause == "bundle-cannot-be-unpacked"
+    assert found.message.startswith("the bundle of `bad` cannot be unpacked: ")
+    assert found.message.endswith("OLM installs nothing in the namespace until it is")
+
+
+@pytest.mark.parametrize("conditions", [(), ("Failed",)])
+def test_a_failed_job_is_blamed_only_by_who_notes_it(conditions: tuple[str, ...]) -> None:
+    ended = job(BAD, "Failed")
+
+    waiting = explain(seen(subscription("good", UNPACKING), jobs=(ended,)), "good")
+    failed = explain(seen(subscription("good", FAILED), jobs=(job(BAD, *conditions),)), "good")
+
+    assert waiting.standing is Standing.WAITING
+    assert failed.standing is Standing.BLOCKED
+
+
+def test_the_failure_of_another_namespace_is_not_listed_with_ours() -> None:
+    other = subscription("bad", FAILED, namespace="theirs")
+    state = seen(
+        subscription("good", FAILED),
+        elsewhere=(other,),
+        jobs=(job(BAD, "Failed"), job(GOOD, "Failed")),
+    )
+
+    known = explain(replace(state, packages={GOOD: "good", BAD: "bad"}), "good")
+    unknown = explain(state, "good")
+
+    assert [link.subject for link in known.chain[1:]] == ["Job olm/good-1"]
+    assert (unknown.cause, unknown.chain[1:]) == ("unpack-time-out", ())
+
+
+def test_whose_bundles_are_unpacked_is_kept_in_the_file() -> None:
+    other = subscription("bad", UNPACKING, namespace="theirs")
+    state = seen(
+        subscription("good", UNPACKING),
+        elsewhere=(other,),
+        jobs=(job(BAD), job(GOOD)),
+        packages={GOOD: "good", BAD: "bad"},
+    )
+
+    again = cluster_state.of_objects(cluster_state.objects_of(state), "apps")
+
+    assert again.packages == state.packages
+    assert explain(again, "good") == explain(state, "good")
+    bare = cluster_state.of_objects(cluster_state.objects_of(replace(state, packages={})), "apps")
+    assert unpacking.is_doubtful(bare)
