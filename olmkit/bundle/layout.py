@@ -25,6 +25,7 @@ from olmkit.bundle.model import (
     FileProperty,
     Unreadable,
 )
+from olmkit.kube import objects
 
 DEFAULT_MANIFESTS = "manifests"
 DEFAULT_METADATA = "metadata"
@@ -65,7 +66,7 @@ def read(tree: Tree, root: str = "") -> Bundle:
             )
         )
     )
-    kinds = [(document, model.text(document.get("kind"))) for document in manifests]
+    kinds = [(document, objects.scalar_text(document.get("kind"))) for document in manifests]
     return Bundle(
         tree=tree,
         root=root,
@@ -88,8 +89,8 @@ def read_annotations(document: Document | None) -> dict[str, str]:
     if document is None:
         return {}
     return {
-        str(key): model.text(value)
-        for key, value in model.mapping(annotations_value(document)).items()
+        str(key): objects.scalar_text(value)
+        for key, value in objects.mapping(annotations_value(document)).items()
         if not isinstance(value, Mapping | list)
     }
 
@@ -124,7 +125,7 @@ def _find_annotations(
         document = load(usual)
         if document is None:
             return usual, None
-        if model.mapping(annotations_value(document)):
+        if objects.mapping(annotations_value(document)):
             return usual, document
         first = (usual, document)
     for path, file in tree.items():
@@ -134,7 +135,7 @@ def _find_annotations(
             document = documents.load(file.data, path)
         except InputError:
             continue
-        if model.mapping(annotations_value(document)):
+        if objects.mapping(annotations_value(document)):
             return path, load(path)
     return first or (None, None)
 
@@ -142,7 +143,7 @@ def _find_annotations(
 def annotations_value(document: Document | None) -> Any:
     """What stands under `annotations`, found without regard to case."""
     found = None
-    for key, value in model.mapping(document.value if document else None).items():
+    for key, value in objects.mapping(document.value if document else None).items():
         if key.lower() == "annotations":
             found = value
     return found
@@ -212,11 +213,11 @@ def _files_in(tree: Tree, directory: str) -> Iterator[str]:
 
 def _entries(files: tuple[Document, ...], section: str) -> Iterator[FileProperty]:
     for document in files:
-        for index, entry in enumerate(model.sequence(document.get(section))):
+        for index, entry in enumerate(objects.sequence(document.get(section))):
             keys: tuple[Key, ...] = (section, index)
             yield FileProperty(
-                type=model.text(model.mapping(entry).get("type")),
-                value=model.mapping(entry).get("value"),
+                type=objects.scalar_text(objects.mapping(entry).get("type")),
+                value=objects.mapping(entry).get("value"),
                 document=document,
                 keys=keys,
             )

@@ -18,6 +18,7 @@ from olmkit.base.tree import Tree
 from olmkit.kube.builtin import typed
 from olmkit.kube.builtin.typed import Difference
 from olmkit.kube.objects import GVK as GVK
+from olmkit.kube.objects import mapping, scalar_text, sequence
 
 ANNOTATION_PREFIX = "operators.operatorframework.io."
 MEDIA_TYPE = ANNOTATION_PREFIX + "bundle.mediatype.v1"
@@ -32,28 +33,6 @@ TEST_CONFIG = ANNOTATION_PREFIX + "test.config.v1"
 CSV_KIND = "ClusterServiceVersion"
 CRD_KIND = "CustomResourceDefinition"
 INSTALL_MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
-
-
-def mapping(value: Any) -> Mapping[str, Any]:
-    """`value` when it is a mapping, else an empty one."""
-    # The common case first: asking the abstract class costs ten times as much.
-    return value if type(value) is dict or isinstance(value, Mapping) else {}
-
-
-def sequence(value: Any) -> list[Any]:
-    """`value` when it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def text(value: Any) -> str:
-    """`value` as the readers of bundles take it where a text is due; empty for no scalar."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return str(value)
-    return ""
 
 
 class BundleObject:
@@ -109,11 +88,11 @@ class BundleObject:
 
     @property
     def api_version(self) -> str:
-        return text(self.typed.get("apiVersion"))
+        return scalar_text(self.typed.get("apiVersion"))
 
     @property
     def kind(self) -> str:
-        return text(self.typed.get("kind"))
+        return scalar_text(self.typed.get("kind"))
 
     @property
     def gvk(self) -> GVK:
@@ -125,7 +104,7 @@ class BundleObject:
 
     @property
     def name(self) -> str:
-        return text(self.metadata.get("name"))
+        return scalar_text(self.metadata.get("name"))
 
     @property
     def annotations(self) -> Mapping[str, str]:
@@ -167,23 +146,23 @@ class ClusterServiceVersion(BundleObject):
     @property
     def version(self) -> str:
         """The version as written, empty when there is none."""
-        return text(self.spec.get("version"))
+        return scalar_text(self.spec.get("version"))
 
     @property
     def release(self) -> str:
-        return text(self.spec.get("release"))
+        return scalar_text(self.spec.get("release"))
 
     @property
     def display_name(self) -> str:
-        return text(self.spec.get("displayName"))
+        return scalar_text(self.spec.get("displayName"))
 
     @property
     def replaces(self) -> str:
-        return text(self.spec.get("replaces"))
+        return scalar_text(self.spec.get("replaces"))
 
     @property
     def skips(self) -> tuple[str, ...]:
-        return tuple(text(name) for name in sequence(self.spec.get("skips")))
+        return tuple(scalar_text(name) for name in sequence(self.spec.get("skips")))
 
     @property
     def skip_range(self) -> str:
@@ -191,12 +170,14 @@ class ClusterServiceVersion(BundleObject):
 
     @property
     def min_kube_version(self) -> str:
-        return text(self.spec.get("minKubeVersion"))
+        return scalar_text(self.spec.get("minKubeVersion"))
 
     @property
     def install_modes(self) -> tuple[InstallMode, ...]:
         return tuple(
-            InstallMode(text(mapping(mode).get("type")), mapping(mode).get("supported") is True)
+            InstallMode(
+                scalar_text(mapping(mode).get("type")), mapping(mode).get("supported") is True
+            )
             for mode in sequence(self.spec.get("installModes"))
         )
 
@@ -235,14 +216,14 @@ class ClusterServiceVersion(BundleObject):
 
     def _crd_descriptions(self, which: str) -> Iterator[ApiDescription]:
         for value, keys in self._described("customresourcedefinitions", which):
-            name = text(value.get("name"))
+            name = scalar_text(value.get("name"))
             yield ApiDescription(
                 name=name,
                 gvk=GVK(
                     # Go's readers take a name without a dot for the group.
                     group=name.partition(".")[2] if "." in name else name,
-                    version=text(value.get("version")),
-                    kind=text(value.get("kind")),
+                    version=scalar_text(value.get("version")),
+                    kind=scalar_text(value.get("kind")),
                 ),
                 value=value,
                 keys=keys,
@@ -251,11 +232,11 @@ class ClusterServiceVersion(BundleObject):
     def _api_service_descriptions(self, which: str) -> Iterator[ApiDescription]:
         for value, keys in self._described("apiservicedefinitions", which):
             yield ApiDescription(
-                name=text(value.get("name")),
+                name=scalar_text(value.get("name")),
                 gvk=GVK(
-                    group=text(value.get("group")),
-                    version=text(value.get("version")),
-                    kind=text(value.get("kind")),
+                    group=scalar_text(value.get("group")),
+                    version=scalar_text(value.get("version")),
+                    kind=scalar_text(value.get("kind")),
                 ),
                 value=value,
                 keys=keys,
@@ -277,7 +258,7 @@ class CustomResourceDefinition(BundleObject):
 
     def __init__(self, document: Document) -> None:
         super().__init__(document)
-        beta = text(self.value.get("apiVersion")).endswith("/v1beta1")
+        beta = scalar_text(self.value.get("apiVersion")).endswith("/v1beta1")
         self.type_name = "CustomResourceDefinition" + ("Beta" if beta else "")
 
     @property
@@ -286,22 +267,24 @@ class CustomResourceDefinition(BundleObject):
 
     @property
     def group(self) -> str:
-        return text(self.spec.get("group"))
+        return scalar_text(self.spec.get("group"))
 
     @property
     def defined_kind(self) -> str:
-        return text(mapping(self.spec.get("names")).get("kind"))
+        return scalar_text(mapping(self.spec.get("names")).get("kind"))
 
     @property
     def plural(self) -> str:
-        return text(mapping(self.spec.get("names")).get("plural"))
+        return scalar_text(mapping(self.spec.get("names")).get("plural"))
 
     @property
     def versions(self) -> tuple[Mapping[str, Any], ...]:
         """The entries of `spec.versions`; for v1beta1 without them, what `spec.version` means."""
         versions = sequence(self.spec.get("versions"))
-        if not versions and text(self.spec.get("version")):
-            return ({"name": text(self.spec.get("version")), "served": True, "storage": True},)
+        if not versions and scalar_text(self.spec.get("version")):
+            return (
+                {"name": scalar_text(self.spec.get("version")), "served": True, "storage": True},
+            )
         return tuple(mapping(version) for version in versions)
 
     @property
@@ -309,7 +292,7 @@ class CustomResourceDefinition(BundleObject):
         # A v1beta1 CRD without any version counts as one that has no name.
         versions = self.versions or (({},) if self.is_beta else ())
         return tuple(
-            GVK(group=self.group, version=text(version.get("name")), kind=self.defined_kind)
+            GVK(group=self.group, version=scalar_text(version.get("name")), kind=self.defined_kind)
             for version in versions
         )
 
@@ -401,4 +384,4 @@ def join(root: str, path: str) -> str:
 
 
 def _texts(value: Any) -> dict[str, str]:
-    return {str(key): text(item) for key, item in mapping(value).items()}
+    return {str(key): scalar_text(item) for key, item in mapping(value).items()}

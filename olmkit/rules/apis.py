@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Related, Severity
-from olmkit.bundle import model
 from olmkit.bundle.model import GVK, ApiDescription, Bundle, CustomResourceDefinition
+from olmkit.kube import objects
 from olmkit.rules import schemas
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
@@ -172,8 +172,8 @@ def descriptor_path(bundle: Bundle) -> Iterator[Finding]:
     for api in csv.owned_crds:
         schema = schemas.schema_of(bundle, api.gvk)
         for section, root in (("specDescriptors", "spec"), ("statusDescriptors", "status")):
-            for index, item in enumerate(model.sequence(api.value.get(section))):
-                path = model.text(model.mapping(item).get("path"))
+            for index, item in enumerate(objects.sequence(api.value.get(section))):
+                path = objects.scalar_text(objects.mapping(item).get("path"))
                 if schema and path and not schemas.leads_somewhere(schema, f".{root}.{path}"):
                     yield Finding(
                         f"`{path}` is not in the `{root}` of {api.gvk.kind}'s schema",

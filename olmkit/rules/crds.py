@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from olmkit.base.diagnostics import Severity
-from olmkit.bundle import conversion_errors, crd_errors, model
-from olmkit.bundle.crd_errors import Errors
 from olmkit.bundle.model import Bundle, CustomResourceDefinition
+from olmkit.kube import objects as kube_objects
 from olmkit.kube.builtin.typed import Misfit
-from olmkit.kube.crds import field_errors
+from olmkit.kube.crds import conversion_errors, definition_errors, field_errors
+from olmkit.kube.crds.definition_errors import Errors
 from olmkit.rules import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
@@ -60,7 +60,7 @@ def crd_name(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the name, the plural or the group.
     """
-    yield from _judge(bundle, crd_errors.of_name)
+    yield from _judge(bundle, definition_errors.of_name)
 
 
 @rule("CRD005", "crd-metadata")
@@ -82,7 +82,7 @@ def crd_group(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: use a domain of yours, such as `cache.example.com`.
     """
-    yield from _judge(bundle, crd_errors.of_group)
+    yield from _judge(bundle, definition_errors.of_group)
 
 
 @rule("CRD007", "crd-scope")
@@ -93,7 +93,7 @@ def crd_scope(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write `scope: Namespaced` or `scope: Cluster`.
     """
-    yield from _judge(bundle, crd_errors.of_scope)
+    yield from _judge(bundle, definition_errors.of_scope)
 
 
 @rule("CRD008", "crd-version-name")
@@ -105,7 +105,7 @@ def crd_version_name(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the name.
     """
-    yield from _judge(bundle, crd_errors.of_version_names)
+    yield from _judge(bundle, definition_errors.of_version_names)
 
 
 @rule("CRD009", "crd-storage-version")
@@ -116,7 +116,7 @@ def crd_storage_version(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: set `storage: true` for one version, and `false` for all others.
     """
-    yield from _judge(bundle, crd_errors.of_storage)
+    yield from _judge(bundle, definition_errors.of_storage)
 
 
 @rule("CRD010", "crd-first-version")
@@ -127,7 +127,7 @@ def crd_first_version(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: remove `spec.version`.
     """
-    yield from _judge(bundle, crd_errors.of_first_version)
+    yield from _judge(bundle, definition_errors.of_first_version)
 
 
 @rule("CRD011", "crd-names")
@@ -139,7 +139,7 @@ def crd_names(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the name.
     """
-    yield from _judge(bundle, crd_errors.of_names)
+    yield from _judge(bundle, definition_errors.of_names)
 
 
 @rule("CRD012", "crd-protected-group")
@@ -152,7 +152,7 @@ def crd_protected_group(bundle: Bundle) -> Iterator[Finding]:
     Fix: use a group of yours; or set the annotation to the URL of the approval, or
     to a reason that begins with `unapproved`.
     """
-    yield from _judge(bundle, crd_errors.of_approval)
+    yield from _judge(bundle, definition_errors.of_approval)
 
 
 @rule("CRD013", "crd-deprecation-warning")
@@ -164,7 +164,7 @@ def crd_deprecation_warning(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: shorten it, or set `deprecated: true`.
     """
-    yield from _judge(bundle, crd_errors.of_deprecation)
+    yield from _judge(bundle, definition_errors.of_deprecation)
 
 
 @rule("CRD014", "crd-column")
@@ -175,7 +175,7 @@ def crd_column(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: give it name, type and a JSON path that begins with a dot.
     """
-    yield from _judge(bundle, crd_errors.of_columns)
+    yield from _judge(bundle, definition_errors.of_columns)
 
 
 @rule("CRD015", "crd-selectable-field")
@@ -186,7 +186,7 @@ def crd_selectable_field(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the path.
     """
-    yield from _judge(bundle, crd_errors.of_selectable_fields)
+    yield from _judge(bundle, definition_errors.of_selectable_fields)
 
 
 @rule("CRD016", "crd-scale")
@@ -198,7 +198,7 @@ def crd_scale(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: correct the path.
     """
-    yield from _judge(bundle, lambda crd: crd_errors.of_scale(crd, status=False))
+    yield from _judge(bundle, lambda crd: definition_errors.of_scale(crd, status=False))
 
 
 @rule("CRD017", "crd-schema-place")
@@ -210,7 +210,7 @@ def crd_schema_place(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: keep one of the two.
     """
-    yield from _judge(bundle, crd_errors.of_top_and_versions)
+    yield from _judge(bundle, definition_errors.of_top_and_versions)
 
 
 @rule("CRD018", "crd-conversion")
@@ -236,7 +236,7 @@ def crd_preserve_unknown_fields(bundle: Bundle) -> Iterator[Finding]:
     `x-kubernetes-preserve-unknown-fields: true` in the schema where it is meant;
     better, convert the CRD to v1.
     """
-    yield from _judge(bundle, crd_errors.of_preserve_unknown_fields)
+    yield from _judge(bundle, definition_errors.of_preserve_unknown_fields)
 
 
 @rule("CRD030", "crd-not-served", suite=SOUND_SUITE)
@@ -266,8 +266,8 @@ def crd_status(bundle: Bundle) -> Iterator[Finding]:
     Fix: remove `status`.
     """
     for crd in bundle.crds:
-        status = model.mapping(crd.value.get("status"))
-        if any(status.values()) and any(model.mapping(status.get("acceptedNames")).values()):
+        status = kube_objects.mapping(crd.value.get("status"))
+        if any(status.values()) and any(kube_objects.mapping(status.get("acceptedNames")).values()):
             yield Finding(
                 "a status does not belong into a bundle", at=crd.at_key("status"), hint="remove it"
             )
@@ -309,7 +309,7 @@ def crd_scale_status(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write a path below `.status`.
     """
-    yield from _judge(bundle, lambda crd: crd_errors.of_scale(crd, status=True))
+    yield from _judge(bundle, lambda crd: definition_errors.of_scale(crd, status=True))
 
 
 def _judge(

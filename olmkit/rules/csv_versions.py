@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from olmkit.base import names
 from olmkit.base.diagnostics import Related, Severity
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects
 from olmkit.kube.crds import field_errors
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
@@ -37,12 +37,12 @@ def csv_version_unreadable(bundle: Bundle) -> Iterator[Finding]:
     Fix: write three numbers, such as `1.0.0`.
     """
     csv = bundle.csv
-    value = model.mapping(csv.value.get("spec")).get("version") if csv else None
+    value = objects.mapping(csv.value.get("spec")).get("version") if csv else None
     if csv is None or value is None or isinstance(value, list | Mapping):
         return
     if not isinstance(value, str) or not _is_tolerable(value):
         yield Finding(
-            f"unable to parse CSV: `{model.text(value)}` is no version",
+            f"unable to parse CSV: `{objects.scalar_text(value)}` is no version",
             at=csv.at("spec", "version"),
             hint="write three numbers, such as `1.0.0`",
         )
@@ -221,7 +221,7 @@ def csv_version_missing(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     if csv is not None and csv.spec and csv.version in ("", "0.0.0"):
-        value = model.mapping(csv.value.get("spec")).get("version")
+        value = objects.mapping(csv.value.get("spec")).get("version")
         if value is None or value == "0.0.0":
             yield Finding(
                 "the CSV has no version" if value is None else "the version of the CSV is 0.0.0",
@@ -240,7 +240,7 @@ def csv_version(bundle: Bundle) -> Iterator[Finding]:
     Fix: write it like `1.0.0`.
     """
     csv = bundle.csv
-    value = model.mapping(csv.value.get("spec")).get("version") if csv else None
+    value = objects.mapping(csv.value.get("spec")).get("version") if csv else None
     if csv is None or not isinstance(value, str):
         return
     if _is_tolerable(value) and not is_strict_version(value):

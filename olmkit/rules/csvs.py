@@ -12,6 +12,7 @@ from typing import Any
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle, ClusterServiceVersion
+from olmkit.kube import objects as kube_objects
 from olmkit.kube.builtin.typed import Difference, Misfit
 from olmkit.kube.crds import field_errors
 from olmkit.rules import objects
@@ -65,8 +66,8 @@ def no_csv(bundle: Bundle) -> Iterator[Finding]:
         return
     directory = bundle.place(bundle.manifests_dir).path
     for document in bundle.manifests:
-        kind = model.mapping(document.value).get("kind")
-        looks_so = model.text(kind).lower() == model.CSV_KIND.lower()
+        kind = kube_objects.mapping(document.value).get("kind")
+        looks_so = kube_objects.scalar_text(kind).lower() == model.CSV_KIND.lower()
         if looks_so or (kind is None and b"installModes" in bundle.data(document)):
             yield Finding(
                 f"unable to find a csv in bundle directory {directory}",
@@ -75,7 +76,8 @@ def no_csv(bundle: Bundle) -> Iterator[Finding]:
             )
             return
         if document.value is None and any(
-            model.text(model.mapping(later.value).get("kind")) == model.CSV_KIND
+            kube_objects.scalar_text(kube_objects.mapping(later.value).get("kind"))
+            == model.CSV_KIND
             for later in layout.extra_documents(bundle, document)
         ):
             yield Finding(
@@ -222,7 +224,7 @@ def csv_namespace(bundle: Bundle) -> Iterator[Finding]:
     Fix: remove `metadata.namespace`.
     """
     csv = bundle.csv
-    namespace = model.text(csv.metadata.get("namespace")) if csv else ""
+    namespace = kube_objects.scalar_text(csv.metadata.get("namespace")) if csv else ""
     if csv is not None and namespace not in ("", "placeholder"):
         yield Finding(
             f"a CSV in a bundle has no namespace, and this one has `{namespace}`",
@@ -362,7 +364,7 @@ def _missing_fields(csv: ClusterServiceVersion) -> Iterator[tuple[str, tuple[str
     if not _has_content(csv.spec):
         yield "Spec", ("spec",)
         return
-    install = model.mapping(csv.spec.get("install"))
+    install = kube_objects.mapping(csv.spec.get("install"))
     if not _has_content(install):
         yield "Spec.InstallStrategy", ("spec", "install")
     else:

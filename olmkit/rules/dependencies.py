@@ -14,8 +14,8 @@ from typing import Any
 from olmkit.base import documents
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Document, Key
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle, FileProperty
+from olmkit.kube import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
@@ -55,7 +55,7 @@ def dependency_incomplete(bundle: Bundle) -> Iterator[Finding]:
         if not _is_readable(entry):
             continue
         for key, message in wanted.get(entry.type, ()):
-            if not model.mapping(entry.value).get(key):
+            if not objects.mapping(entry.value).get(key):
                 yield Finding(message, at=entry.at("value", key), hint=f"give `{key}` a value")
 
 
@@ -69,7 +69,7 @@ def dependency_range(bundle: Bundle) -> Iterator[Finding]:
     Fix: write the range in that form.
     """
     for entry in bundle.dependencies:
-        version = model.mapping(entry.value).get("version")
+        version = objects.mapping(entry.value).get("version")
         if entry.type == "olm.package" and version and _is_readable(entry):
             problem = _range_problem(version)
             if problem:
@@ -113,14 +113,14 @@ def constraint_missing(bundle: Bundle) -> Iterator[Finding]:
     for entry in bundle.dependencies:
         if entry.type != "olm.constraint" or not _is_readable(entry):
             continue
-        value = model.mapping(entry.value)
+        value = objects.mapping(entry.value)
         if not any(atom in value for atom in _ATOMS):
             yield Finding(
                 "The CEL field is missing",
                 at=entry.at("value"),
                 hint=f"give it one of {', '.join(f'`{atom}`' for atom in _ATOMS)}",
             )
-        elif "cel" in value and not model.mapping(value["cel"]).get("rule"):
+        elif "cel" in value and not objects.mapping(value["cel"]).get("rule"):
             yield Finding(
                 "The CEL expression is missing",
                 at=entry.at("value", "cel"),
@@ -159,7 +159,7 @@ def constraint_ambiguous(bundle: Bundle) -> Iterator[Finding]:
     Fix: put the two below `all`.
     """
     for entry in (*bundle.dependencies, *bundle.properties):
-        value = model.mapping(entry.value)
+        value = objects.mapping(entry.value)
         found = [atom for atom in _ATOMS if atom in value]
         if entry.type == "olm.constraint" and len(found) > 1:
             yield Finding(
@@ -179,7 +179,7 @@ def constraint_without_message(bundle: Bundle) -> Iterator[Finding]:
     Fix: write `failureMessage`.
     """
     for entry in (*bundle.dependencies, *bundle.properties):
-        value = model.mapping(entry.value)
+        value = objects.mapping(entry.value)
         if entry.type == "olm.constraint" and value and not value.get("failureMessage"):
             yield Finding(
                 "the constraint has no `failureMessage`",
@@ -209,7 +209,7 @@ def dependency_on_itself(bundle: Bundle) -> Iterator[Finding]:
     Fix: remove the dependency.
     """
     for entry in bundle.dependencies:
-        name = model.mapping(entry.value).get("packageName")
+        name = objects.mapping(entry.value).get("packageName")
         if entry.type == "olm.package" and name and name == bundle.package:
             yield Finding(
                 f"the bundle requires its own package `{name}`",
@@ -229,7 +229,7 @@ def dependency_key(bundle: Bundle) -> Iterator[Finding]:
     """
     for entry in bundle.dependencies:
         known = _KEYS.get(entry.type)
-        for key in model.mapping(entry.value) if known else ():
+        for key in objects.mapping(entry.value) if known else ():
             if known and key not in known:
                 yield Finding(
                     f"`{key}` is not read in a dependency of type `{entry.type}`",
@@ -250,7 +250,7 @@ def metadata_file(bundle: Bundle) -> Iterator[Finding]:
     for document in bundle.metadata:
         for section in ("dependencies", "properties"):
             named = document.path.endswith((f"/{section}.yaml", f"/{section}.yml"))
-            value = model.mapping(document.value)
+            value = objects.mapping(document.value)
             if section in value:
                 if value[section] is not None and not isinstance(value[section], list):
                     yield Finding(f"`{section}` must be a list", at=document.at(section))
@@ -296,8 +296,8 @@ def metadata_file_empty(bundle: Bundle) -> Iterator[Finding]:
             if not document.path.endswith(f"/{section}.yaml"):
                 continue
             if document.value is None or (
-                section in model.mapping(document.value)
-                and model.mapping(document.value)[section] is None
+                section in objects.mapping(document.value)
+                and objects.mapping(document.value)[section] is None
             ):
                 yield Finding("there is nothing in this file", at=document.at(section))
 
@@ -370,7 +370,7 @@ def property_value(bundle: Bundle) -> Iterator[Finding]:
     Fix: write the value in the form of its type.
     """
     for entry in bundle.properties:
-        value = model.mapping(entry.value)
+        value = objects.mapping(entry.value)
         match entry.type:
             case "olm.package.required":
                 version = value.get("versionRange")
@@ -419,7 +419,7 @@ _SHAPES: Mapping[str, str] = {
 
 def _is_readable(entry: FileProperty) -> bool:
     """Whether a typed reader takes the value; it takes null for an empty one."""
-    if entry.type not in _SHAPES or "value" not in model.mapping(entry.document.get(*entry.keys)):
+    if entry.type not in _SHAPES or "value" not in objects.mapping(entry.document.get(*entry.keys)):
         return False
     if entry.value is None:
         return True
@@ -427,7 +427,7 @@ def _is_readable(entry: FileProperty) -> bool:
         return False
     if entry.type == "olm.constraint":
         wrapped = entry.value.get("cel")
-        rule_text = model.mapping(wrapped).get("rule")
+        rule_text = objects.mapping(wrapped).get("rule")
         return (wrapped is None or isinstance(wrapped, Mapping)) and (
             rule_text is None or isinstance(rule_text, str)
         )
@@ -455,13 +455,13 @@ def _bad_expressions(
     """Every CEL expression of a constraint, compounds included, that does not compile."""
     if not isinstance(constraint, Mapping) or len(keys) > _CLAUSE_DEPTH:
         return
-    text = model.mapping(constraint.get("cel")).get("rule")
+    text = objects.mapping(constraint.get("cel")).get("rule")
     if isinstance(text, str) and text:
         problem = _cel_problem(text)
         if problem:
             yield (*keys, "cel", "rule"), problem
     for compound in ("all", "any", "not"):
-        listed = model.sequence(model.mapping(constraint.get(compound)).get("constraints"))
+        listed = objects.sequence(objects.mapping(constraint.get(compound)).get("constraints"))
         for index, inner in enumerate(listed):
             yield from _bad_expressions(inner, (*keys, compound, "constraints", index))
 
@@ -482,7 +482,7 @@ def _cel_problem(text: str) -> str:
 
 
 def _other_keys(document: Document, section: str) -> Iterator[Finding]:
-    for key in model.mapping(document.value):
+    for key in objects.mapping(document.value):
         if key not in ("dependencies", "properties", "annotations"):
             yield Finding(
                 f"`{key}` beside `{section}` makes tools drop the whole file",
@@ -498,10 +498,10 @@ def _all_properties(bundle: Bundle) -> Iterator[FileProperty]:
     text = csv.annotations.get("olm.properties", "") if csv else ""
     if csv is None or not text:
         return
-    for item in model.sequence(json_value(text)):
+    for item in objects.sequence(json_value(text)):
         yield FileProperty(
-            type=model.text(model.mapping(item).get("type")),
-            value=model.mapping(item).get("value"),
+            type=objects.scalar_text(objects.mapping(item).get("type")),
+            value=objects.mapping(item).get("value"),
             document=csv.document,
             keys=("metadata", "annotations", "olm.properties"),
         )

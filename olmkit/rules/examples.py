@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from olmkit.base.diagnostics import Severity
-from olmkit.bundle import model
 from olmkit.bundle.model import GVK, Bundle, ClusterServiceVersion
+from olmkit.kube import objects
 from olmkit.kube.crds import field_errors, instances
 from olmkit.rules import schemas
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
@@ -196,7 +196,7 @@ def example_schema(bundle: Bundle) -> Iterator[Finding]:
         return
     for index, item in enumerate(examples.items):
         schema = schemas.schema_of(bundle, gvk_of(item))
-        metadata = model.mapping(item.get("metadata"))
+        metadata = objects.mapping(item.get("metadata"))
         if schema is None:
             continue
         if not metadata.get("name") and not metadata.get("generateName"):
@@ -233,7 +233,9 @@ def provided_apis(csv: ClusterServiceVersion) -> Iterator[GVK]:
 
 
 def gvk_of(item: Mapping[str, Any]) -> GVK:
-    return GVK.parse(model.text(item.get("apiVersion")), model.text(item.get("kind")))
+    return GVK.parse(
+        objects.scalar_text(item.get("apiVersion")), objects.scalar_text(item.get("kind"))
+    )
 
 
 def _annotation(csv: ClusterServiceVersion) -> str:

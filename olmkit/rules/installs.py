@@ -12,8 +12,8 @@ from typing import Any
 
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Key
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle, ClusterServiceVersion
+from olmkit.kube import objects as kube_objects
 from olmkit.rules import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
@@ -40,7 +40,7 @@ def conversion_install_modes(bundle: Bundle) -> Iterator[Finding]:
     if not others and not refused:
         return
     for index, webhook in enumerate(csv.webhooks):
-        if model.sequence(webhook.get("conversionCRDs")):
+        if kube_objects.sequence(webhook.get("conversionCRDs")):
             yield Finding(
                 "only AllNamespaces InstallModeType is supported when conversionCRDs is present",
                 at=csv.at(*_WEBHOOKS, index, "conversionCRDs"),
@@ -86,9 +86,9 @@ def service_account_permissions(bundle: Bundle) -> Iterator[Finding]:
         return
     used = {_service_account(deployment) for deployment in csv.deployments}
     given = {
-        model.text(model.mapping(entry).get("serviceAccountName"))
+        kube_objects.scalar_text(kube_objects.mapping(entry).get("serviceAccountName"))
         for section in ("permissions", "clusterPermissions")
-        for entry in model.sequence(csv.install_spec.get(section))
+        for entry in kube_objects.sequence(csv.install_spec.get(section))
     }
     for account in objects.resources(bundle):
         is_account = account.api_version == "v1" and account.kind == "ServiceAccount"
@@ -109,8 +109,8 @@ def no_deployment(bundle: Bundle) -> Iterator[Finding]:
     Fix: write it at `spec.install.spec.deployments`.
     """
     csv = bundle.csv
-    install = model.mapping(csv.spec.get("install")) if csv else {}
-    strategy = model.text(install.get("strategy"))
+    install = kube_objects.mapping(csv.spec.get("install")) if csv else {}
+    strategy = kube_objects.scalar_text(install.get("strategy"))
     if csv is None or strategy != "deployment" or csv.deployments:
         return
     if csv.install_spec and csv.install_spec.get("deployments") is None:
@@ -132,7 +132,11 @@ def install_strategy(bundle: Bundle) -> Iterator[Finding]:
     Fix: write `strategy: deployment`.
     """
     csv = bundle.csv
-    strategy = model.text(model.mapping(csv.spec.get("install")).get("strategy")) if csv else ""
+    strategy = (
+        kube_objects.scalar_text(kube_objects.mapping(csv.spec.get("install")).get("strategy"))
+        if csv
+        else ""
+    )
     if csv is not None and strategy not in ("", "deployment"):
         yield Finding(
             f"install strategy `{strategy}` is not known",
@@ -153,7 +157,7 @@ def deployment_name(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     seen: dict[str, int] = {}
     for index, deployment in enumerate(csv.deployments if csv else ()):
-        name = model.text(deployment.get("name"))
+        name = kube_objects.scalar_text(deployment.get("name"))
         first = seen.setdefault(name, index)
         if csv is not None and name and first != index:
             yield Finding(
@@ -175,11 +179,11 @@ def deployment_selector(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for index, deployment in enumerate(csv.deployments if csv else ()):
-        spec = model.mapping(deployment.get("spec"))
-        wanted = model.mapping(model.mapping(spec.get("selector")).get("matchLabels"))
+        spec = kube_objects.mapping(deployment.get("spec"))
+        wanted = kube_objects.mapping(kube_objects.mapping(spec.get("selector")).get("matchLabels"))
         labels = _template(deployment, "metadata").get("labels")
         for key, value in wanted.items():
-            if csv is not None and model.mapping(labels).get(key) != value:
+            if csv is not None and kube_objects.mapping(labels).get(key) != value:
                 yield Finding(
                     f"the pods of the deployment lack the label `{key}: {value}` "
                     "that its selector wants",
@@ -200,14 +204,18 @@ def deployment_containers(bundle: Bundle) -> Iterator[Finding]:
     for index, deployment in enumerate(csv.deployments if csv else ()):
         keys = (*_DEPLOYMENTS, index, "spec", "template", "spec")
         pod = _template(deployment, "spec")
-        containers = model.sequence(pod.get("containers"))
+        containers = kube_objects.sequence(pod.get("containers"))
         if csv is not None and not containers and "containers" in pod:
             yield Finding("the deployment has no container", at=csv.at(*keys, "containers"))
         for section in ("initContainers", "containers"):
-            for position, item in enumerate(model.sequence(pod.get(section))):
-                container = model.mapping(item)
-                if csv is not None and container and not model.text(container.get("image")):
-                    name = model.text(container.get("name"))
+            for position, item in enumerate(kube_objects.sequence(pod.get(section))):
+                container = kube_objects.mapping(item)
+                if (
+                    csv is not None
+                    and container
+                    and not kube_objects.scalar_text(container.get("image"))
+                ):
+                    name = kube_objects.scalar_text(container.get("name"))
                     yield Finding(
                         f"container `{name}` has no image", at=csv.at(*keys, section, position)
                     )
@@ -222,7 +230,7 @@ def webhook_type(bundle: Bundle) -> Iterator[Finding]:
     Fix: write one of the three types.
     """
     for csv, index, webhook in _webhooks(bundle):
-        kind = model.text(webhook.get("type"))
+        kind = kube_objects.scalar_text(webhook.get("type"))
         if kind and kind not in WEBHOOK_TYPES:
             yield Finding(
                 f"webhook type `{kind}` does not exist",
@@ -242,10 +250,10 @@ def webhook_deployment(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     if csv is None:
         return
-    names = [model.text(deployment.get("name")) for deployment in csv.deployments]
+    names = [kube_objects.scalar_text(deployment.get("name")) for deployment in csv.deployments]
     hint = f"the CSV has {', '.join(f'`{name}`' for name in names)}" if names else ""
     for index, webhook in enumerate(csv.webhooks):
-        name = model.text(webhook.get("deploymentName"))
+        name = kube_objects.scalar_text(webhook.get("deploymentName"))
         if name and name not in names:
             yield Finding(
                 f"the CSV has no deployment `{name}`",
@@ -253,7 +261,7 @@ def webhook_deployment(bundle: Bundle) -> Iterator[Finding]:
                 hint=hint,
             )
     for api in csv.owned_api_services:
-        name = model.text(api.value.get("deploymentName"))
+        name = kube_objects.scalar_text(api.value.get("deploymentName"))
         if name and name not in names:
             yield Finding(
                 f"the CSV has no deployment `{name}`",
@@ -294,7 +302,10 @@ def webhook_name(bundle: Bundle) -> Iterator[Finding]:
     """
     seen: dict[tuple[str, str], int] = {}
     for csv, index, webhook in _webhooks(bundle):
-        key = (model.text(webhook.get("type")), model.text(webhook.get("generateName")))
+        key = (
+            kube_objects.scalar_text(webhook.get("type")),
+            kube_objects.scalar_text(webhook.get("generateName")),
+        )
         first = seen.setdefault(key, index)
         if key[1] and first != index:
             yield Finding(
@@ -315,10 +326,10 @@ def conversion_crd(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     owned = {api.name for api in csv.owned_crds} if csv else set()
     for found, index, webhook in _webhooks(bundle):
-        for position, name in enumerate(model.sequence(webhook.get("conversionCRDs"))):
-            if model.text(name) not in owned:
+        for position, name in enumerate(kube_objects.sequence(webhook.get("conversionCRDs"))):
+            if kube_objects.scalar_text(name) not in owned:
                 yield Finding(
-                    f"the CSV owns no CRD `{model.text(name)}`",
+                    f"the CSV owns no CRD `{kube_objects.scalar_text(name)}`",
                     at=found.at(*_WEBHOOKS, index, "conversionCRDs", position),
                 )
 
@@ -333,9 +344,9 @@ def _webhooks(
 
 
 def _template(deployment: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    spec = model.mapping(deployment.get("spec"))
-    return model.mapping(model.mapping(spec.get("template")).get(part))
+    spec = kube_objects.mapping(deployment.get("spec"))
+    return kube_objects.mapping(kube_objects.mapping(spec.get("template")).get(part))
 
 
 def _service_account(deployment: Mapping[str, Any]) -> str:
-    return model.text(_template(deployment, "spec").get("serviceAccountName"))
+    return kube_objects.scalar_text(_template(deployment, "spec").get("serviceAccountName"))

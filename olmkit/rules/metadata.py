@@ -15,6 +15,7 @@ from olmkit.base import names
 from olmkit.base.diagnostics import Location, Related, Severity
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 REQUIRED = (
@@ -215,7 +216,7 @@ def annotation_not_text(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: put the value in quotes.
     """
-    for key, value in model.mapping(_annotations(bundle)).items():
+    for key, value in objects.mapping(_annotations(bundle)).items():
         if value is None or isinstance(value, bool | int | float):
             yield Finding(
                 f"the value of `{key}` is not a text",
@@ -393,7 +394,7 @@ def annotations_key(bundle: Bundle) -> Iterator[Finding]:
     document = bundle.annotations_document
     if document is None:
         return
-    for key in model.mapping(document.value):
+    for key in objects.mapping(document.value):
         if key.lower() == "annotations" and key != "annotations":
             yield Finding(f"`{key}` should be `annotations`", at=document.at_key(key))
 
@@ -518,7 +519,7 @@ def _annotations_unreadable(bundle: Bundle) -> bool:
 
 
 def _has_wrong_type(bundle: Bundle, key: str) -> bool:
-    return isinstance(model.mapping(_annotations(bundle)).get(key), dict | list)
+    return isinstance(objects.mapping(_annotations(bundle)).get(key), dict | list)
 
 
 def _at(bundle: Bundle, *keys: str) -> Location:
@@ -534,7 +535,7 @@ def _at_key(bundle: Bundle, *keys: str) -> Location:
 def _section(bundle: Bundle) -> str:
     """The top-level key as written."""
     document = bundle.annotations_document
-    for key in model.mapping(document.value if document else None):
+    for key in objects.mapping(document.value if document else None):
         if key.lower() == "annotations":
             return key
     return "annotations"

@@ -14,6 +14,7 @@ from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Document, Duplicate
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle, BundleObject
+from olmkit.kube import objects
 from olmkit.kube.builtin import typed
 from olmkit.kube.builtin.typed import Difference, Misfit
 from olmkit.kube.crds import field_errors
@@ -191,7 +192,7 @@ def empty_manifest(bundle: Bundle) -> Iterator[Finding]:
             continue
         later = layout.extra_documents(bundle, document)
         if later:
-            kind = model.text(model.mapping(later[0].value).get("kind")) or "object"
+            kind = objects.scalar_text(objects.mapping(later[0].value).get("kind")) or "object"
             yield Finding(
                 f"the first document of the file is empty, and the {kind} comes after it",
                 at=later[0].at(),

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Related, Severity
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 # The commonest references, so that the parser is imported for odd ones only.
@@ -29,7 +29,7 @@ def related_image(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for index, entry in enumerate(csv.related_images if csv else ()):
-        image = model.text(entry.get("image"))
+        image = objects.scalar_text(entry.get("image"))
         if csv is None or not image or _PLAIN_IMAGE.fullmatch(image):
             continue
         from olmkit.oci.reference import InvalidReferenceError, Reference
@@ -57,8 +57,8 @@ def related_image_missing(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for index, entry in enumerate(csv.related_images if csv else ()):
-        if csv is not None and not model.text(entry.get("image")):
-            name = model.text(entry.get("name"))
+        if csv is not None and not objects.scalar_text(entry.get("image")):
+            name = objects.scalar_text(entry.get("name"))
             yield Finding(
                 f"related image{f' `{name}`' if name else ''} has no `image`",
                 at=csv.at("spec", "relatedImages", index),
@@ -77,7 +77,7 @@ def related_image_repeated(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     seen: dict[tuple[str, str], int] = {}
     for index, entry in enumerate(csv.related_images if csv else ()):
-        key = (model.text(entry.get("name")), model.text(entry.get("image")))
+        key = (objects.scalar_text(entry.get("name")), objects.scalar_text(entry.get("image")))
         first = seen.setdefault(key, index)
         if csv is not None and key[1] and first != index:
             yield Finding(

@@ -12,8 +12,8 @@ from typing import Any
 
 from olmkit.base.diagnostics import Severity
 from olmkit.base.documents import Key
-from olmkit.bundle import model
 from olmkit.bundle.model import GVK, Bundle, CustomResourceDefinition
+from olmkit.kube import objects
 from olmkit.kube.crds import field_errors, structural
 from olmkit.kube.crds.structural import Fault, Problem
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
@@ -50,7 +50,9 @@ def schema_missing(bundle: Bundle) -> Iterator[Finding]:
             continue
         for index, version in enumerate(crd.versions):
             keys: Keys = ("spec", "versions", index, "schema", "openAPIV3Schema")
-            if not isinstance(model.mapping(version.get("schema")).get("openAPIV3Schema"), Mapping):
+            if not isinstance(
+                objects.mapping(version.get("schema")).get("openAPIV3Schema"), Mapping
+            ):
                 yield Finding(
                     field_errors.required(keys, "schemas are required").message,
                     at=crd.at(*keys),
@@ -131,11 +133,11 @@ def schemas(
         holders: list[tuple[Keys, Any]] = []
         if crd.is_beta:
             holders.append((("spec", "validation"), crd.spec.get("validation")))
-        for index, version in enumerate(model.sequence(crd.spec.get("versions"))):
-            holder = model.mapping(version).get("schema")
+        for index, version in enumerate(objects.sequence(crd.spec.get("versions"))):
+            holder = objects.mapping(version).get("schema")
             holders.append((("spec", "versions", index, "schema"), holder))
         for keys, holder in holders:
-            schema = model.mapping(holder).get("openAPIV3Schema")
+            schema = objects.mapping(holder).get("openAPIV3Schema")
             if schema is not None:
                 yield crd, (*keys, "openAPIV3Schema"), schema
 
@@ -152,7 +154,7 @@ def _version_schema(crd: CustomResourceDefinition, version: str) -> Mapping[str,
     for entry in crd.versions:
         if entry.get("name") == version:
             holder = entry.get("schema") or (crd.spec.get("validation") if crd.is_beta else None)
-            schema = model.mapping(holder).get("openAPIV3Schema")
+            schema = objects.mapping(holder).get("openAPIV3Schema")
             # A CRD that keeps unknown fields says little about its objects.
             if crd.spec.get("preserveUnknownFields") or crd.is_beta:
                 return None
@@ -183,12 +185,12 @@ def _column_paths(
         if crd.is_beta:
             continue
         for index, version in enumerate(crd.versions):
-            schema = model.mapping(version.get("schema")).get("openAPIV3Schema")
+            schema = objects.mapping(version.get("schema")).get("openAPIV3Schema")
             known = schema if isinstance(schema, Mapping) else None
-            columns = model.sequence(version.get("additionalPrinterColumns"))
+            columns = objects.sequence(version.get("additionalPrinterColumns"))
             for position, column in enumerate(columns):
                 keys = ("spec", "versions", index, "additionalPrinterColumns", position)
-                path = model.text(model.mapping(column).get("jsonPath"))
+                path = objects.scalar_text(objects.mapping(column).get("jsonPath"))
                 if path:
                     yield crd, (*keys, "jsonPath"), path, known
 
@@ -211,18 +213,18 @@ def leads_somewhere(schema: Mapping[str, Any], path: str) -> bool:
         return True
     node: Any = schema
     for part in re.findall(r"\.([^.\[]+)|(\[)", path):
-        node = model.mapping(node)
+        node = objects.mapping(node)
         if node.get("x-kubernetes-preserve-unknown-fields") or not node.get("type"):
             return True
         if part[1]:
             node = node.get("items")
             continue
         if node.get("type") == "array":  # paths of the console leave the index out
-            node = model.mapping(node.get("items"))
+            node = objects.mapping(node.get("items"))
         values = node.get("additionalProperties")
         if node.get("x-kubernetes-preserve-unknown-fields") or not node.get("type"):
             return True
-        if part[0] in model.mapping(node.get("properties")):
+        if part[0] in objects.mapping(node.get("properties")):
             node = node["properties"][part[0]]
         elif values:
             node = values if isinstance(values, Mapping) else {}

@@ -25,6 +25,7 @@ from olmkit.edges import disk, paths
 from olmkit.edges.images import sources
 from olmkit.edges.images.sources import Access
 from olmkit.jobs.project import overlay
+from olmkit.kube import objects
 from olmkit.oci.content import Digest
 from olmkit.oci.reference import Reference
 from olmkit.project import config
@@ -268,8 +269,8 @@ def _facts(project: Path) -> _Facts:
     listed = document.get("layout")
     plugins = listed if isinstance(listed, list) else [listed]
     return _Facts(
-        name=model.text(document.get("projectName")),
-        layout=",".join(text for text in map(model.text, plugins) if text) or "unknown",
+        name=objects.scalar_text(document.get("projectName")),
+        layout=",".join(text for text in map(objects.scalar_text, plugins) if text) or "unknown",
     )
 
 

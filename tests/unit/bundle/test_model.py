@@ -106,12 +106,6 @@ def test_an_old_crd_may_have_one_version_at_the_top() -> None:
     assert [gvk.version for gvk in _crd({"apiVersion": old, "spec": {}}).gvks] == [""]
 
 
-def test_texts_are_taken_from_scalars() -> None:
-    assert [model.text(value) for value in ("a", True, False, 1, 1.5, None, [], {})] == [
-        "a", "true", "false", "1", "1.5", "", "", ""
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("root", "path", "wanted"),
     [("a", "b", "a/b"), ("a/", "b", "a/b"), ("", "b", "b"), ("a", "", "a"), ("", "", "."),

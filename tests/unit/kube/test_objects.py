@@ -49,3 +49,9 @@ def test_the_pod_spec_is_found(kind: str, spec: dict[str, Any]) -> None:
 def test_only_known_kinds_have_no_namespace() -> None:
     assert objects.is_cluster_scoped(GVK(group="", version="v1", kind="Namespace"))
     assert not objects.is_cluster_scoped(GVK(group="other.io", version="v1", kind="Namespace"))
+
+
+def test_texts_are_taken_from_scalars() -> None:
+    assert [objects.scalar_text(value) for value in ("a", True, False, 1, 1.5, None, [], {})] == [
+        "a", "true", "false", "1", "1.5", "", "", ""
+    ]  # fmt: skip

@@ -11,20 +11,19 @@ from typing import Any
 
 from olmkit.base import names
 from olmkit.base.documents import Key
-from olmkit.bundle import crd_errors, model
-from olmkit.bundle.crd_errors import Errors
-from olmkit.bundle.model import CustomResourceDefinition
-from olmkit.kube.crds import field_errors
+from olmkit.kube import objects
+from olmkit.kube.crds import definition_errors, field_errors
+from olmkit.kube.crds.definition_errors import Definition, Errors
 
 _MAX_PORT = 65535
 
 
-def of_conversion(crd: CustomResourceDefinition) -> Errors:
+def of_conversion(crd: Definition) -> Errors:
     """Of `spec.conversion`."""
-    conversion = model.mapping(crd.spec.get("conversion"))
+    conversion = objects.mapping(crd.spec.get("conversion"))
     keys: tuple[Key, ...] = ("spec", "conversion")
-    strategy = model.text(conversion.get("strategy")) or "None"
-    webhook = conversion if crd.is_beta else model.mapping(conversion.get("webhook"))
+    strategy = objects.scalar_text(conversion.get("strategy")) or "None"
+    webhook = conversion if crd.is_beta else objects.mapping(conversion.get("webhook"))
     client = webhook.get("webhookClientConfig" if crd.is_beta else "clientConfig")
     reviews = webhook.get("conversionReviewVersions")
     inner = keys if crd.is_beta else (*keys, "webhook")
@@ -35,10 +34,10 @@ def of_conversion(crd: CustomResourceDefinition) -> Errors:
         detail = "should not be set when strategy is not set to Webhook"
         if client is not None:
             yield field_errors.forbidden(client_keys, detail)
-        if model.sequence(reviews):
+        if objects.sequence(reviews):
             yield field_errors.forbidden((*inner, "conversionReviewVersions"), detail)
     else:
-        if crd_errors.preserves_unknown_fields(crd):
+        if definition_errors.preserves_unknown_fields(crd):
             detail = "must be None if spec.preserveUnknownFields is true"
             yield field_errors.invalid((*keys, "strategy"), strategy, detail)
         if not isinstance(client, Mapping):
@@ -47,7 +46,7 @@ def of_conversion(crd: CustomResourceDefinition) -> Errors:
         else:
             yield from _client(client, client_keys)
         beta_default = ["v1beta1"] if crd.is_beta else []
-        listed = [model.text(item) for item in model.sequence(reviews)] or beta_default
+        listed = [objects.scalar_text(item) for item in objects.sequence(reviews)] or beta_default
         yield from _reviews(listed, (*inner, "conversionReviewVersions"))
 
 
@@ -65,7 +64,7 @@ def _client(client: Mapping[str, Any], keys: tuple[Key, ...]) -> Errors:
         if isinstance(port, int) and not 1 <= port <= _MAX_PORT:
             detail = "port is not valid: must be between 1 and 65535, inclusive"
             yield field_errors.invalid((*keys, "service", "port"), port, detail)
-        yield from _path(model.text(service.get("path")), (*keys, "service", "path"))
+        yield from _path(objects.scalar_text(service.get("path")), (*keys, "service", "path"))
 
 
 def _path(path: str, keys: tuple[Key, ...]) -> Errors:

@@ -8,11 +8,10 @@ form, where they are one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from olmkit.base.documents import Key
-from olmkit.bundle import model
-from olmkit.bundle.model import CustomResourceDefinition
+from olmkit.kube import objects
 from olmkit.kube.crds import field_errors
 from olmkit.kube.crds.field_errors import FieldError
 
@@ -25,11 +24,33 @@ _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int
 Errors = Iterator[FieldError]
 
 
-def _spec_names(crd: CustomResourceDefinition) -> Mapping[str, Any]:
-    return model.mapping(crd.spec.get("names"))
+class Definition(Protocol):
+    """A CustomResourceDefinition of either API version, read leniently.
+
+    `versions` are the entries of `spec.versions`, or what `spec.version` of v1beta1 means.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def annotations(self) -> Mapping[str, str]: ...
+    @property
+    def spec(self) -> Mapping[str, Any]: ...
+    @property
+    def is_beta(self) -> bool: ...
+    @property
+    def group(self) -> str: ...
+    @property
+    def plural(self) -> str: ...
+    @property
+    def versions(self) -> tuple[Mapping[str, Any], ...]: ...
 
 
-def of_name(crd: CustomResourceDefinition) -> Errors:
+def _spec_names(crd: Definition) -> Mapping[str, Any]:
+    return objects.mapping(crd.spec.get("names"))
+
+
+def of_name(crd: Definition) -> Errors:
     """Of `metadata.name`, which is plural and group."""
     keys = ("metadata", "name")
     if not crd.name:
@@ -39,7 +60,7 @@ def of_name(crd: CustomResourceDefinition) -> Errors:
         yield field_errors.invalid(keys, crd.name, 'must be spec.names.plural+"."+spec.group')
 
 
-def of_group(crd: CustomResourceDefinition) -> Errors:
+def of_group(crd: Definition) -> Errors:
     """Of `spec.group`, a domain name with a dot."""
     keys = ("spec", "group")
     if not crd.group:
@@ -50,20 +71,20 @@ def of_group(crd: CustomResourceDefinition) -> Errors:
         yield field_errors.invalid(keys, crd.group, "should be a domain with at least one dot")
 
 
-def of_scope(crd: CustomResourceDefinition) -> Errors:
+def of_scope(crd: Definition) -> Errors:
     """Of `spec.scope`."""
-    scope = model.text(crd.spec.get("scope"))
+    scope = objects.scalar_text(crd.spec.get("scope"))
     if not scope and not crd.is_beta:
         yield field_errors.required(("spec", "scope"))
     elif scope and scope not in ("Cluster", "Namespaced"):
         yield field_errors.unsupported(("spec", "scope"), scope, ("Cluster", "Namespaced"))
 
 
-def of_version_names(crd: CustomResourceDefinition) -> Errors:
+def of_version_names(crd: Definition) -> Errors:
     """Of the names of the versions, each there once."""
     seen: set[str] = set()
     for index, version in enumerate(crd.versions):
-        name = model.text(version.get("name"))
+        name = objects.scalar_text(version.get("name"))
         yield from field_errors.label_1035(("spec", "versions", index, "name"), name)
         if name in seen:
             message = "must contain unique version names"
@@ -73,27 +94,27 @@ def of_version_names(crd: CustomResourceDefinition) -> Errors:
         seen.add(name)
 
 
-def of_storage(crd: CustomResourceDefinition) -> Errors:
+def of_storage(crd: Definition) -> Errors:
     """Of the versions that are stored: exactly one."""
     if sum(version.get("storage") is True for version in crd.versions) != 1:
         detail = "must have exactly one version marked as storage version"
         yield FieldError(("spec", "versions"), f"spec.versions: Invalid value: {detail}")
 
 
-def of_first_version(crd: CustomResourceDefinition) -> Errors:
+def of_first_version(crd: Definition) -> Errors:
     """Of `spec.version` of v1beta1."""
-    version = model.text(crd.spec.get("version"))
-    if version and crd.versions and version != model.text(crd.versions[0].get("name")):
+    version = objects.scalar_text(crd.spec.get("version"))
+    if version and crd.versions and version != objects.scalar_text(crd.versions[0].get("name")):
         detail = "must match the first version in spec.versions"
         yield field_errors.invalid(("spec", "version"), version, detail)
 
 
-def of_names(crd: CustomResourceDefinition) -> Errors:
+def of_names(crd: Definition) -> Errors:
     """Of `spec.names`."""
     given = _spec_names(crd)
-    kind = model.text(given.get("kind"))
-    singular = model.text(given.get("singular")) or kind.lower()
-    list_kind = model.text(given.get("listKind")) or f"{kind}List"
+    kind = objects.scalar_text(given.get("kind"))
+    singular = objects.scalar_text(given.get("singular")) or kind.lower()
+    list_kind = objects.scalar_text(given.get("listKind")) or f"{kind}List"
     for key, value in (("plural", crd.plural), ("singular", singular), ("kind", kind)):
         keys = ("spec", "names", key)
         if value:
@@ -106,11 +127,13 @@ def of_names(crd: CustomResourceDefinition) -> Errors:
         detail = "kind and listKind may not be the same"
         yield field_errors.invalid(("spec", "names", "listKind"), list_kind, detail)
     for key in ("shortNames", "categories"):
-        for index, name in enumerate(model.sequence(given.get(key))):
-            yield from field_errors.label_1035(("spec", "names", key, index), model.text(name))
+        for index, name in enumerate(objects.sequence(given.get(key))):
+            yield from field_errors.label_1035(
+                ("spec", "names", key, index), objects.scalar_text(name)
+            )
 
 
-def of_approval(crd: CustomResourceDefinition) -> Errors:
+def of_approval(crd: Definition) -> Errors:
     """Of the annotation that groups of the Kubernetes project need."""
     protected = ("k8s.io", "kubernetes.io")
     if not any(crd.group == domain or crd.group.endswith(f".{domain}") for domain in protected):
@@ -132,7 +155,7 @@ def of_approval(crd: CustomResourceDefinition) -> Errors:
         )
 
 
-def of_deprecation(crd: CustomResourceDefinition) -> Errors:
+def of_deprecation(crd: Definition) -> Errors:
     """Of the warnings of deprecated versions."""
     for index, version in enumerate(crd.versions):
         warning = version.get("deprecationWarning")
@@ -159,11 +182,14 @@ def of_deprecation(crd: CustomResourceDefinition) -> Errors:
             )
 
 
-def of_columns(crd: CustomResourceDefinition) -> Errors:
+def of_columns(crd: Definition) -> Errors:
     """Of the printer columns."""
     path_key = "JSONPath" if crd.is_beta else "jsonPath"
     for keys, column in _listed(crd, "additionalPrinterColumns"):
-        kind, shape = model.text(column.get("type")), model.text(column.get("format"))
+        kind, shape = (
+            objects.scalar_text(column.get("type")),
+            objects.scalar_text(column.get("format")),
+        )
         if not column.get("name"):
             yield field_errors.required((*keys, "name"))
         if not kind:
@@ -175,7 +201,7 @@ def of_columns(crd: CustomResourceDefinition) -> Errors:
         if shape and shape not in _COLUMN_FORMATS:
             detail = f"must be one of {','.join(_COLUMN_FORMATS)}"
             yield field_errors.invalid((*keys, "format"), shape, detail)
-        path = model.text(column.get(path_key))
+        path = objects.scalar_text(column.get(path_key))
         if not path:
             yield field_errors.required((*keys, path_key))
         elif not path.startswith("."):
@@ -183,17 +209,17 @@ def of_columns(crd: CustomResourceDefinition) -> Errors:
             yield field_errors.invalid((*keys, path_key), path, detail)
 
 
-def of_selectable_fields(crd: CustomResourceDefinition) -> Errors:
+def of_selectable_fields(crd: Definition) -> Errors:
     """Of the selectable fields, which the schema has."""
     for index, version in enumerate(crd.versions):
-        fields = model.sequence(version.get("selectableFields"))
+        fields = objects.sequence(version.get("selectableFields"))
         keys: tuple[Key, ...] = ("spec", "versions", index, "selectableFields")
         if len(fields) > _MAX_SELECTABLE:
             yield field_errors.too_many(keys, len(fields), _MAX_SELECTABLE)
-        schema = model.mapping(model.mapping(version.get("schema")).get("openAPIV3Schema"))
+        schema = objects.mapping(objects.mapping(version.get("schema")).get("openAPIV3Schema"))
         seen: set[str] = set()
         for position, entry in enumerate(fields):
-            path = model.text(model.mapping(entry).get("jsonPath"))
+            path = objects.scalar_text(objects.mapping(entry).get("jsonPath"))
             place = (*keys, position, "jsonPath")
             if not path:
                 yield field_errors.required(place)
@@ -205,13 +231,13 @@ def of_selectable_fields(crd: CustomResourceDefinition) -> Errors:
             seen.add(path)
 
 
-def of_scale(crd: CustomResourceDefinition, *, status: bool) -> Errors:
+def of_scale(crd: Definition, *, status: bool) -> Errors:
     """Of the scale subresource: its path to the replicas that are, or those for the rest."""
     for keys, holder in _holders(crd):
-        subresources = model.mapping(holder.get("subresources"))
+        subresources = objects.mapping(holder.get("subresources"))
         if not isinstance(subresources.get("scale"), Mapping):
             continue
-        scale = model.mapping(subresources["scale"])
+        scale = objects.mapping(subresources["scale"])
         place = (*keys, "subresources", "scale")
         wanted = (
             (("statusReplicasPath", ".status", True),)
@@ -219,7 +245,7 @@ def of_scale(crd: CustomResourceDefinition, *, status: bool) -> Errors:
             else (("specReplicasPath", ".spec", True), ("labelSelectorPath", "", False))
         )
         for key, root, needed in wanted:
-            path = model.text(scale.get(key))
+            path = objects.scalar_text(scale.get(key))
             if not path:
                 if needed:
                     yield field_errors.required((*place, key))
@@ -238,11 +264,11 @@ _TOP = (
 )
 
 
-def of_top_and_versions(crd: CustomResourceDefinition) -> Errors:
+def of_top_and_versions(crd: Definition) -> Errors:
     """Of what v1beta1 has at the top and in its versions, too."""
     if not crd.is_beta:
         return
-    versions = [model.mapping(item) for item in model.sequence(crd.spec.get("versions"))]
+    versions = [objects.mapping(item) for item in objects.sequence(crd.spec.get("versions"))]
     for top, inner, noun in _TOP:
         found = [version[inner] for version in versions if version.get(inner)]
         if found and crd.spec.get(top):
@@ -256,13 +282,13 @@ def of_top_and_versions(crd: CustomResourceDefinition) -> Errors:
             )
 
 
-def preserves_unknown_fields(crd: CustomResourceDefinition) -> bool:
+def preserves_unknown_fields(crd: Definition) -> bool:
     """Whether it keeps fields that are not in its schema; v1beta1 does by default."""
     value = crd.spec.get("preserveUnknownFields")
     return value is True or (value is None and crd.is_beta)
 
 
-def of_preserve_unknown_fields(crd: CustomResourceDefinition) -> Errors:
+def of_preserve_unknown_fields(crd: Definition) -> Errors:
     """Of `spec.preserveUnknownFields`, which new CRDs do not set."""
     if preserves_unknown_fields(crd):
         yield field_errors.FieldError(
@@ -273,21 +299,19 @@ def of_preserve_unknown_fields(crd: CustomResourceDefinition) -> Errors:
 
 
 def _holders(
-    crd: CustomResourceDefinition,
+    crd: Definition,
 ) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
     """Where a CRD may have subresources and columns: its versions, and the top of v1beta1."""
     if crd.is_beta:
         yield ("spec",), crd.spec
-    for index, version in enumerate(model.sequence(crd.spec.get("versions"))):
-        yield ("spec", "versions", index), model.mapping(version)
+    for index, version in enumerate(objects.sequence(crd.spec.get("versions"))):
+        yield ("spec", "versions", index), objects.mapping(version)
 
 
-def _listed(
-    crd: CustomResourceDefinition, section: str
-) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
+def _listed(crd: Definition, section: str) -> Iterator[tuple[tuple[Key, ...], Mapping[str, Any]]]:
     for keys, holder in _holders(crd):
-        for index, item in enumerate(model.sequence(holder.get(section))):
-            yield (*keys, section, index), model.mapping(item)
+        for index, item in enumerate(objects.sequence(holder.get(section))):
+            yield (*keys, section, index), objects.mapping(item)
 
 
 def _has_simple_path(schema: Mapping[str, Any], path: str) -> bool:
@@ -296,5 +320,5 @@ def _has_simple_path(schema: Mapping[str, Any], path: str) -> bool:
     if not path.startswith("."):
         return False
     for part in path[1:].split("."):
-        node = model.mapping(model.mapping(node).get("properties")).get(part)
-    return model.mapping(node).get("type") in ("string", "integer", "boolean")
+        node = objects.mapping(objects.mapping(node).get("properties")).get(part)
+    return objects.mapping(node).get("type") in ("string", "integer", "boolean")
