@@ -30,6 +30,7 @@ from olmkit.apis.model import (
 )
 from olmkit.base import names
 from olmkit.base.diagnostics import Location
+from olmkit.kube.objects import GVK
 
 Manifest = dict[str, Any]
 
@@ -38,26 +39,17 @@ LAST = 2**31 - 1
 _TOO_MANY = 10_000
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class ApiKey:
-    """One version of one kind."""
-
-    group: str
-    version: str
-    kind: str
-
-
 @dataclass(frozen=True, slots=True)
 class Owned:
     """The description of one API, and the order that its marker asks for."""
 
-    key: ApiKey
+    key: GVK
     order: int
     description: Manifest
 
 
 def owned(
-    sources: Sources, wanted: Mapping[ApiKey, Location | None], findings: Findings
+    sources: Sources, wanted: Mapping[GVK, Location | None], findings: Findings
 ) -> tuple[Owned, ...]:
     """Descriptions of the wanted APIs that the sources hold; the others get a finding.
 
@@ -100,12 +92,12 @@ def merged(base: Sequence[Any], generated: Sequence[Owned]) -> list[Any]:
     return [entry for *_, entry in sorted(buckets, key=lambda item: item[:3])]
 
 
-def api_key(entry: Any) -> ApiKey | None:
+def api_key(entry: Any) -> GVK | None:
     """Which API an owned description is about; None when it does not say."""
     if not isinstance(entry, Mapping):
         return None
     _, _, group = str(entry.get("name", "")).partition(".")
-    return ApiKey(group, str(entry.get("version", "")), str(entry.get("kind", "")))
+    return GVK(group, str(entry.get("version", "")), str(entry.get("kind", "")))
 
 
 def _entry_key(entry: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -118,7 +110,7 @@ class _Describer:
 
     sources: Sources
     findings: Findings
-    key: ApiKey
+    key: GVK
     kind: Struct
     plural: str
 

@@ -11,7 +11,7 @@ _WORDS = re.compile(r"(?P<package>[^:@]+)(?::(?P<channel>[^@]+))?(?:@(?P<version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Selection:
     """A package, perhaps in one channel; what `version` may be is for the command to say."""
 
     package: str
@@ -19,7 +19,7 @@ class Request:
     version: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> Request:
+    def parse(cls, text: str) -> Selection:
         """Raises `ConfigurationError` when no package is named."""
         found = _WORDS.fullmatch(text)
         if found is None:

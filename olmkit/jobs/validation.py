@@ -20,7 +20,7 @@ Pulled = Mapping[str, Tree | OlmkitError]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class ValidationResult:
     """What was found in one bundle or catalog, or why it could not be read."""
 
     reference: str

@@ -17,7 +17,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Blame, Explanation, Finding, Standing
+from olmkit.olm.explain.explanation import Blame, Diagnosis, Explanation, Standing
 from olmkit.olm.install_objects import OURS, PART_OF
 from olmkit.olm.preview import Preview
 
@@ -138,7 +138,7 @@ def explain(extension: Manifest | None, catalogs: Sequence[Manifest], package: s
     reason = text(progressing.get("reason"))
     name, _ = installed(extension)
     if _is_old(extension, progressing):
-        finding = Finding(
+        finding = Diagnosis(
             cause="waiting", message="OLM has not yet looked at it", standing=Standing.WAITING
         )
     elif (
@@ -158,7 +158,7 @@ def explain(extension: Manifest | None, catalogs: Sequence[Manifest], package: s
     elif reason == "Retrying":
         finding = _of_words(words, catalogs, package, Standing.STUCK)
     else:
-        finding = Finding(
+        finding = Diagnosis(
             cause="waiting",
             message=explanation.first_line(words) or f"OLM is installing `{package}`",
             standing=Standing.WAITING,
@@ -170,7 +170,7 @@ def explain(extension: Manifest | None, catalogs: Sequence[Manifest], package: s
 _TRIED = {"Retrying": Standing.STUCK, "Blocked": Standing.BLOCKED}
 
 
-def of_catalog(catalog: Manifest) -> Finding | None:
+def of_catalog(catalog: Manifest) -> Diagnosis | None:
     """Why a ClusterCatalog is not served; None when it is."""
     serving = _condition(catalog, "Serving")
     if serving.get("status") == "True":
@@ -179,7 +179,7 @@ def of_catalog(catalog: Manifest) -> Finding | None:
     progressing = _condition(catalog, "Progressing")
     link = explanation.link(catalog, text(progressing.get("reason")) or "new")
     if text(serving.get("reason")) == "UserSpecifiedUnavailable":
-        return Finding(
+        return Diagnosis(
             cause="catalog-switched-off",
             message=f"the catalog `{name}` is switched off",
             hint="set its `availabilityMode` to `Available`",
@@ -190,7 +190,7 @@ def of_catalog(catalog: Manifest) -> Finding | None:
     standing = _TRIED.get(text(progressing.get("reason")), Standing.WAITING)
     is_tried = standing is not Standing.WAITING
     said = f": {words}" if is_tried and words else " yet"
-    return Finding(
+    return Diagnosis(
         cause="catalog-not-ready",
         message=f"the catalog `{name}` is not served{said}",
         hint="see that its image can be pulled from the namespace of catalogd" if is_tried else "",
@@ -200,12 +200,12 @@ def of_catalog(catalog: Manifest) -> Finding | None:
     )
 
 
-Explain = Callable[[Mapping[str, str], str, Standing], Finding]
+Explain = Callable[[Mapping[str, str], str, Standing], Diagnosis]
 
 
 def _of_words(
     words: str, catalogs: Sequence[Manifest], package: str, standing: Standing
-) -> Finding:
+) -> Diagnosis:
     for pattern, explain_ in _FRAGMENTS:
         found = pattern.search(words)
         if found is not None:
@@ -214,25 +214,25 @@ def _of_words(
                 if ailing:
                     return ailing[0]
             return explain_(found.groupdict(), package, standing)
-    return Finding(
+    return Diagnosis(
         cause="extension-fails",
         message=explanation.first_line(words) or "OLM gives no reason",
         standing=standing,
     )
 
 
-def _none(part: Mapping[str, str], package: str, standing: Standing) -> Finding:
+def _none(part: Mapping[str, str], package: str, standing: Standing) -> Diagnosis:
     rest = part["rest"].strip()
     upgrade = part.get("from")
     if upgrade:
-        return Finding(
+        return Diagnosis(
             cause="no-way",
             message=f"no catalog offers a way from version {upgrade} of `{package}` to what is "
             f"wanted{f' ({rest})' if rest else ''}",
             hint="`olmkit catalog graph` shows what replaces what",
             standing=standing,
         )
-    return Finding(
+    return Diagnosis(
         cause="no-such-version" if rest else "no-such-package",
         message=f"no catalog has the package `{package}`{f' {rest}' if rest else ''}",
         hint="correct version and channels, or add a catalog that has it",
@@ -240,8 +240,8 @@ def _none(part: Mapping[str, str], package: str, standing: Standing) -> Finding:
     )
 
 
-def _ambiguous(part: Mapping[str, str], package: str, standing: Standing) -> Finding:
-    return Finding(
+def _ambiguous(part: Mapping[str, str], package: str, standing: Standing) -> Diagnosis:
+    return Diagnosis(
         cause="several-catalogs",
         message=f"several catalogs of the same priority have `{package}`: {part['names']}",
         hint="choose one with `--catalog`, or give one of them a higher priority",
@@ -249,8 +249,8 @@ def _ambiguous(part: Mapping[str, str], package: str, standing: Standing) -> Fin
     )
 
 
-def _dependency(part: Mapping[str, str], _: str, standing: Standing) -> Finding:
-    return Finding(
+def _dependency(part: Mapping[str, str], _: str, standing: Standing) -> Diagnosis:
+    return Diagnosis(
         cause="dependencies-not-supported",
         message=f"`{part['bundle']}` needs other operators (`{part['type']}`), and OLM v1 "
         "resolves no dependencies",
@@ -259,8 +259,8 @@ def _dependency(part: Mapping[str, str], _: str, standing: Standing) -> Finding:
     )
 
 
-def _crd(part: Mapping[str, str], _: str, standing: Standing) -> Finding:
-    return Finding(
+def _crd(part: Mapping[str, str], _: str, standing: Standing) -> Diagnosis:
+    return Diagnosis(
         cause="crd-upgrade-unsafe",
         message=f"the new CustomResourceDefinition would break what is there: "
         f"{explanation.first_line(part['rest'])}",
@@ -270,8 +270,8 @@ def _crd(part: Mapping[str, str], _: str, standing: Standing) -> Finding:
     )
 
 
-def _range(part: Mapping[str, str], _: str, standing: Standing) -> Finding:
-    return Finding(
+def _range(part: Mapping[str, str], _: str, standing: Standing) -> Diagnosis:
+    return Diagnosis(
         cause="bad-range",
         message=f"`{part['range']}` is no range of versions",
         hint="write `1.2.3`, `>=1.0.0 <2.0.0` or `1.x`",
@@ -279,8 +279,8 @@ def _range(part: Mapping[str, str], _: str, standing: Standing) -> Finding:
     )
 
 
-def _forbidden(part: Mapping[str, str], _: str, standing: Standing) -> Finding:
-    return Finding(
+def _forbidden(part: Mapping[str, str], _: str, standing: Standing) -> Diagnosis:
+    return Diagnosis(
         cause="service-account-forbidden",
         message=f"the service account of the ClusterExtension may not "
         f"{explanation.first_line(part['rest'])}",

@@ -8,7 +8,6 @@ fits into little memory; everything else is kept as JSON text.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -30,6 +29,7 @@ from olmkit.catalog.blobs.shapes import (
     Truth,
     Whole,
 )
+from olmkit.kube import objects
 
 PACKAGE: Final = "olm.package"
 PACKAGE_REQUIRED: Final = "olm.package.required"
@@ -80,15 +80,6 @@ class PackageRequirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """Group, version and kind of an API."""
-
-    group: str
-    version: str
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
 class Fault:
     """A property that does not read: its number, the way to the place, Go's words."""
 
@@ -106,8 +97,8 @@ class Properties:
 
     identities: tuple[PackageIdentity, ...] = ()
     required_packages: tuple[PackageRequirement, ...] = ()
-    provided: tuple[Kind, ...] = ()
-    required: tuple[Kind, ...] = ()
+    provided: tuple[objects.GVK, ...] = ()
+    required: tuple[objects.GVK, ...] = ()
     others: tuple[Property, ...] = ()
     objects: int = 0
     metadata: int = 0
@@ -119,8 +110,8 @@ class Properties:
         parts: dict[str, Iterator[Any]] = {
             PACKAGE: map(_identity_value, self.identities),
             PACKAGE_REQUIRED: map(_requirement_value, self.required_packages),
-            GVK: map(dataclasses.asdict, self.provided),
-            GVK_REQUIRED: map(dataclasses.asdict, self.required),
+            GVK: map(objects.GVK._asdict, self.provided),
+            GVK_REQUIRED: map(objects.GVK._asdict, self.required),
         }
         others = iter(self.others)
         for type_ in self.order:
@@ -156,8 +147,8 @@ def parse(
     """
     identities: list[PackageIdentity] = []
     wanted: list[PackageRequirement] = []
-    provided: list[Kind] = []
-    required: list[Kind] = []
+    provided: list[objects.GVK] = []
+    required: list[objects.GVK] = []
     others: list[Property] = []
     faults: list[Fault] = []
     order: list[str] = []
@@ -229,9 +220,9 @@ def _compact(text: ValueText) -> bytes:
     return json_text.compact(value, escape_html=False)
 
 
-def _kind(kind: str, text: ValueText) -> Kind:
+def _kind(kind: str, text: ValueText) -> objects.GVK:
     group, version, name = _texts(kind, text)
-    return Kind(group, version, name)
+    return objects.GVK(group, version, name)
 
 
 def _identity(text: ValueText, index: int) -> PackageIdentity:

@@ -22,9 +22,10 @@ from olmkit.base.documents import Document
 from olmkit.base.json import text as json_text
 from olmkit.base.versions import InvalidVersionError, Version
 from olmkit.bundle import model
+from olmkit.catalog.blobs.properties import CSV_METADATA, OBJECT
 from olmkit.catalog.blobs.typed_json import Entry, MisfitError, fields, text_of
 from olmkit.catalog.bundles import findings, source_bundle, synthetic_csv
-from olmkit.catalog.bundles.render import BUNDLE_OBJECT, CSV_METADATA, RenderedBundle
+from olmkit.catalog.bundles.render import RenderedBundle
 
 
 class Level(StrEnum):
@@ -51,7 +52,7 @@ def migrate(bundle: RenderedBundle, level: Level, root: str = "") -> RenderedBun
     metadata = csv_metadata(csv)
     if any(item.type == CSV_METADATA for item in bundle.properties):
         return bundle
-    kept = tuple(item for item in bundle.properties if item.type != BUNDLE_OBJECT)
+    kept = tuple(item for item in bundle.properties if item.type != OBJECT)
     value = json_text.compact(metadata, escape_html=False, sort=False)
     return replace(bundle, properties=(*kept, Entry(CSV_METADATA, value)))
 
@@ -114,7 +115,7 @@ def _description(api: Any) -> Any:
 def _csv(bundle: RenderedBundle, root: str) -> Document | None:
     """The first ClusterServiceVersion among the inlined manifests."""
     for index, item in enumerate(bundle.properties):
-        if item.type != BUNDLE_OBJECT:
+        if item.type != OBJECT:
             continue
         try:
             data = base64.b64decode(text_of(fields(item.value).get("data", ())))

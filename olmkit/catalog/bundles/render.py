@@ -19,17 +19,18 @@ from olmkit.base.go import sort as go_sort
 from olmkit.base.json import text as json_text
 from olmkit.catalog.blobs import shapes, typed_json, wire
 from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.blobs.properties import (
+    CSV_METADATA,
+    GVK,
+    GVK_REQUIRED,
+    OBJECT,
+    PACKAGE,
+    PACKAGE_REQUIRED,
+)
 from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, Text
 from olmkit.catalog.blobs.typed_json import Entry, MisfitError
 from olmkit.catalog.bundles import findings, source_bundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
-
-PACKAGE: Final = "olm.package"
-PACKAGE_REQUIRED: Final = "olm.package.required"
-GVK: Final = "olm.gvk"
-GVK_REQUIRED: Final = "olm.gvk.required"
-BUNDLE_OBJECT: Final = "olm.bundle.object"
-CSV_METADATA: Final = "olm.csv.metadata"
 
 # The CSV's annotation with further properties.
 PROPERTIES_ANNOTATION: Final = "olm.properties"
@@ -145,7 +146,7 @@ def render(bundle: SourceBundle, image: str = "") -> tuple[RenderedBundle, tuple
 
 def arranged(bundle: RenderedBundle) -> RenderedBundle:
     """The bundle with its bulky properties at the end, and its images sorted."""
-    bulky = (BUNDLE_OBJECT, CSV_METADATA)
+    bulky = (OBJECT, CSV_METADATA)
     return replace(
         bundle,
         properties=tuple(sorted(bundle.properties, key=lambda item: item.type in bulky)),
@@ -187,7 +188,7 @@ def _properties(bundle: SourceBundle, notes: list[Diagnostic]) -> Iterator[Entry
             yield _entry(kind, **dict(zip(_GVK_FIELDS, api, strict=True)))
     for document in bundle.objects:
         data = base64.b64encode(object_text(document.value))
-        yield Entry(BUNDLE_OBJECT, b'{"data":"%b"}' % data)
+        yield Entry(OBJECT, b'{"data":"%b"}' % data)
 
 
 def _annotated(bundle: SourceBundle, notes: list[Diagnostic]) -> tuple[Entry, ...]:

@@ -11,7 +11,7 @@ from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.output import Sources
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.cli.frame.validation import Verdict, finding_options
+from olmkit.cli.frame.validation import ValidationReport, finding_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs import validation as checked
 from olmkit.jobs.bundle import validate as check
@@ -81,7 +81,7 @@ def validate(
         results = check.validate_bundles(references, options, pulled=pulled)
         validation.give(
             app,
-            Verdict(
+            ValidationReport(
                 results=results,
                 noun="bundle",
                 unreadable=("MET000", "unreadable-bundle"),

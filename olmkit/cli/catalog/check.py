@@ -9,7 +9,7 @@ from olmkit.cli.frame import app as frame
 from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.cli.frame.validation import Verdict, finding_options
+from olmkit.cli.frame.validation import ValidationReport, finding_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import check as job
 from olmkit.jobs.catalog.catalogs import ValidateOptions
@@ -48,7 +48,7 @@ def check(
     found = job.check(reference, source.read(app, reference, access, valid=False), old, options)
     validation.give(
         app,
-        Verdict(
+        ValidationReport(
             results=(found,),
             noun="catalog",
             unreadable=("FBC000", "unreadable-catalog"),

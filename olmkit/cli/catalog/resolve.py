@@ -10,7 +10,7 @@ import click
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.catalog.model import Catalog
-from olmkit.catalog.selection import Request
+from olmkit.catalog.selection import Selection
 from olmkit.cli.catalog import source
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import olm_option
@@ -58,7 +58,7 @@ def resolve(
     It ends with 1 when OLM installs nothing since it cannot. What is installed has a Subscription
     to the default channel, unless a package is asked for with another.
     """
-    asked = [Request.parse(one) for one in requests]
+    asked = [Selection.parse(one) for one in requests]
     if not asked and not installed:
         raise ConfigurationError("there is nothing to resolve", hint="ask for it with `--install`")
     catalogs = dict(_catalog(app, reference, access) for reference in references)
@@ -84,7 +84,7 @@ def _catalog(app: App, text: str, access: Access) -> tuple[str, Catalog]:
 
 
 def _show_v1(
-    app: App, catalogs: dict[str, Catalog], asked: list[Request], installed: tuple[str, ...]
+    app: App, catalogs: dict[str, Catalog], asked: list[Selection], installed: tuple[str, ...]
 ) -> None:
     if len(asked) != 1:
         raise ConfigurationError(

@@ -9,7 +9,7 @@ from olmkit.cli.frame import app as frame
 from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.cli.frame.validation import Verdict, finding_options
+from olmkit.cli.frame.validation import ValidationReport, finding_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as job
 from olmkit.jobs.catalog.catalogs import ValidateOptions
@@ -46,7 +46,7 @@ def validate(
     results = job.validate(references, options, pulled=trees)
     validation.give(
         app,
-        Verdict(
+        ValidationReport(
             results=results,
             noun="catalog",
             unreadable=("FBC000", "unreadable-catalog"),

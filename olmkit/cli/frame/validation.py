@@ -16,16 +16,16 @@ from olmkit.cli.frame import options, output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit, exit_code
 from olmkit.cli.frame.output import Sources
-from olmkit.jobs.validation import Checked
+from olmkit.jobs.validation import ValidationResult
 from olmkit.rules import engine
 
 FORMATS = ("text", "json", "sarif", "github", "concise")
 
 
-class Verdict(NamedTuple):
+class ValidationReport(NamedTuple):
     """All that was checked in one call. `unreadable` is the rule of what cannot be read."""
 
-    results: Sequence[Checked]
+    results: Sequence[ValidationResult]
     noun: str
     unreadable: tuple[str, str]
     fail_on_warnings: bool
@@ -63,7 +63,7 @@ def words(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(word.strip() for text in given for word in text.split(",") if word.strip())
 
 
-def give(app: App, verdict: Verdict) -> None:
+def give(app: App, verdict: ValidationReport) -> None:
     """Show what was found, and end with the exit code that it asks for.
 
     What is the only one named and cannot be read is raised as the error that it is.
@@ -86,7 +86,7 @@ def give(app: App, verdict: Verdict) -> None:
         app.exit(Exit(code))
 
 
-def _code(verdict: Verdict, result: Checked) -> int:
+def _code(verdict: ValidationReport, result: ValidationResult) -> int:
     if result.error is not None:
         return exit_code(result.error)
     if engine.crashed(result.diagnostics):
@@ -94,11 +94,11 @@ def _code(verdict: Verdict, result: Checked) -> int:
     return Exit.DONE if _passed(verdict, result) else Exit.NO
 
 
-def _passed(verdict: Verdict, result: Checked) -> bool:
+def _passed(verdict: ValidationReport, result: ValidationResult) -> bool:
     return result.passed and not (verdict.fail_on_warnings and result.count(Severity.WARNING))
 
 
-def _show_text(app: App, verdict: Verdict, found: Sequence[Diagnostic]) -> None:
+def _show_text(app: App, verdict: ValidationReport, found: Sequence[Diagnostic]) -> None:
     results = verdict.results
     if found:
         color = app.terminal.color_out
@@ -115,7 +115,7 @@ def _show_text(app: App, verdict: Verdict, found: Sequence[Diagnostic]) -> None:
     app.terminal.note(f"{summary}; {state}" if summary else state)
 
 
-def _json(verdict: Verdict) -> dict[str, Any]:
+def _json(verdict: ValidationReport) -> dict[str, Any]:
     passed = [_passed(verdict, result) for result in verdict.results]
     return {
         "passed": all(passed),
@@ -132,7 +132,7 @@ def _json(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def _said(verdict: Verdict, result: Checked) -> Sequence[Diagnostic]:
+def _said(verdict: ValidationReport, result: ValidationResult) -> Sequence[Diagnostic]:
     """The findings; why something could not be read is one, beside others that could."""
     if result.error is None:
         return result.diagnostics

@@ -18,7 +18,7 @@ from olmkit.base.tree import Tree
 from olmkit.bundle import layout
 from olmkit.edges import disk, workers
 from olmkit.jobs import validation
-from olmkit.jobs.validation import Checked, Pulled
+from olmkit.jobs.validation import Pulled, ValidationResult
 from olmkit.rules import engine
 from olmkit.rules.engine import Facts, Rule
 
@@ -50,7 +50,7 @@ def validate_bundles(
     options: CheckOptions,
     *,
     pulled: Pulled | None = None,
-) -> tuple[Checked, ...]:
+) -> tuple[ValidationResult, ...]:
     """Check each bundle; the results stand in the order of the references.
 
     Raises `ConfigurationError` for an unknown rule or profile, before any work.
@@ -58,7 +58,7 @@ def validate_bundles(
     check = _Check(options)
     trees = pulled or {}
 
-    def work(reference: str) -> Checked:
+    def work(reference: str) -> ValidationResult:
         return check.run(reference, trees.get(reference))
 
     with _without_collector():
@@ -86,15 +86,15 @@ class _Check:
         self._severities = profile.severities
         self._facts = options.facts
 
-    def run(self, reference: str, tree: Tree | OlmkitError | None) -> Checked:
+    def run(self, reference: str, tree: Tree | OlmkitError | None) -> ValidationResult:
         if isinstance(tree, OlmkitError):
-            return Checked(reference=reference, error=tree)
+            return ValidationResult(reference=reference, error=tree)
         try:
             found = disk.read_tree(Path(reference)) if tree is None else tree
             bundle = layout.read(found, reference)
         except OlmkitError as error:
-            return Checked(reference=reference, error=error)
-        return Checked(
+            return ValidationResult(reference=reference, error=error)
+        return ValidationResult(
             reference=reference,
             name=bundle.csv.name if bundle.csv else "",
             diagnostics=engine.run(

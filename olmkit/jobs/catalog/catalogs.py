@@ -24,7 +24,7 @@ from olmkit.catalog.model import Catalog
 from olmkit.edges import disk, workers
 from olmkit.edges.folder import Folder
 from olmkit.jobs import validation
-from olmkit.jobs.validation import Checked, Pulled
+from olmkit.jobs.validation import Pulled, ValidationResult
 from olmkit.rules import engine
 from olmkit.rules.engine import CATALOG, Rule
 
@@ -97,7 +97,7 @@ def validate(
     options: ValidateOptions,
     *,
     pulled: Pulled | None = None,
-) -> tuple[Checked, ...]:
+) -> tuple[ValidationResult, ...]:
     """Check each catalog; the results stand in the order of the references.
 
     Raises `ConfigurationError` for an unknown rule or profile, before any work.
@@ -112,14 +112,16 @@ def validate(
     )
 
 
-def _check(reference: str, tree: Tree | OlmkitError | None, rules: Sequence[Rule]) -> Checked:
+def _check(
+    reference: str, tree: Tree | OlmkitError | None, rules: Sequence[Rule]
+) -> ValidationResult:
     if isinstance(tree, OlmkitError):
-        return Checked(reference=reference, error=tree)
+        return ValidationResult(reference=reference, error=tree)
     try:
         _, found = _read(_files(reference, tree), rules)
     except OlmkitError as error:
-        return Checked(reference=reference, error=error)
-    return Checked(reference=reference, diagnostics=judgement.below(reference, found))
+        return ValidationResult(reference=reference, error=error)
+    return ValidationResult(reference=reference, diagnostics=judgement.below(reference, found))
 
 
 def read(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from olmkit.base import diagnostics as judgement
 from olmkit.catalog.model import Catalog
 from olmkit.jobs.catalog.catalogs import ValidateOptions
-from olmkit.jobs.validation import Checked
+from olmkit.jobs.validation import ValidationResult
 from olmkit.rules import engine
 from olmkit.rules.releases import Release
 
 
 def check(
     reference: str, catalog: Catalog, old: Catalog | None, options: ValidateOptions
-) -> Checked:
+) -> ValidationResult:
     """What the rules say about the catalog that was read from `reference`, beside the `old` one.
 
     Raises `ConfigurationError` for an unknown rule.
@@ -24,4 +24,4 @@ def check(
         subject=engine.RELEASE,
     )
     found = engine.run(Release(catalog, old), rules)
-    return Checked(reference=reference, diagnostics=judgement.below(reference, found))
+    return ValidationResult(reference=reference, diagnostics=judgement.below(reference, found))

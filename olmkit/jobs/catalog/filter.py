@@ -15,7 +15,7 @@ from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.changes import filter_configuration, filtering
 from olmkit.catalog.changes.filtering import Wanted
-from olmkit.catalog.selection import Request
+from olmkit.catalog.selection import Selection
 from olmkit.edges import disk
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
@@ -42,7 +42,7 @@ def parse(words: Sequence[str], *, is_full: bool = False) -> tuple[Wanted, ...]:
     A range is `MIN-MAX`, `MIN-`, `-MAX`, or any that OLM v1 takes. Raises `ConfigurationError`.
     """
     found: dict[str, Wanted] = {}
-    for request in map(Request.parse, words):
+    for request in map(Selection.parse, words):
         package, channel = request.package, request.channel
         range_ = _range(request.version) if request.version else None
         before = found.get(package, Wanted(package=package, is_full=is_full))

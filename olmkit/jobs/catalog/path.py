@@ -28,7 +28,7 @@ class PathOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
+class PathResult:
     """The way through `channels`, up to the goal where there is one."""
 
     channels: tuple[str, ...]
@@ -36,7 +36,7 @@ class Path:
     reaches: bool
 
 
-def path(catalog: Catalog, options: PathOptions) -> Path:
+def path(catalog: Catalog, options: PathOptions) -> PathResult:
     """Where OLM goes from what is installed, as if all that the bundles need were there.
 
     Raises `InputError` for a package, channel or goal that is not there and for a channel in
@@ -57,16 +57,16 @@ def path(catalog: Catalog, options: PathOptions) -> Path:
     else:
         upgrade_path = upgrades.upgrade_path(channels[0], start)
     if not goal:
-        return Path(
+        return PathResult(
             channels=names,
             upgrade_path=upgrade_path,
             reaches=upgrade_path.end is upgrades.End.NEWEST,
         )
     passed = [hop.entry.name for hop in upgrade_path.hops]
     if goal not in passed:
-        return Path(channels=names, upgrade_path=upgrade_path, reaches=start.name == goal)
+        return PathResult(channels=names, upgrade_path=upgrade_path, reaches=start.name == goal)
     hops = upgrade_path.hops[: passed.index(goal) + 1]
-    return Path(channels=names, upgrade_path=replace(upgrade_path, hops=hops), reaches=True)
+    return PathResult(channels=names, upgrade_path=replace(upgrade_path, hops=hops), reaches=True)
 
 
 def _channels(package: Package, options: PathOptions) -> tuple[Channel, ...]:

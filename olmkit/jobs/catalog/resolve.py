@@ -15,7 +15,7 @@ from olmkit.catalog.blobs import properties
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import UpgradeQuery
 from olmkit.catalog.model import Catalog, Package
-from olmkit.catalog.selection import Request
+from olmkit.catalog.selection import Selection
 from olmkit.olm import kinds
 from olmkit.olm.resolver import catalog_entries
 from olmkit.olm.resolver import reasons as resolver_reasons
@@ -52,7 +52,7 @@ class Resolution:
 
 
 def resolve(
-    catalogs: Mapping[str, Catalog], requests: Sequence[Request], installed: Sequence[str] = ()
+    catalogs: Mapping[str, Catalog], requests: Sequence[Selection], installed: Sequence[str] = ()
 ) -> Resolution:
     """What OLM v0 does in a namespace with these Subscriptions and installed CSVs.
 
@@ -82,7 +82,7 @@ def resolve(
 
 
 def resolve_v1(
-    catalogs: Mapping[str, Catalog], request: Request, installed: Sequence[str] = ()
+    catalogs: Mapping[str, Catalog], request: Selection, installed: Sequence[str] = ()
 ) -> Choice:
     """What OLM v1 installs for a ClusterExtension. Raises `InputError` when there is nothing."""
     offered = [ClusterCatalog(name=name, catalog=catalog) for name, catalog in catalogs.items()]
@@ -101,13 +101,13 @@ def resolve_v1(
 
 
 def _inputs(
-    catalogs: Mapping[str, Catalog], requests: Sequence[Request], installed: Sequence[str]
+    catalogs: Mapping[str, Catalog], requests: Sequence[Selection], installed: Sequence[str]
 ) -> ResolverInput:
     there = {name: _installed(catalogs, name) for name in installed}
     subscriptions = [_subscription(catalogs, request, there) for request in requests]
     asked = {request.package for request in requests}
     subscriptions += [
-        _subscription(catalogs, Request(package=package), there)
+        _subscription(catalogs, Selection(package=package), there)
         for package in dict.fromkeys(package for package, _ in there.values())
         if package not in asked
     ]
@@ -147,7 +147,7 @@ def _installed(catalogs: Mapping[str, Catalog], name: str) -> tuple[str, Install
 
 
 def _subscription(
-    catalogs: Mapping[str, Catalog], request: Request, there: Mapping[str, tuple[str, Installed]]
+    catalogs: Mapping[str, Catalog], request: Selection, there: Mapping[str, tuple[str, Installed]]
 ) -> Subscription:
     name, package = _package(catalogs, request)
     own = [csv.name for found, csv in there.values() if found == package.name]
@@ -163,7 +163,7 @@ def _subscription(
     )
 
 
-def _package(catalogs: Mapping[str, Catalog], request: Request) -> tuple[str, Package]:
+def _package(catalogs: Mapping[str, Catalog], request: Selection) -> tuple[str, Package]:
     """The first catalog that has the package, and the package in it."""
     for name, catalog in catalogs.items():
         if request.package in catalog.packages:

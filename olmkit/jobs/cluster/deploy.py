@@ -23,7 +23,7 @@ from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.oci.reference import Reference
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation, pods
-from olmkit.olm.explain.explanation import Explanation, Finding
+from olmkit.olm.explain.explanation import Diagnosis, Explanation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ async def _until_known(
             await asyncio.sleep(0.2)
 
 
-async def _finding(reader: ClusterObjects, deployments: tuple[Manifest, ...]) -> Finding | None:
+async def _finding(reader: ClusterObjects, deployments: tuple[Manifest, ...]) -> Diagnosis | None:
     for deployment in deployments:
         seen = await read.snapshot(reader, objects.namespace(deployment))
         finding = pods.of_deployment(seen, objects.name(deployment))

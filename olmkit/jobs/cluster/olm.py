@@ -24,7 +24,7 @@ from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds, v1
 from olmkit.olm.explain import csvs, pods
-from olmkit.olm.explain.explanation import Explanation, Finding, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, Standing
 
 RELEASE = "v0.46.0"
 _ADDRESS = (
@@ -157,13 +157,13 @@ async def _until_succeeded(
 ) -> Explanation:
     name, place = objects.name(csv), objects.namespace(csv)
 
-    async def look() -> Finding | None:
+    async def look() -> Diagnosis | None:
         seen = await read.snapshot(reader, place)
         there = seen.csv(name)
         if there is not None:
             return csvs.of_csv(seen, there)
         words = f"`{name}` is not there yet"
-        return Finding(cause="csv-missing", message=words, standing=Standing.WAITING)
+        return Diagnosis(cause="csv-missing", message=words, standing=Standing.WAITING)
 
     return await wait.until_well(look, f"`{name}` is installed", report=report, timeouts=timeouts)
 

@@ -20,7 +20,7 @@ from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain.explanation import Blame, Explanation, Finding, Standing
+from olmkit.olm.explain.explanation import Blame, Diagnosis, Explanation, Standing
 from olmkit.olm.explain.installs import explain
 
 T = TypeVar("T")
@@ -137,11 +137,15 @@ async def settled(
 
 
 async def until_well(
-    look: Callable[[], Awaitable[Finding | None]], done: str, *, report: Report, timeouts: Timeouts
+    look: Callable[[], Awaitable[Diagnosis | None]],
+    done: str,
+    *,
+    report: Report,
+    timeouts: Timeouts,
 ) -> Explanation:
     """The same of one thing that is looked at; `done` says in words that nothing is amiss."""
 
-    def explained(finding: Finding | None) -> Explanation:
+    def explained(finding: Diagnosis | None) -> Explanation:
         if finding is not None:
             return finding.below()
         return Explanation(standing=Standing.READY, cause="healthy", message=done)

@@ -24,7 +24,7 @@ from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
-from olmkit.olm.explain.explanation import Explanation, Finding, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, Standing
 from olmkit.olm.install_objects import InstallRequest, Mode, Served
 from olmkit.olm.preview import Preview
 
@@ -190,13 +190,13 @@ async def until_served(
     """Wait for the Pod of our own catalog: OLM retries late when it finds nobody at first."""
     name = served.name
 
-    async def look() -> Finding | None:
+    async def look() -> Diagnosis | None:
         seen = await cluster_read.snapshot(reader, served.namespace)
         pod = next((one for one in seen.pods if objects.name(one) == name), None)
         if pod is not None:
             return pods.of_pod(seen, pod)
         words = f"the Pod `{name}` is gone"
-        return Finding(cause="pod-not-ready", message=words, standing=Standing.WAITING)
+        return Diagnosis(cause="pod-not-ready", message=words, standing=Standing.WAITING)
 
     report(f"serving the bundle as a catalog from Pod `{name}`")
     seconds = min(timeouts.seconds, _SERVED)

@@ -20,7 +20,7 @@ from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
-from olmkit.jobs.cluster_v0 import leftovers as leavings
+from olmkit.jobs.cluster_v0 import leftovers
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_objects, kinds
@@ -40,7 +40,7 @@ class UninstallOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removal:
+class UninstallPlan:
     """What would be deleted, step by step, and what stays with a word on why.
 
     `options` name the package itself, also where a Subscription was named. `sources` are the
@@ -52,7 +52,7 @@ class Removal:
     subscriptions: tuple[Manifest, ...] = ()
     plans: tuple[Manifest, ...] = ()
     csvs: tuple[Manifest, ...] = ()
-    leavings: tuple[Manifest, ...] = ()
+    leftovers: tuple[Manifest, ...] = ()
     ours: tuple[Manifest, ...] = ()
     crds: tuple[Manifest, ...] = ()
     operators: tuple[Manifest, ...] = ()
@@ -69,14 +69,14 @@ class Removal:
     def steps(self) -> tuple[tuple[Manifest, ...], ...]:
         """What goes at once after the operands, each step gone before the next."""
         return (
-            *(self.subscriptions, self.plans, self.csvs, self.leavings),
+            *(self.subscriptions, self.plans, self.csvs, self.leftovers),
             *(self.ours, self.crds, self.operators),
         )
 
 
 async def plan(
     reader: ClusterObjects, options: UninstallOptions, *, report: Report = cluster_wait.silent
-) -> Removal:
+) -> UninstallPlan:
     """What would be deleted; nothing is written.
 
     Raises `InputError` when nothing of the package is there, or when deleting the CRDs would
@@ -97,7 +97,7 @@ async def plan(
 
 
 async def carry_out(
-    reader: ClusterObjects, made: Removal, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, made: UninstallPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
     """Delete it step by step, each step gone before the next.
 
@@ -128,7 +128,7 @@ async def carry_out(
     return Removed(gone=tuple(gone), left=late.subscriptions or late.all)
 
 
-def _is_settled(made: Removal) -> bool:
+def _is_settled(made: UninstallPlan) -> bool:
     """Whether OLM has nothing left to do: what it has chosen is installed."""
     states = [kinds.status(one) for one in made.subscriptions]
     return not made.plans and all(
@@ -151,12 +151,14 @@ async def undo(
     return await carry_out(reader, made, report=report, timeouts=timeouts)
 
 
-async def _late(reader: ClusterObjects, before: Removal, groups: list[Manifest]) -> Removal:
+async def _late(
+    reader: ClusterObjects, before: UninstallPlan, groups: list[Manifest]
+) -> UninstallPlan:
     """What is there of an operator that has been removed."""
     seen = await cluster_read.snapshot(reader, before.options.namespace, logs=False)
     found = await _removal(reader, before.options, seen, sources=before.sources)
-    roles = await leavings.of_groups(reader, groups)
-    return replace(found, leavings=(*found.leavings, *roles))
+    roles = await leftovers.of_groups(reader, groups)
+    return replace(found, leftovers=(*found.leftovers, *roles))
 
 
 async def _removal(
@@ -166,7 +168,7 @@ async def _removal(
     *,
     sources: tuple[Manifest, ...] = (),
     report: Report = cluster_wait.silent,
-) -> Removal:
+) -> UninstallPlan:
     """What is seen of the operator, also of what the `sources` from before have made."""
     subscription = seen.subscription(options.package)
     csvs = _csvs(seen, options.package, subscription)
@@ -183,15 +185,15 @@ async def _removal(
         stays.append(f"{len(operands)} objects of its APIs, which nobody looks after any more")
     if crds and not options.delete_crds:
         stays.append(f"the CRDs {', '.join(objects.name(crd) for crd in crds)}")
-    return Removal(
+    return UninstallPlan(
         options=options,
         operands=tuple(operands) if options.delete_operands else (),
         unattended=unattended,
         subscriptions=(subscription,) if subscription else (),
         plans=tuple(_unfinished(seen, csvs)),
         csvs=tuple(csvs),
-        leavings=tuple(
-            await leavings.of_csvs(
+        leftovers=tuple(
+            await leftovers.of_csvs(
                 reader, options.namespace, _names(sources, options.package), plans
             )
         ),

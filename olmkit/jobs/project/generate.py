@@ -17,7 +17,6 @@ from typing import Any
 from olmkit.apis import csv_markers, roles, webhooks
 from olmkit.apis.crds import manifests
 from olmkit.apis.crds.schema import Options
-from olmkit.apis.csv_markers import ApiKey
 from olmkit.apis.findings import Findings
 from olmkit.apis.model import Sources
 from olmkit.apis.python import source
@@ -35,6 +34,7 @@ from olmkit.bundle import base_csv
 from olmkit.edges import disk, go_modules, paths
 from olmkit.edges.workspace import Workspace
 from olmkit.jobs.project import sources as project_sources
+from olmkit.kube.objects import GVK
 from olmkit.project import config, makefile
 from olmkit.project.config import Project
 
@@ -219,7 +219,7 @@ def _wanted(
             path = f"{CRD_FOLDER}/{name}"
             _stamp(crd, _read_if_there(workspace, path), project.settings.controller_gen_version)
             files[path] = header + _stream([crd])
-        notes += _strangers(workspace, sources, files)
+        notes += _unclaimed_crds(workspace, sources, files)
     if Target.RBAC in chosen.targets:
         found = roles.roles(sources, role_name=project.settings.role_name)
         if found:
@@ -260,7 +260,7 @@ def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
         crd["metadata"]["annotations"] = {**annotations, STAMP: version}
 
 
-def _strangers(
+def _unclaimed_crds(
     workspace: Workspace, sources: Sources, files: dict[str, File | bytes]
 ) -> tuple[Diagnostic, ...]:
     """CRD files of our groups that no kind asks for any more; they may be somebody's, and stay."""
@@ -291,7 +291,7 @@ def _base_csv(
     path = f"{CSV_FOLDER}/{project.name}.clusterserviceversion.yaml"
     data = _read_if_there(workspace, path)
     own = () if project_sources.has_no_types(project) else project.own_apis()
-    wanted = {ApiKey(api.qualified_group, api.version, api.kind): api.at for api in own}
+    wanted = {GVK(api.qualified_group, api.version, api.kind): api.at for api in own}
     generated = csv_markers.owned(sources, wanted, findings)
     if data is None:
         csv: Any = base_csv.default(project.name)

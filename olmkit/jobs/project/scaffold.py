@@ -50,11 +50,11 @@ def init(folder: Path, request: InitRequest, *, dry_run: bool = False) -> Scaffo
     if paths.exists(folder) and not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is not a folder")
     templates = _templates()
-    strangers = _visible(folder)
-    present = _read(folder, [*strangers, *_TOP_FILES])
-    if strangers and not set(strangers) <= _HARMLESS:
+    existing = _visible(folder)
+    present = _read(folder, [*existing, *_TOP_FILES])
+    if existing and not set(existing) <= _HARMLESS:
         raise ConfigurationError(
-            f"`{folder}` is not empty: it holds `{strangers[0]}`",
+            f"`{folder}` is not empty: it holds `{existing[0]}`",
             hint="begin in a new folder: `olmkit init FOLDER --domain …`",
         )
     return _finish(folder, scaffold.init(request, present, templates), dry_run=dry_run)

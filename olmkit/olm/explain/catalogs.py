@@ -16,10 +16,10 @@ from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
-from olmkit.olm.explain.explanation import Blame, Finding, Standing
+from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
 
 
-def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Finding | None:
+def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
     """Why OLM cannot read the catalog; None when it can."""
     state = kinds.connection_state(catalog)
     if state == "READY":
@@ -29,7 +29,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Finding | None:
     top = explanation.link(catalog, f"connection: {state or 'none yet'}")
     if reason in ("SpecInvalidError", "ConfigMapError"):
         words = explanation.first_line(kinds.message(catalog))
-        return Finding(
+        return Diagnosis(
             cause="catalog-invalid",
             message=f"the catalog `{name}` is set up wrongly: {words}",
             links=(top,),
@@ -37,7 +37,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Finding | None:
         )
     below = pods.worst(snapshot, snapshot.pods_of(namespace, {kinds.CATALOG_LABEL: name}))
     if below is not None:
-        return Finding(
+        return Diagnosis(
             cause="catalog-not-ready",
             message=f"the catalog `{name}` is not ready: {below.message}",
             hint=below.hint,
@@ -48,7 +48,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Finding | None:
         )
     if reason == "RegistryServerError":
         words = explanation.first_line(kinds.message(catalog))
-        return Finding(
+        return Diagnosis(
             cause="catalog-not-ready",
             message=f"the catalog `{name}` cannot be served: {words}",
             hint=pods.refused_hint(words),
@@ -57,7 +57,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Finding | None:
         )
     address = text(kinds.spec(catalog).get("address"))
     if address and state in ("TRANSIENT_FAILURE", "CONNECTING", "IDLE"):
-        return Finding(
+        return Diagnosis(
             cause="catalog-not-ready",
             message=f"the catalog `{name}` is not ready: nothing answers at `{address}`",
             hint="start what serves it, and see that the cluster can reach that address",
@@ -65,7 +65,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Finding | None:
             standing=Standing.STUCK if state == "TRANSIENT_FAILURE" else Standing.WAITING,
             blame=Blame.WORLD,
         )
-    return Finding(
+    return Diagnosis(
         cause="catalog-not-ready",
         message=f"the catalog `{name}` is not ready yet",
         links=(top,),
@@ -74,7 +74,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Finding | None:
     )
 
 
-def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) -> Finding:
+def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) -> Diagnosis:
     """What the message of a failed resolution means.
 
     It may be about another Subscription: all of a namespace are resolved together.
@@ -85,15 +85,15 @@ def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) ->
         if found is not None:
             return explain(snapshot, subscription, found.groupdict())
     said = explanation.first_line(words) or "it does not say why"
-    return Finding(cause="resolution-failed", message=f"OLM finds no way to install it: {said}")
+    return Diagnosis(cause="resolution-failed", message=f"OLM finds no way to install it: {said}")
 
 
-Explain = Callable[[ClusterState, Manifest, Mapping[str, str]], Finding]
+Explain = Callable[[ClusterState, Manifest, Mapping[str, str]], Diagnosis]
 
 
 def _broken_catalog(
     snapshot: ClusterState, subscription: Manifest, part: Mapping[str, str]
-) -> Finding:
+) -> Diagnosis:
     namespace, name = part["namespace"], part["name"]
     catalog = snapshot.catalog(name, namespace)
     below = None if catalog is None else of_catalog(snapshot, catalog)
@@ -103,12 +103,12 @@ def _broken_catalog(
         said = "; it stops every Subscription that sees it" if is_other else ""
         return replace(below, message=below.message + said)
     if catalog is not None and "no registry client established" in part["rest"]:
-        return Finding(
+        return Diagnosis(
             cause="waiting",
             message=f"the catalog `{name}` has just got ready",
             standing=Standing.WAITING,
         )
-    return Finding(
+    return Diagnosis(
         cause="catalog-not-ready",
         message=f"the catalog `{name}` in namespace `{namespace}` gives no answer: "
         f"{explanation.first_line(part['rest'])}",
@@ -118,7 +118,9 @@ def _broken_catalog(
 
 
 def _missing(what: str) -> Explain:
-    def explain(snapshot: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> Finding:
+    def explain(
+        snapshot: ClusterState, subscription: Manifest, part: Mapping[str, str]
+    ) -> Diagnosis:
         asking = snapshot.named_subscription(part["subscription"]) or subscription
         key = kinds.subscription_key(asking)
         package, channel = part.get("package", ""), part.get("channel", "")
@@ -139,7 +141,7 @@ def _missing(what: str) -> Explain:
         }
         is_other = part["subscription"] != objects.name(subscription)
         other = f"; Subscription `{part['subscription']}` asks for it, and stops all beside it"
-        return Finding(
+        return Diagnosis(
             cause=f"no-such-{'version' if what == 'name' else what}",
             message=subjects[what] + (other if is_other else ""),
             hint=hints[what],
@@ -149,9 +151,9 @@ def _missing(what: str) -> Explain:
     return explain
 
 
-def _dependency(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
+def _dependency(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     needed = f"an operator {part['need'].strip()}".rstrip()
-    return Finding(
+    return Diagnosis(
         cause="missing-dependency",
         message=f"`{part['bundle']}` needs {needed}, and no catalog offers one",
         hint="add a catalog that has it, or install that operator first",
@@ -159,10 +161,10 @@ def _dependency(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Findi
     )
 
 
-def _orphan(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Finding:
+def _orphan(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Diagnosis:
     name = part["csv"]
     csv = snapshot.csv(name)
-    return Finding(
+    return Diagnosis(
         cause="csv-without-subscription",
         message=f"the ClusterServiceVersion `{name}` is there and belongs to no Subscription",
         hint=f"delete it: `kubectl delete csv -n {snapshot.namespace} {name}`; "
@@ -172,9 +174,9 @@ def _orphan(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Fin
     )
 
 
-def _heads(_: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> Finding:
+def _heads(_: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> Diagnosis:
     channel, package = part["channel"].strip('"'), part["package"].strip('"')
-    return Finding(
+    return Diagnosis(
         cause="several-heads",
         message=f"channel `{channel}` of package `{package}` has several heads: {part['chains']}",
         hint="let one of them replace or skip the other, and publish the catalog again; "
@@ -184,8 +186,8 @@ def _heads(_: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> 
     )
 
 
-def _no_heads(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
-    return Finding(
+def _no_heads(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+    return Diagnosis(
         cause="no-head",
         message=f"no way leads to a newest version: {explanation.first_line(part['words'])}",
         hint="no entry of a channel may replace, directly or not, what replaces it",
@@ -193,8 +195,8 @@ def _no_heads(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding
     )
 
 
-def _clash(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
-    return Finding(
+def _clash(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+    return Diagnosis(
         cause="api-provided-twice",
         message=f"two operators would provide {part['api']}: {part['both'].strip()}",
         hint="uninstall the other one, or use another namespace",
@@ -202,8 +204,8 @@ def _clash(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
     )
 
 
-def _same_package(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
-    return Finding(
+def _same_package(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+    return Diagnosis(
         cause="package-wanted-twice",
         message=f"package `{part['package']}` is wanted twice in this namespace: "
         f"{part['both'].strip()}",
@@ -212,8 +214,8 @@ def _same_package(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Fin
     )
 
 
-def _deprecated(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
-    return Finding(
+def _deprecated(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+    return Diagnosis(
         cause="bundle-deprecated",
         message=f"the bundle `{part['bundle']}` is deprecated and cannot be installed",
         hint="choose another version or channel",
@@ -221,8 +223,8 @@ def _deprecated(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Findi
     )
 
 
-def _unread(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
-    return Finding(
+def _unread(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+    return Diagnosis(
         cause="bad-constraint",
         message="a bundle of a catalog says what it needs in a way that OLM cannot read: "
         f"{explanation.first_line(part['words'])}",
@@ -232,11 +234,11 @@ def _unread(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
     )
 
 
-def _installed(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Finding:
+def _installed(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Diagnosis:
     """What is wrong with the CSVs of the namespace, which OLM reads as a catalog."""
     found = re.search(r'csv (?:"(?P<quoted>[^"]+)"|[^/\s]+/(?P<name>\S+))', part["rest"])
     csv = snapshot.csv(found["quoted"] or found["name"]) if found else None
-    return Finding(
+    return Diagnosis(
         cause="csvs-unusable",
         message="OLM cannot go on from the ClusterServiceVersions of namespace "
         f"`{part['namespace']}`: {explanation.first_line(part['rest'])}",
@@ -246,8 +248,8 @@ def _installed(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> 
     )
 
 
-def _groups(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Finding:
-    return Finding(
+def _groups(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
+    return Diagnosis(
         cause="operator-groups",
         message=f"the namespace needs exactly one OperatorGroup and has {part['count']}",
         standing=Standing.BLOCKED,

@@ -14,12 +14,12 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
-from olmkit.olm.explain.explanation import Finding, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Standing
 
 _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")
 
 
-def of_csv(snapshot: ClusterState, csv: Manifest) -> Finding | None:
+def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Why the CSV is not Succeeded; None when it is."""
     phase, reason = kinds.phase(csv), kinds.reason(csv)
     if phase in ("Succeeded", "Replacing"):
@@ -34,7 +34,7 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Finding | None:
         finding = _of_install(snapshot, csv)
     if finding is None:
         words = explanation.first_line(kinds.message(csv))
-        finding = Finding(
+        finding = Diagnosis(
             cause="csv-failed" if phase == "Failed" else "csv-not-ready",
             message=f"`{objects.name(csv)}` is {phase or 'new'}: {words}"
             if words
@@ -44,14 +44,14 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Finding | None:
     return finding.under(top)
 
 
-def _of_install(snapshot: ClusterState, csv: Manifest) -> Finding | None:
+def _of_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Why its Deployments are not there, or not available."""
     phase = kinds.phase(csv)
     finding = of_deployments(snapshot, csv)
     if finding is not None and finding.cause == "deployment-missing":
         failure = kinds.message(csv) if phase == "Failed" else _last_failure(csv)
         if failure:
-            return Finding(
+            return Diagnosis(
                 cause="csv-failed",
                 message=f"`{objects.name(csv)}` cannot be installed: "
                 f"{explanation.first_line(failure)}",
@@ -73,14 +73,14 @@ def _last_failure(csv: Manifest) -> str:
     )
 
 
-def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Finding | None:
+def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagnosis | None:
     words = explanation.first_line(kinds.message(csv))
     name = objects.name(csv)
     match reason:
         case "UnsupportedOperatorGroup":
             return _unsupported_mode(snapshot, csv)
         case "InterOperatorGroupOwnerConflict":
-            return Finding(
+            return Diagnosis(
                 cause="api-owned-elsewhere",
                 message=f"another operator that watches the same namespaces already provides "
                 f"the APIs of `{name}`",
@@ -88,14 +88,14 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Finding | 
                 standing=Standing.BLOCKED,
             )
         case "OwnerConflict":
-            return Finding(
+            return Diagnosis(
                 cause="crd-owned-elsewhere",
                 message=f"an API of `{name}` belongs to another operator: {words}",
                 hint="uninstall the other one, or use another namespace",
                 standing=Standing.BLOCKED,
             )
         case "OperatorConditionNotUpgradeable":
-            return Finding(
+            return Diagnosis(
                 cause="upgrade-held-back",
                 message=f"the installed operator does not allow its upgrade now: {words}",
                 hint="its OperatorCondition `Upgradeable` says when; an override in its spec "
@@ -103,7 +103,7 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Finding | 
                 standing=Standing.BLOCKED,
             )
         case "CannotModifyStaticOperatorGroupProvidedAPIs":
-            return Finding(
+            return Diagnosis(
                 cause="operator-groups",
                 message=f"the OperatorGroup of namespace `{snapshot.namespace}` allows no other "
                 f"APIs than those it lists, and `{name}` brings some",
@@ -112,7 +112,7 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Finding | 
                 standing=Standing.BLOCKED,
             )
         case "InstallComponentFailedNoRetry" | "InvalidInstallModes" | "InvalidWebhookDescription":
-            return Finding(
+            return Diagnosis(
                 cause="csv-invalid",
                 message=f"OLM gives up on `{name}`: {words}",
                 hint="correct the bundle, and publish it as a new version",
@@ -121,7 +121,7 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Finding | 
         case _:
             pass
     if reason in _OPERATOR_GROUP:
-        return Finding(
+        return Diagnosis(
             cause="operator-groups",
             message=f"the OperatorGroup of namespace `{snapshot.namespace}` does not fit: {words}",
             standing=Standing.BLOCKED,
@@ -129,14 +129,14 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Finding | 
     return None
 
 
-def _unsupported_mode(snapshot: ClusterState, csv: Manifest) -> Finding:
+def _unsupported_mode(snapshot: ClusterState, csv: Manifest) -> Diagnosis:
     supported = kinds.supported_modes(csv)
     group = snapshot.groups[0] if snapshot.groups else {}
     targets = kinds.target_namespaces(group) if group else ()
     needed = kinds.needed_modes(targets, snapshot.namespace)
     lacking = [mode for mode in needed if mode not in supported] or list(needed)
     listed = ", ".join(f"`{mode}`" for mode in supported) or "none"
-    return Finding(
+    return Diagnosis(
         cause="install-mode-not-supported",
         message=f"`{objects.name(csv)}` does not support the install mode `{lacking[0]}` "
         f"that OperatorGroup `{objects.name(group)}` asks for",
@@ -152,7 +152,7 @@ def _namespaces(targets: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in targets) or "no namespace"
 
 
-def _unmet(csv: Manifest) -> Iterator[Finding]:
+def _unmet(csv: Manifest) -> Iterator[Diagnosis]:
     """Each requirement that is not met; missing APIs first, since permissions follow them."""
     found = [one for one in sequence(kinds.status(csv).get("requirementStatus"))
              if isinstance(one, Mapping)]  # fmt: skip
@@ -165,26 +165,26 @@ def _unmet(csv: Manifest) -> Iterator[Finding]:
         if kind == "ServiceAccount":
             yield _account(csv, one, name, words)
         elif kind == "CustomResourceDefinition":
-            yield Finding(
+            yield Diagnosis(
                 cause="missing-api",
                 message=f"`{objects.name(csv)}` needs the CustomResourceDefinition `{name}`: "
                 f"{words or status}",
                 hint="install the operator that brings it",
             )
         elif kind == "ClusterServiceVersion":
-            yield Finding(
+            yield Diagnosis(
                 cause="cluster-too-old",
                 message=f"`{objects.name(csv)}` does not fit this cluster: {words}",
                 standing=Standing.BLOCKED,
             )
         else:
-            yield Finding(
+            yield Diagnosis(
                 cause="requirement-not-met",
                 message=f"`{objects.name(csv)}` needs {kind} `{name}`: {words or status}",
             )
 
 
-def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Finding:
+def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Diagnosis:
     lacking = [
         explanation.first_line(text(rule.get("message")))
         for rule in sequence(one.get("dependents"))
@@ -193,19 +193,19 @@ def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Fi
     what = f"lacks permissions: {lacking[0]}" if lacking else f"is not as it must be: {words}"
     if text(one.get("status")) == "NotPresent":
         what = "is not there"
-    return Finding(
+    return Diagnosis(
         cause="service-account",
         message=f"the service account `{name}` of `{objects.name(csv)}` {what}",
         standing=Standing.WAITING if what == "is not there" else Standing.STUCK,
     )
 
 
-def _waits_for_old(snapshot: ClusterState, csv: Manifest) -> Finding | None:
+def _waits_for_old(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     replaced = text(kinds.spec(csv).get("replaces"))
     old = snapshot.csv(replaced) if replaced else None
     if old is None or kinds.is_going(old) or kinds.phase(old) == "Succeeded":
         return None
-    return Finding(
+    return Diagnosis(
         cause="old-version-failed",
         message=f"`{objects.name(csv)}` waits for `{replaced}`, which is {kinds.phase(old)} "
         "and must succeed before it can be replaced",
@@ -215,7 +215,7 @@ def _waits_for_old(snapshot: ClusterState, csv: Manifest) -> Finding | None:
     )
 
 
-def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Finding | None:
+def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Why an operator that OLM calls Succeeded does not run or answer; None when it does.
 
     OLM says it once, and what it does afterwards may start the pods anew; it never looks
@@ -227,7 +227,7 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Finding | None:
     for service in kinds.webhook_services(csv):
         slices = list(snapshot.slices_of(service))
         if slices and not any(_answers(one) for one in slices):
-            return Finding(
+            return Diagnosis(
                 cause="webhook-away",
                 message=f"no pod answers yet behind the Service `{service}` of its webhooks",
                 links=(explanation.link(slices[0], "no endpoint is ready"),),
@@ -245,7 +245,7 @@ def _answers(endpoints: Manifest) -> bool:
     )
 
 
-def of_deployments(snapshot: ClusterState, csv: Manifest) -> Finding | None:
+def of_deployments(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Why the first of its Deployments that is not available is not."""
     for name in kinds.deployment_names(csv):
         finding = pods.of_deployment(snapshot, name)

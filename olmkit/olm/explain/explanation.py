@@ -59,7 +59,7 @@ class Explanation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Diagnosis:
     """What one object says of why it does not go on, before it stands in a chain."""
 
     cause: str
@@ -82,7 +82,7 @@ class Finding:
             blame=self.blame,
         )
 
-    def under(self, top: Link) -> Finding:
+    def under(self, top: Link) -> Diagnosis:
         """The same, seen from an object above it."""
         return replace(self, links=(top, *self.links))
 

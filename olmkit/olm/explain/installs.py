@@ -14,7 +14,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import catalogs, csvs, explanation, unpacking
-from olmkit.olm.explain.explanation import Explanation, Finding, Link, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Standing
 
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
@@ -57,7 +57,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
     if finding is None and current and snapshot.csv(current) is None:
         finding = _copied(snapshot, current) or _vanished(subscription, plan, current)
     if finding is None:
-        finding = Finding(
+        finding = Diagnosis(
             cause="waiting",
             message=f"OLM has not yet chosen a version of `{package}`"
             if not current
@@ -90,13 +90,13 @@ def _not_installed(snapshot: ClusterState, package: str) -> Explanation:
     )
 
 
-def _operator_groups(snapshot: ClusterState) -> Finding | None:
+def _operator_groups(snapshot: ClusterState) -> Diagnosis | None:
     """OLM says nothing at all when there is not exactly one."""
     count = len(snapshot.groups)
     if count == 1:
         return None
     if count == 0:
-        return Finding(
+        return Diagnosis(
             cause="no-operator-group",
             message=f"namespace `{snapshot.namespace}` has no OperatorGroup, "
             "so OLM installs nothing in it",
@@ -104,7 +104,7 @@ def _operator_groups(snapshot: ClusterState) -> Finding | None:
             standing=Standing.BLOCKED,
         )
     names = ", ".join(f"`{objects.name(group)}`" for group in snapshot.groups)
-    return Finding(
+    return Diagnosis(
         cause="several-operator-groups",
         message=f"namespace `{snapshot.namespace}` has {count} OperatorGroups, "
         f"so OLM installs nothing in it: {names}",
@@ -117,13 +117,13 @@ def _operator_groups(snapshot: ClusterState) -> Finding | None:
     )
 
 
-def _account(snapshot: ClusterState) -> Finding | None:
+def _account(snapshot: ClusterState) -> Diagnosis | None:
     """The account that OLM is to install with, when it is not there: it waits and says no more."""
     group = snapshot.groups[0]
     if kinds.condition(group, "OperatorGroupServiceAccount") is None:
         return None
     account = text(kinds.spec(group).get("serviceAccountName"))
-    return Finding(
+    return Diagnosis(
         cause="service-account",
         message=f"OLM does not find the service account `{account}` that OperatorGroup "
         f"`{objects.name(group)}` names",
@@ -165,14 +165,14 @@ def _ready(snapshot: ClusterState, subscription: Manifest, csv: Manifest, top: L
     )
 
 
-def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Finding | None:
+def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
     if plan is None:
         return None
     phase = kinds.phase(plan)
     names = ", ".join(kinds.plan_csvs(plan))
     if phase == "RequiresApproval":
         package = kinds.subscription_key(subscription).package
-        return Finding(
+        return Diagnosis(
             cause="needs-approval",
             message=f"the InstallPlan `{objects.name(plan)}` for {names} waits for approval",
             hint=f"`olmkit upgrade {package} -n {objects.namespace(plan)}` approves it",
@@ -188,7 +188,7 @@ def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Finding | No
     return None
 
 
-def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
+def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
     said = explanation.first_line(words.removeprefix("retrying execution due to error: "))
     name = objects.name(plan)
     forbidden = re.search(
@@ -196,7 +196,7 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
     )
     if forbidden is not None:
         account = forbidden["account"].replace(":", "/")
-        return Finding(
+        return Diagnosis(
             cause="service-account-forbidden",
             message=f"the OperatorGroup's service account `{account}` may not "
             f"{explanation.first_line(forbidden['rest'])}",
@@ -205,7 +205,7 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
         )
     away = re.search(r"conversion webhook for .*? failed: (?P<rest>.*)", words, re.DOTALL)
     if away is not None:
-        return Finding(
+        return Diagnosis(
             cause="conversion-webhook-away",
             message="OLM cannot look at the objects that are there, since the operator does not "
             f"convert them: {explanation.first_line(away['rest'])}",
@@ -213,14 +213,14 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
             standing=Standing.STUCK,
         )
     if "error validating existing CRs" in words:
-        return Finding(
+        return Diagnosis(
             cause="crd-rejects-objects",
             message=f"the new CustomResourceDefinition would refuse objects that are there: {said}",
             hint="correct or delete those objects, or publish a schema that takes them",
             standing=standing,
         )
     if "risk of data loss" in words:
-        return Finding(
+        return Diagnosis(
             cause="crd-loses-version",
             message=f"a version of which objects are stored would vanish: {said}",
             hint="keep that version in the CustomResourceDefinition, or migrate the objects and "
@@ -228,14 +228,14 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
             standing=standing,
         )
     if "pre-existing CRD owners" in words:
-        return Finding(
+        return Diagnosis(
             cause="crd-owned-elsewhere",
             message=f"a CustomResourceDefinition belongs to another operator: {said}",
             hint="uninstall the other one first",
             standing=standing,
         )
     if "not found on the cluster" in words or "resource not found installing" in words:
-        return Finding(
+        return Diagnosis(
             cause="missing-api",
             message=f"the cluster does not have an API that the bundle needs: {said}",
             hint="install what brings that API first",
@@ -247,24 +247,24 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Finding:
         if isinstance(step, dict) and step.get("status") == "UnsupportedResource"
     ]
     if unsupported:
-        return Finding(
+        return Diagnosis(
             cause="kind-not-supported",
             message=f"OLM does not install objects of kind `{unsupported[0]}`",
             hint="take it out of the bundle; `olmkit bundle validate` names such kinds",
             standing=standing,
         )
-    return Finding(
+    return Diagnosis(
         cause="install-plan-failed",
         message=f"the InstallPlan `{name}` fails: {said}",
         standing=standing,
     )
 
 
-def _csv_finding(snapshot: ClusterState, csv: Manifest | None) -> Finding | None:
+def _csv_finding(snapshot: ClusterState, csv: Manifest | None) -> Diagnosis | None:
     return None if csv is None else csvs.of_csv(snapshot, csv)
 
 
-def _resolution_finding(snapshot: ClusterState, subscription: Manifest) -> Finding | None:
+def _resolution_finding(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
     failed = kinds.condition(subscription, "ResolutionFailed")
     if failed is None:
         return None
@@ -273,11 +273,11 @@ def _resolution_finding(snapshot: ClusterState, subscription: Manifest) -> Findi
     return catalogs.of_resolution(snapshot, subscription, text(failed.get("message")))
 
 
-def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Finding | None:
+def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
     key = kinds.subscription_key(subscription)
     catalog = snapshot.catalog(key.catalog, key.catalog_namespace)
     if catalog is None:
-        return Finding(
+        return Diagnosis(
             cause="no-such-catalog",
             message=f"there is no CatalogSource `{key.catalog}` in namespace "
             f"`{key.catalog_namespace}`",
@@ -287,13 +287,13 @@ def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Finding 
     return catalogs.of_catalog(snapshot, catalog)
 
 
-def _copied(snapshot: ClusterState, current: str) -> Finding | None:
+def _copied(snapshot: ClusterState, current: str) -> Diagnosis | None:
     """OLM makes no CSV where the copy of another has its name, and says nothing."""
     copy = snapshot.copy(current)
     if copy is None:
         return None
     place = kinds.copied_from(copy)
-    return Finding(
+    return Diagnosis(
         cause="api-owned-elsewhere",
         message=f"`{current}` is installed in namespace `{place}`, and watches this one from there",
         hint="uninstall it there, or here; or let its OperatorGroup watch other namespaces",
@@ -302,7 +302,7 @@ def _copied(snapshot: ClusterState, current: str) -> Finding | None:
     )
 
 
-def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Finding | None:
+def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Diagnosis | None:
     installed = text(kinds.status(subscription).get("installedCSV"))
     if plan is None:
         lost = kinds.condition(subscription, "InstallPlanMissing") is not None
@@ -311,7 +311,7 @@ def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Fi
         is_done = kinds.phase(plan) == "Complete" and bool(installed)
     if not is_done:
         return None
-    return Finding(
+    return Diagnosis(
         cause="csv-deleted",
         message=f"the ClusterServiceVersion `{current}` was deleted, and OLM does not make it anew",
         hint="delete the Subscription and install again",

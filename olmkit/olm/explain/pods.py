@@ -14,7 +14,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Blame, Finding, Standing
+from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
 
 _PULL = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
          "RegistryUnavailable", "ImageInspectError")  # fmt: skip
@@ -22,11 +22,11 @@ _CONFIG = ("CreateContainerConfigError", "CreateContainerError", "RunContainerEr
 _BAD_EVENTS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "Unhealthy")
 
 
-def of_deployment(snapshot: ClusterState, name: str) -> Finding | None:
+def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
     """Why the Deployment is not available; None when it is."""
     found = snapshot.deployment(name)
     if found is None:
-        return Finding(
+        return Diagnosis(
             cause="deployment-missing",
             message=f"the Deployment `{name}` is not there",
             standing=Standing.WAITING,
@@ -38,7 +38,7 @@ def of_deployment(snapshot: ClusterState, name: str) -> Finding | None:
     failure = kinds.condition(found, "ReplicaFailure")
     if failure is not None:
         words = explanation.first_line(text(failure.get("message")))
-        return Finding(
+        return Diagnosis(
             cause="pods-refused",
             message=f"the pods of Deployment `{name}` are refused: {words}",
             hint=refused_hint(words),
@@ -48,7 +48,7 @@ def of_deployment(snapshot: ClusterState, name: str) -> Finding | None:
     below = worst(snapshot, snapshot.pods_of(snapshot.namespace, labels))
     if below is not None:
         return below.under(top)
-    return Finding(
+    return Diagnosis(
         cause="deployment-not-available",
         message=f"the Deployment `{name}` has {ready} of {wanted} pods available"
         if ready < wanted
@@ -58,27 +58,27 @@ def of_deployment(snapshot: ClusterState, name: str) -> Finding | None:
     )
 
 
-def refused(snapshot: ClusterState, owner: Manifest) -> Finding | None:
+def refused(snapshot: ClusterState, owner: Manifest) -> Diagnosis | None:
     """Why what makes pods, such as a Job, gets none, by its events; None when they say nothing."""
     events = [one for one in snapshot.events_of(owner) if one.get("reason") == "FailedCreate"]
     if not events:
         return None
     words = explanation.first_line(text(events[-1].get("message")))
-    return Finding(
+    return Diagnosis(
         cause="pods-refused",
         message=f"the pods of {objects.kind(owner)} `{objects.name(owner)}` are refused: {words}",
         hint=refused_hint(words),
     )
 
 
-def worst(snapshot: ClusterState, pods: Iterable[Manifest]) -> Finding | None:
+def worst(snapshot: ClusterState, pods: Iterable[Manifest]) -> Diagnosis | None:
     """What is most wrong with any of the pods; None when all are well."""
     found = [finding for pod in pods if (finding := of_pod(snapshot, pod)) is not None]
     order = {Standing.BLOCKED: 0, Standing.STUCK: 1, Standing.WAITING: 2, Standing.READY: 3}
     return min(found, key=lambda one: order[one.standing], default=None)
 
 
-def of_pod(snapshot: ClusterState, pod: Manifest) -> Finding | None:
+def of_pod(snapshot: ClusterState, pod: Manifest) -> Diagnosis | None:
     """Why the pod is not ready; None when it is, or has done its work."""
     if kinds.phase(pod) == "Succeeded" or objects.metadata(pod).get("deletionTimestamp"):
         return None
@@ -91,7 +91,7 @@ def of_pod(snapshot: ClusterState, pod: Manifest) -> Finding | None:
     scheduled = kinds.condition(pod, "PodScheduled", value="False")
     if scheduled is not None:
         words = explanation.first_line(text(scheduled.get("message")))
-        return Finding(
+        return Diagnosis(
             cause="pod-not-scheduled",
             message=f"no node takes the pod `{objects.name(pod)}`: {words}",
             hint="compare what the pod asks for (resources, node selector, tolerations) "
@@ -102,7 +102,7 @@ def of_pod(snapshot: ClusterState, pod: Manifest) -> Finding | None:
     bad = [event for event in snapshot.events_of(pod) if event.get("reason") in _BAD_EVENTS]
     if bad:
         return _of_event(pod, bad[-1])
-    return Finding(
+    return Diagnosis(
         cause="pod-not-ready",
         message=f"the pod `{objects.name(pod)}` is not ready yet",
         links=(explanation.link(pod, kinds.phase(pod) or "Pending"),),
@@ -125,7 +125,7 @@ def logs_wanted(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
 
 def _of_container(
     snapshot: ClusterState, pod: Manifest, container: Mapping[str, Any]
-) -> Finding | None:
+) -> Diagnosis | None:
     state = mapping(container.get("state"))
     waiting, ended = mapping(state.get("waiting")), mapping(state.get("terminated"))
     reason = text(waiting.get("reason"))
@@ -133,7 +133,7 @@ def _of_container(
     place = f"container `{name}` of pod `{objects.name(pod)}`"
     if reason in _PULL:
         words = _pull_words(snapshot, pod, waiting).removeprefix(f"{image}: ")
-        return Finding(
+        return Diagnosis(
             cause="image-cannot-be-pulled",
             message=f"the image `{image}` cannot be pulled: {words}",
             hint=_pull_hint(words),
@@ -142,7 +142,7 @@ def _of_container(
         )
     if reason in _CONFIG:
         words = explanation.first_line(text(waiting.get("message")))
-        return Finding(
+        return Diagnosis(
             cause="container-cannot-start",
             message=f"{place} cannot start: {words}",
             links=(explanation.link(pod, f"container `{name}`: {reason}"),),
@@ -159,14 +159,14 @@ def _crashed(
     container: Mapping[str, Any],
     last: Mapping[str, Any],
     reason: str,
-) -> Finding:
+) -> Diagnosis:
     name = text(container.get("name"))
     code = last.get("exitCode")
     how = "for lack of memory" if last.get("reason") == "OOMKilled" else f"with exit code {code}"
     log = snapshot.logs.get(f"{objects.namespace(pod)}/{objects.name(pod)}/{name}", "")
     lines = [line.strip() for line in log.split("\n") if line.strip()]
     said = f": {explanation.first_line(lines[-1])}" if lines else ""
-    return Finding(
+    return Diagnosis(
         cause="container-crashes",
         message=f"container `{name}` of pod `{objects.name(pod)}` ends {how}{said}",
         hint="give the container more memory"
@@ -182,17 +182,17 @@ def _crashed(
     )
 
 
-def _of_event(pod: Manifest, event: Manifest) -> Finding:
+def _of_event(pod: Manifest, event: Manifest) -> Diagnosis:
     reason = text(event.get("reason"))
     words = explanation.first_line(text(event.get("message")))
     name = objects.name(pod)
     if reason == "Unhealthy":
-        return Finding(
+        return Diagnosis(
             cause="probe-fails",
             message=f"the pod `{name}` runs but does not get ready: {words}",
             links=(explanation.link(pod, f"{kinds.phase(pod)}, not ready"),),
         )
-    return Finding(
+    return Diagnosis(
         cause="pod-cannot-start",
         message=f"the pod `{name}` cannot start: {words}",
         links=(explanation.link(pod, f"{kinds.phase(pod)}, {reason}"),),

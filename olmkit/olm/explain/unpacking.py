@@ -16,7 +16,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
-from olmkit.olm.explain.explanation import Blame, Finding, Link, Standing
+from olmkit.olm.explain.explanation import Blame, Diagnosis, Link, Standing
 
 # What `BundleUnpackFailed` means without a failed Job, by its reason: cause, message, hint, and
 # whether OLM tries again.
@@ -44,7 +44,7 @@ class Jobs:
     is_clear: bool = True
 
 
-def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Finding | None:
+def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis | None:
     """What unpacking says; a failed resolution next to it is older, and OLM leaves it there."""
     failed = kinds.condition(subscription, "BundleUnpackFailed")
     if failed is None and kinds.condition(subscription, "BundleUnpacking") is None:
@@ -52,7 +52,7 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Finding |
     ends = _ENDS.get(text(mapping(failed).get("reason")))
     if ends is not None:
         cause, what, hint, standing = ends
-        return Finding(
+        return Diagnosis(
             cause=cause,
             message=f"{what}: {explanation.first_line(text(mapping(failed).get('message')))}",
             hint=hint,
@@ -68,20 +68,20 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Finding |
     if not jobs.is_clear:
         places = sorted({objects.namespace(job) for job in jobs.found})
         listed = ", ".join(f"`{place}`" for place in places)
-        return Finding(
+        return Diagnosis(
             cause="unpacking",
             message="the bundle is being unpacked; which of the "
             f"{len(jobs.found)} unpack Jobs in namespace {listed} does it is not known",
             standing=Standing.WAITING,
         )
     for job in jobs.found:
-        return Finding(
+        return Diagnosis(
             cause="unpacking",
             message=f"{_whose(snapshot, subscription, job)} is being unpacked",
             links=(_link(job),),
             standing=Standing.WAITING,
         )
-    return Finding(
+    return Diagnosis(
         cause="unpacking", message="the bundle is being unpacked", standing=Standing.WAITING
     )
 
@@ -155,7 +155,7 @@ def _created(manifest: Manifest) -> str:
 
 def _worst(
     snapshot: ClusterState, subscription: Manifest, jobs: Sequence[Manifest], *, has_failed: bool
-) -> Finding | None:
+) -> Diagnosis | None:
     """What stops the first of the Jobs that is stopped."""
     for job in jobs:
         labels = {"job-name": objects.name(job)}
@@ -167,7 +167,7 @@ def _worst(
         other = package and package != kinds.subscription_key(subscription).package
         whose = f"the bundle of `{package}`" if other else "the bundle"
         also = "; OLM installs nothing in the namespace until it is" if other else ""
-        return Finding(
+        return Diagnosis(
             cause="bundle-cannot-be-unpacked",
             message=f"{whose} cannot be unpacked: {below.message}{also}",
             hint=below.hint,
@@ -179,9 +179,9 @@ def _worst(
     return None
 
 
-def _ended(words: str, jobs: Sequence[Manifest]) -> Finding:
+def _ended(words: str, jobs: Sequence[Manifest]) -> Diagnosis:
     late = "DeadlineExceeded" in words
-    return Finding(
+    return Diagnosis(
         cause="unpack-time-out" if late else "bundle-cannot-be-unpacked",
         message="unpacking the bundle took longer than is allowed"
         if late

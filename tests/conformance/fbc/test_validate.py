@@ -20,7 +20,7 @@ from typing import Any
 from olmkit.base.diagnostics import Severity
 from olmkit.jobs.catalog import catalogs as job
 from olmkit.jobs.catalog.catalogs import ValidateOptions
-from olmkit.jobs.validation import Checked
+from olmkit.jobs.validation import ValidationResult
 
 HERE = Path(__file__).parent
 DIFFERENCES: dict[str, str] = tomllib.loads((HERE / "differences.toml").read_text("utf-8"))["cases"]
@@ -94,7 +94,7 @@ def _folder(vectors: Path, case: str, spare: Path) -> Path:
     return made
 
 
-def _check(folder: Path) -> Checked:
+def _check(folder: Path) -> ValidationResult:
     (result,) = job.validate([str(folder)], OPTIONS)
     return result
 

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from olmkit.apis import csv_markers
-from olmkit.apis.csv_markers import ApiKey, Owned
+from olmkit.apis.csv_markers import Owned
 from olmkit.apis.findings import Findings
+from olmkit.kube.objects import GVK
 
 CSV = "operator-sdk:csv:customresourcedefinitions"
-KEY = ApiKey("example.com", "v1", "Thing")
+KEY = GVK("example.com", "v1", "Thing")
 
 
 def describe(projects: Any, text: str) -> tuple[dict[str, Any], list[str], int]:
@@ -188,7 +189,7 @@ def entry(kind: str, version: str = "v1", **more: Any) -> dict[str, Any]:
 
 
 def owned(kind: str, version: str = "v1", order: int = csv_markers.LAST) -> Owned:
-    return Owned(ApiKey("example.com", version, kind), order, entry(kind, version, new=True))
+    return Owned(GVK("example.com", version, kind), order, entry(kind, version, new=True))
 
 
 @pytest.mark.parametrize(

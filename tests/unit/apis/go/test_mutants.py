@@ -10,13 +10,13 @@ import pytest
 
 from olmkit.apis import csv_markers, roles, webhooks
 from olmkit.apis.crds import manifests
-from olmkit.apis.csv_markers import ApiKey
 from olmkit.apis.findings import Findings
 from olmkit.apis.go import source as go_source
 from olmkit.apis.go.packages import NoModules
 from olmkit.base import documents
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
+from olmkit.kube.objects import GVK
 
 WORDS = [
     '// +kubebuilder:validation:Enum={a,{b;c},"d',
@@ -77,7 +77,7 @@ def test_damaged_go_sources_give_findings_and_never_a_fault(
         roles.roles(sources, role_name="manager-role")
         webhooks.configurations(sources, findings)
         wanted = {
-            ApiKey(key.group, versions[0].name, key.kind): Location(path="PROJECT")
+            GVK(key.group, versions[0].name, key.kind): Location(path="PROJECT")
             for key, versions in manifests.versions(sources, Findings()).items()
         }
         csv_markers.owned(sources, wanted, findings)

@@ -10,12 +10,12 @@ import pytest
 
 from olmkit.apis import csv_markers, roles, webhooks
 from olmkit.apis.crds import manifests
-from olmkit.apis.csv_markers import ApiKey
 from olmkit.apis.findings import Findings
 from olmkit.apis.python import source
 from olmkit.base import documents
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
+from olmkit.kube.objects import GVK
 
 WORDS = [
     '# +kubebuilder:validation:Enum={a,{b;c},"d',
@@ -64,7 +64,7 @@ def test_damaged_sources_give_findings_and_never_a_fault(
         roles.roles(sources, role_name="r")
         webhooks.configurations(sources, findings)
         keys = {
-            ApiKey(str(p.group), p.version, k.name.name): Location(path="PROJECT")
+            GVK(str(p.group), p.version, k.name.name): Location(path="PROJECT")
             for p in sources.packages
             for k in p.kinds()
         }

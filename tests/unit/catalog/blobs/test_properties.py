@@ -7,11 +7,11 @@ import pytest
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.blobs.properties import (
     BrokenTextError,
-    Kind,
     PackageIdentity,
     PackageRequirement,
     Property,
 )
+from olmkit.kube.objects import GVK
 
 
 def test_known_types_are_read_and_others_kept() -> None:
@@ -30,8 +30,8 @@ def test_known_types_are_read_and_others_kept() -> None:
     )
 
     assert found.identities == (PackageIdentity("cog", "1.0.0", "2", 0),)
-    assert found.provided == (Kind("g", "v1", "Cog"),)
-    assert found.required == (Kind("g", "v1", "Gear"),)
+    assert found.provided == (GVK("g", "v1", "Cog"),)
+    assert found.required == (GVK("g", "v1", "Gear"),)
     assert found.required_packages == (PackageRequirement("gear", ">1.0.0", 3),)
     assert (found.objects, found.metadata) == (1, 1)
     assert found.others == (
@@ -109,7 +109,7 @@ def test_a_value_of_another_shape_is_a_fault_in_go_s_words(
 def test_the_rest_is_read_all_the_same() -> None:
     found = properties.parse([("olm.gvk", b"5"), ("olm.gvk", b'{"kind": "Cog"}'), ("x", None)])
 
-    assert found.provided == (Kind("", "", "Cog"),)
+    assert found.provided == (GVK("", "", "Cog"),)
     assert [fault.index for fault in found.faults] == [0, 2]
 
 

@@ -10,8 +10,9 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.model import Catalog
+from olmkit.catalog.selection import Selection
 from olmkit.jobs.catalog import resolve as job
-from olmkit.jobs.catalog.resolve import Request, Resolution
+from olmkit.jobs.catalog.resolve import Resolution
 from olmkit.olm.resolver.solve import Result, Unsatisfiable
 
 API = {"group": "example.com", "version": "v1", "kind": "K"}
@@ -41,7 +42,7 @@ def needs(package: str, versions: str = ">=1.0.0") -> tuple[str, Any]:
 
 
 def resolve(found: Catalog, *requests: str, installed: tuple[str, ...] = ()) -> Resolution:
-    return job.resolve({"cat": found}, [Request.parse(one) for one in requests], installed)
+    return job.resolve({"cat": found}, [Selection.parse(one) for one in requests], installed)
 
 
 def steps(resolution: Resolution) -> list[list[str]]:
@@ -53,13 +54,13 @@ def reasons(resolution: Resolution) -> dict[str, str]:
 
 
 def test_a_request_has_a_package_a_channel_and_a_version() -> None:
-    assert Request.parse("a") == Request(package="a")
-    assert Request.parse("a:s@>=1.0.0 <2.0.0") == Request(
+    assert Selection.parse("a") == Selection(package="a")
+    assert Selection.parse("a:s@>=1.0.0 <2.0.0") == Selection(
         package="a", channel="s", version=">=1.0.0 <2.0.0"
     )
     for text in ("", "@1", ":s"):
         with pytest.raises(ConfigurationError):
-            Request.parse(text)
+            Selection.parse(text)
 
 
 def test_upgrades_follow_one_another_and_take_dependencies_along() -> None:
@@ -132,14 +133,14 @@ def test_where_olm_answers_by_chance_all_its_answers_are_given() -> None:
 
 def test_the_first_catalog_that_has_a_package_is_taken() -> None:
     first, second = catalog(b=[("1.0.0", {}, [])]), catalog(a=[("1.0.0", {}, [])])
-    found = job.resolve({"one": first, "two": second}, [Request.parse("a")])
+    found = job.resolve({"one": first, "two": second}, [Selection.parse("a")])
 
     assert found.rounds[0].steps[0].catalog.name == "two"
     with pytest.raises(InputError, match='package "zz" not found'):
-        job.resolve({"one": first, "two": second}, [Request.parse("zz")])
+        job.resolve({"one": first, "two": second}, [Selection.parse("zz")])
     with pytest.raises(InputError, match="has no version `7`"):
-        job.resolve({"two": second}, [Request.parse("a@7")])
-    assert job.resolve({"two": second}, [Request.parse("a:nope")]).answers == (
+        job.resolve({"two": second}, [Selection.parse("a@7")])
+    assert job.resolve({"two": second}, [Selection.parse("a:nope")]).answers == (
         Unsatisfiable(
             unmet=(
                 (
@@ -158,7 +159,7 @@ def test_olm_v1_takes_the_best_of_a_range_and_goes_on_from_what_is_installed() -
     )  # fmt: skip
 
     def choice(text: str, *installed: str) -> str:
-        return job.resolve_v1({"cat": found}, Request.parse(text), installed).bundle.name
+        return job.resolve_v1({"cat": found}, Selection.parse(text), installed).bundle.name
 
     assert choice("a") == "a.v2.0.0"
     assert choice("a@~1") == "a.v1.1.0"

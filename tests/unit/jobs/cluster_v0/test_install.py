@@ -698,12 +698,12 @@ def test_roles_that_olm_forgets_go_too() -> None:
                 })  # fmt: skip
 
             plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
-            assert [one["metadata"]["name"] for one in plan.leavings] == ["forgotten"]
+            assert [one["metadata"]["name"] for one in plan.leftovers] == ["forgotten"]
 
             twin = made("ClusterServiceVersion", "cache.v1.0.0", "other")
             server.put("clusterserviceversions", twin)
             plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
-            assert plan.leavings == ()
+            assert plan.leftovers == ()
 
     run(story)
 
