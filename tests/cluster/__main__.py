@@ -1,8 +1,10 @@
-"""A real Kubernetes cluster of one node on this machine, whose pods run, with OLM v0.
+"""A real Kubernetes cluster of one node on this machine, whose pods run, with OLM.
 
     python tests/cluster run            here, until its input ends; says when it is ready;
                                         with --without-olm, Kubernetes alone
-    python tests/cluster up | down      leaves it running for hand work; ends it
+    python tests/cluster up | down      leaves it running for hand work, with both generations
+                                        of OLM; ends it
+    python tests/cluster olm-v1         adds OLM v1 to it: catalogd and operator-controller
     python tests/cluster env            what a shell evaluates to work with it
     python tests/cluster exec WORDS…    runs a program inside its namespaces
     python tests/cluster stop NAME [SIGNAL] | start NAME    one of its processes
@@ -38,7 +40,7 @@ import settings
 from settings import Settings
 
 HERE = Path(__file__).resolve().parent
-SETS = ("hyperkube", "coredns", "olm", "opm", "catalogd")
+SETS = ("hyperkube", "coredns", "olm", "opm", "catalogd", "operator-controller")
 FIRST = ("registry", "etcd", "containerd", "kube-apiserver")
 THEN = ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns")
 OLM = ("olm-operator", "catalog-operator")
@@ -360,6 +362,7 @@ def up() -> dict[str, Any]:
         words = (home / "cluster.log").read_text(errors="replace")
         raise ClusterError(f"the cluster did not come up:\n{words[-2000:]}")
     (home / "cluster.json").write_text(json.dumps({"pid": process.pid, "facts": line}))
+    install_olm_v1(json.loads(line))
     return json.loads(line)  # type: ignore[no-any-return]
 
 
@@ -375,6 +378,21 @@ def down() -> bool:
         time.sleep(0.05)
     (cache() / "cluster.json").unlink()
     return True
+
+
+def install_olm_v1(facts: dict[str, Any]) -> None:
+    """Add OLM v1 to a cluster that runs, and wait until its controllers are ready."""
+    import olm_v1  # it needs olmkit's packages, which a cluster does without
+
+    words = facts["kubectl"]
+    programs = {name: Path(path) for name, path in facts["programs"].items()}
+    found = olm_v1.as_list(olm_v1.manifests(programs, facts["registry"]))
+    label = "node-role.kubernetes.io/control-plane="
+    _run(*words, "label", "node", settings.NODE_NAME, label, "--overwrite")
+    _run(*words, "apply", "--server-side", "-f", "-", text=found)
+    for name in (olm_v1.CATALOGD, olm_v1.CONTROLLER):
+        _run(*words, "rollout", "status", "-n", olm_v1.SYSTEM, f"deployment/{name}",
+             "--timeout=180s")  # fmt: skip
 
 
 def _record() -> dict[str, Any] | None:
@@ -440,6 +458,8 @@ def main(words: list[str]) -> int:
             case ["up"]:
                 refuse_when_missing()
                 sys.stdout.write(explain(up()) + "\n")
+            case ["olm-v1"]:
+                install_olm_v1(json.loads((_folder() / "facts.json").read_text()))
             case ["env"]:
                 sys.stdout.write(variables())
             case ["down"]:

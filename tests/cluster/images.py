@@ -32,6 +32,7 @@ class ImagePlan:
 
     name: str
     files: Mapping[str, Path]
+    tag: str = "1"
     links: Mapping[str, str] = field(default_factory=dict)
     folders: Sequence[str] = ("tmp",)
     texts: Mapping[str, str] = field(default_factory=dict)
@@ -95,23 +96,27 @@ def plans(programs: Mapping[str, Path], registry: str) -> list[ImagePlan]:
                 config={"User": "1001"},
             )
         )
-    if "catalogd" in programs:
-        made.append(
-            ImagePlan(
-                name="catalogd",
-                files={"catalogd": programs["catalogd"] / "catalogd"},
-                texts={
-                    "etc/containers/registries.conf": (
-                        f'[[registry]]\nlocation = "{registry}"\ninsecure = true\n'
-                    ),
-                    "etc/containers/policy.json": (
-                        '{"default": [{"type": "insecureAcceptAnything"}]}'
-                    ),
-                },
-                config={"Entrypoint": ["/catalogd"], "User": "65532", "WorkingDir": "/"},
-            )
-        )
+    for name, tag in (("catalogd", "v1.11.0"), ("operator-controller", "v1.2.0")):
+        if name in programs:
+            made.append(_olm_v1(name, tag, programs[name] / name, registry))
     return made
+
+
+def _olm_v1(name: str, tag: str, program: Path, registry: str) -> ImagePlan:
+    """A program that pulls images itself, from our registry, which does not encrypt."""
+    return ImagePlan(
+        name=name,
+        tag=tag,
+        files={name: program},
+        folders=("tmp", "var/cache"),
+        texts={
+            "etc/containers/registries.conf": (
+                f'[[registry]]\nlocation = "{registry}"\ninsecure = true\n'
+            ),
+            "etc/containers/policy.json": '{"default": [{"type": "insecureAcceptAnything"}]}',
+        },
+        config={"Entrypoint": [f"/{name}"], "User": "65532", "WorkingDir": "/"},
+    )
 
 
 def _libraries(program: Path) -> list[Path]:
@@ -124,7 +129,12 @@ def _libraries(program: Path) -> list[Path]:
 def seed_name(planned: Sequence[ImagePlan]) -> str:
     """The name of the kept registry folder: it changes with what the images are made of."""
     parts = [
-        (plan.name, sorted((path, str(file)) for path, file in plan.files.items()), plan.config)
+        (
+            plan.name,
+            plan.tag,
+            sorted((path, str(file)) for path, file in plan.files.items()),
+            plan.config,
+        )
         for plan in planned
     ]
     texts = [sorted(plan.texts.items()) for plan in planned]
@@ -132,7 +142,7 @@ def seed_name(planned: Sequence[ImagePlan]) -> str:
 
 
 def push(plan: ImagePlan, registry: str) -> None:
-    """Make the image and push it as `registry/NAME:1`."""
+    """Make the image and push it under its name and tag."""
     archive = _archive(plan)
     layer = gzip.compress(archive, compresslevel=1, mtime=0)
     config = json.dumps(
@@ -153,7 +163,7 @@ def push(plan: ImagePlan, registry: str) -> None:
         _push_blob(f"http://{registry}/v2/{plan.name}", blob)
     _request(
         "PUT",
-        f"http://{registry}/v2/{plan.name}/manifests/1",
+        f"http://{registry}/v2/{plan.name}/manifests/{plan.tag}",
         json.dumps(manifest).encode(),
         _TYPE + "manifest.v1+json",
     )
@@ -164,7 +174,7 @@ def _archive(plan: ImagePlan) -> bytes:
     with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
         folders = {
             str(parent)
-            for path in [*plan.files, *plan.links, *plan.texts]
+            for path in [*plan.files, *plan.links, *plan.texts, *plan.folders]
             for parent in Path(path).parents
         } - {"."}
         for path in sorted(folders | set(plan.folders)):
