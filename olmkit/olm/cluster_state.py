@@ -170,14 +170,14 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
     """The objects of a snapshot, without what is long and says nothing here; logs come last."""
     places = {snapshot.namespace}
     places |= {kinds.subscription_key(one).catalog_namespace for one in snapshot.subscriptions}
-    yield from (_shortened(one) for one in snapshot.subscriptions)
+    yield from (shortened(one) for one in snapshot.subscriptions)
     yield from (_asked(one) for one in snapshot.elsewhere)
     for part in (
         *(snapshot.groups, snapshot.plans, snapshot.csvs),
         tuple(one for one in snapshot.catalogs if objects.namespace(one) in places),
         *(snapshot.jobs, snapshot.deployments, snapshot.slices, snapshot.pods, snapshot.events),
     ):
-        yield from (_shortened(one) for one in part)
+        yield from (shortened(one) for one in part)
     for place, text in sorted(snapshot.logs.items()):
         namespace, pod, container = place.split("/")
         metadata = {"namespace": namespace, "name": container}
@@ -200,7 +200,7 @@ def event_time(event: Manifest) -> str:
     )
 
 
-def _shortened(manifest: Manifest) -> Manifest:
+def shortened(manifest: Manifest) -> Manifest:
     """The object without what is long and explains nothing."""
     short: Manifest = dict(manifest)
     short["metadata"] = {

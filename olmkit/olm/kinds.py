@@ -95,6 +95,11 @@ def condition(manifest: Any, type_: str, *, value: str = "True") -> Mapping[str,
     return None
 
 
+def any_condition(manifest: Any, type_: str) -> Mapping[str, Any]:
+    """The condition of that type, whatever its status; empty when there is none."""
+    return next((one for one in conditions(manifest) if one.get("type") == type_), {})
+
+
 def deprecation(manifest: Manifest) -> str:
     """What a Subscription or ClusterExtension says of deprecated content; empty when nothing is."""
     found = condition(manifest, "Deprecated")

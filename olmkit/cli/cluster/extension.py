@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -14,8 +15,10 @@ from olmkit.cli.frame.cluster_options import Target
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v1 import extension as job
+from olmkit.jobs.cluster_v1 import removal
 from olmkit.jobs.cluster_v1.extension import ExtensionOptions
 from olmkit.jobs.cluster_v1.extension_choice import Offer
+from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
 # What only OLM v0 has; with `--olm v1` they are refused, not passed over.
@@ -102,31 +105,59 @@ def upgrade(
     app.run(run())
 
 
-def why(app: App, *, package: str, target: Target) -> None:
-    """Tell how a ClusterExtension stands."""
+def why(app: App, *, package: str, target: Target, save: Path | None, saved: Path | None) -> None:
+    """Explain how a ClusterExtension stands; `saved` is a file to read instead of a cluster."""
+    if saved is not None:
+        install_status.give(app, job.why_saved(saved, package), {"package": package})
+        return
 
     async def run() -> None:
         async with target.open() as (reader, _):
-            install_status.give(app, await job.why(reader, package), {"package": package})
+            found = await job.why(reader, package, file=save)
+            install_status.give(app, found, {"package": package})
 
     app.run(run())
 
 
 def uninstall(
-    app: App, *, package: str, target: Target, timeouts: Timeouts, dry_run: bool, yes: bool
+    app: App,
+    *,
+    package: str,
+    target: Target,
+    timeouts: Timeouts,
+    delete_operands: bool,
+    remove_finalizers: bool,
+    dry_run: bool,
+    yes: bool,
 ) -> None:
-    """Remove a ClusterExtension; OLM v1 removes CRDs and their objects with it."""
+    """Remove a ClusterExtension; OLM v1 deletes its CRDs with it."""
 
     async def run() -> None:
         async with target.open() as (reader, _):
-            found = await job.removal(reader, package)
+            made = await removal.plan(
+                reader, package, delete_operands=delete_operands, report=app.terminal.note
+            )
             if dry_run:
-                deletion.rehearse(app, found, package=package)
+                deletion.rehearse(app, made.all, package=package)
+                if not made.is_complete:
+                    app.terminal.note("pass `--delete-operands` to delete the objects of its CRDs")
                 return
-            app.terminal.note("with it go its CRDs, and all objects of their kinds")
-            deletion.confirm(app, found, yes=yes)
-            with install_status.watching(app, "working") as report:
-                done = await job.remove(reader, found, report=report, timeouts=timeouts)
+            removal.require_complete(made)
+            if made.crds:
+                names = ", ".join(objects.name(crd) for crd in made.crds)
+                app.terminal.note(f"OLM v1 deletes the CRDs with the ClusterExtension: {names}")
+            deletion.confirm(app, made.all, yes=yes)
+            with install_status.watching(app, "deleting") as report:
+                done = await removal.carry_out(
+                    reader,
+                    made,
+                    remove_finalizers=remove_finalizers,
+                    report=report,
+                    timeouts=timeouts,
+                )
+            advice = removal.advice(done)
+            if advice:
+                app.terminal.say(advice)
             deletion.give(app, done, package=package)
 
     app.run(run())

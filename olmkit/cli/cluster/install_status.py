@@ -31,6 +31,7 @@ def text(found: Explanation, *, color: bool = False) -> str:
     for depth, link in enumerate(found.chain):
         lead = "  " if depth == 0 else f"  {'   ' * (depth - 1)}╰─ "
         lines.append(f"{lead}{printable(link.subject)}: {printable(link.state)}")
+    lines += [f"  - {printable(one)}" for one in found.details]
     if found.log:
         lines.append("  its last words:")
         lines += [f"  | {printable(line)}" for line in found.log.rstrip().split("\n")]
@@ -48,6 +49,7 @@ def value(found: Explanation) -> dict[str, Any]:
         "hint": found.hint or None,
         "chain": [{"subject": link.subject, "state": link.state} for link in found.chain],
         "log": found.log or None,
+        "details": list(found.details),
     }
 
 

@@ -21,7 +21,12 @@ from olmkit.jobs.cluster_v0.uninstall import UninstallOptions
 )
 @click.argument("package")
 @click.option("--delete-operands", is_flag=True, help="Delete the objects of its APIs, first.")
-@click.option("--delete-crds", is_flag=True, help="Delete its CRDs, last.")
+@click.option("--delete-crds", is_flag=True, help="Delete its CRDs, last; OLM v1 always does.")
+@click.option(
+    "--remove-finalizers",
+    is_flag=True,
+    help="Remove the finalizers of the objects, for an operator that no longer runs (OLM v1).",
+)
 @dry_run_option
 @yes_option
 @olm_option
@@ -34,6 +39,7 @@ def uninstall(
     package: str,
     delete_operands: bool,
     delete_crds: bool,
+    remove_finalizers: bool,
     dry_run: bool,
     yes: bool,
     timeouts: Timeouts,
@@ -42,14 +48,24 @@ def uninstall(
     """Remove an operator, and what olmkit made for it.
 
     CRDs and their objects stay unless you say otherwise: with them goes all that is in them.
+    OLM v1 deletes the CRDs in any case, so it needs `--delete-operands` when objects exist.
     """
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
 
         extension.uninstall(
-            app, package=package, target=target, timeouts=timeouts, dry_run=dry_run, yes=yes
+            app,
+            package=package,
+            target=target,
+            timeouts=timeouts,
+            delete_operands=delete_operands,
+            remove_finalizers=remove_finalizers,
+            dry_run=dry_run,
+            yes=yes,
         )
         return
+    if remove_finalizers:
+        raise click.UsageError("`--remove-finalizers` is for OLM v1 only.")
 
     async def run() -> None:
         async with target.open() as (reader, namespace):

@@ -60,9 +60,7 @@ def why(
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
 
-        if save is not None or saved is not None:
-            raise click.UsageError("`--save` and `--from` are for OLM v0 only.")
-        extension.why(app, package=package, target=target)
+        extension.why(app, package=package, target=target, save=save, saved=saved)
         return
     if saved is not None:
         found = job.why_saved(saved, package, target.named_namespace)

@@ -14,7 +14,9 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.kube.objects import mapping, text
-from olmkit.olm import kinds, v1
+from olmkit.olm import kinds
+from olmkit.olm.v1 import catalogs as cluster_catalogs
+from olmkit.olm.v1 import extension as v1
 
 PREFIX = "clustercatalog:"
 # Where catalogd says that it serves one: a Service, as pods name it.
@@ -52,7 +54,7 @@ async def read(reader: ClusterObjects, name: str) -> Tree:
             f"there is no ClusterCatalog `{name}`",
             hint="" if known else "OLM v1, which brings them, is not installed in this cluster",
         )
-    ailing = v1.of_catalog(found)
+    ailing = cluster_catalogs.of_catalog(found)
     if ailing is not None:
         raise InputError(ailing.message, hint=ailing.hint)
     address = text(mapping(kinds.status(found).get("urls")).get("base"))

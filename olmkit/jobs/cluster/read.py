@@ -138,11 +138,7 @@ def why_saved(file: Path, package: str, namespace: str) -> Explanation:
     Without a namespace, that of the Subscription of the package. Raises `InputError` when the
     file cannot be read as objects.
     """
-    found: list[Manifest] = []
-    for document in documents.load_all(disk.read_file(file), str(file)):
-        value = document.value
-        if isinstance(value, dict):
-            found += objects.items_of(value)
+    found = saved_objects(file)
     if not namespace:
         namespace = next(
             (
@@ -154,6 +150,16 @@ def why_saved(file: Path, package: str, namespace: str) -> Explanation:
             "default",
         )
     return explain(snapshots.of_objects(found, namespace), package)
+
+
+def saved_objects(file: Path) -> list[Manifest]:
+    """The objects in a file; raises `InputError` when the file cannot be read as objects."""
+    found: list[Manifest] = []
+    for document in documents.load_all(disk.read_file(file), str(file)):
+        value = document.value
+        if isinstance(value, dict):
+            found += objects.items_of(value)
+    return found
 
 
 async def _everywhere(reader: ClusterObjects, kind: Kind, namespace: str) -> Objects:

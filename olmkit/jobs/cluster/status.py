@@ -7,12 +7,17 @@ from dataclasses import dataclass
 
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import read
+from olmkit.jobs.cluster_v1 import state as extension_states
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm import kinds, v1
+from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.explain.installs import explain
+from olmkit.olm.v1 import catalogs as cluster_catalogs
+from olmkit.olm.v1 import explain as extension_explain
+from olmkit.olm.v1 import extension as v1
+from olmkit.olm.v1.state import ExtensionState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +71,14 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
         extensions, catalogs = await asyncio.gather(
             reader.list(v1.CLUSTER_EXTENSION), reader.list(v1.CLUSTER_CATALOG)
         )
-        rows += [
-            row
-            for one in extensions
-            if (row := _extension(one, catalogs)).package == package or not package
-            if namespace in ("", row.namespace)
-        ]
+        chosen = [one for one in extensions if _is_chosen(one, namespace, package)]
+        states = await asyncio.gather(
+            *(
+                extension_states.around(reader, objects.name(one), one, catalogs, logs=False)
+                for one in chosen
+            )
+        )
+        rows += [_extension(one, state) for one, state in zip(chosen, states, strict=True)]
         shown += [_cluster_catalog(one) for one in catalogs]
     return Status(operators=tuple(rows), catalogs=tuple(shown))
 
@@ -90,18 +97,24 @@ def _subscription(one: Manifest, seen: ClusterState) -> Row:
     )
 
 
-def _extension(one: Manifest, catalogs: tuple[Manifest, ...]) -> Row:
+def _is_chosen(extension: Manifest, namespace: str, package: str) -> bool:
+    """Whether a ClusterExtension is in the namespace, and has that name or that package."""
+    names = (objects.name(extension), text(v1.asked(extension).get("packageName")))
+    place = text(kinds.spec(extension).get("namespace"))
+    return namespace in ("", place) and (not package or package in names)
+
+
+def _extension(one: Manifest, state: ExtensionState) -> Row:
     asked = v1.asked(one)
-    package = text(asked.get("packageName"))
     return Row(
         olm="v1",
         namespace=text(kinds.spec(one).get("namespace")),
-        package=package,
+        package=text(asked.get("packageName")),
         channel=", ".join(map(str, sequence(asked.get("channels")))),
         catalog=v1.catalog_name(asked),
         approval="Automatic",
         installed=v1.installed(one)[0],
-        explanation=v1.explain(one, catalogs, package),
+        explanation=extension_explain.explain(state),
     )
 
 
@@ -120,5 +133,5 @@ def _cluster_catalog(one: Manifest) -> CatalogRow:
         namespace="",
         name=objects.name(one),
         source=text(image.get("ref")),
-        state="SERVING" if v1.of_catalog(one) is None else "not served",
+        state="SERVING" if cluster_catalogs.of_catalog(one) is None else "not served",
     )

@@ -1,32 +1,39 @@
-"""Install, upgrade, look at and remove operators through OLM v1.
+"""Install and upgrade operators through OLM v1, and explain how they stand.
 
-A ClusterExtension is all there is to write; OLM v1 does the rest and says in its
-conditions how far it has come. The catalog that catalogd serves is read through the API
-server, so that what will be installed can be said beforehand from anywhere.
+A ClusterExtension is all there is to write; OLM v1 does the rest and reports its progress in
+conditions. Its `Installed` only says that objects were applied, so the Deployments are waited
+for, too. The catalog that catalogd serves is read through the API server, so that what will be
+installed is known beforehand from anywhere.
 """
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.version_constraints import VersionConstraint
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v1 import extension_choice
+from olmkit.jobs.cluster_v1 import state as states
 from olmkit.jobs.cluster_v1.extension_choice import Offer
+from olmkit.jobs.cluster_v1.state import require_olm
 from olmkit.kube import objects, patches
-from olmkit.kube.objects import Manifest
+from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_objects as wanted
-from olmkit.olm import kinds, v1
+from olmkit.olm import kinds
 from olmkit.olm.explain.explanation import Explanation
-from olmkit.olm.v1 import ExtensionRequest
+from olmkit.olm.v1 import catalogs as cluster_catalogs
+from olmkit.olm.v1 import extension as v1
+from olmkit.olm.v1.explain import explain
+from olmkit.olm.v1.extension import ExtensionRequest
+from olmkit.olm.v1.state import ExtensionState
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,23 +62,16 @@ class ExtensionPlan:
 class ExtensionUpgrade:
     """What a ClusterExtension would become when another range of versions is asked for.
 
-    `before` is the bundle that is installed now, empty when there is none.
+    `name` is the object's, `package` what it requests. `before` is the bundle that is installed
+    now, empty when there is none.
     """
 
+    name: str
     package: str
     version: str
     before: str
     wanted: Manifest = field(repr=False)
     offer: Offer = field(repr=False)
-
-
-async def require_olm(reader: ClusterObjects) -> None:
-    """Raises `InputError` when the cluster has no OLM v1."""
-    if not await reader.knows(v1.CLUSTER_EXTENSION):
-        raise InputError(
-            "OLM v1 is not installed in this cluster: it does not know ClusterExtensions",
-            hint="install it, or use OLM v0 with `--olm v0`",
-        )
 
 
 async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access) -> ExtensionPlan:
@@ -95,6 +95,7 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
             hint="name one of the namespace with `--service-account`",
         )
     image = options.catalog if cluster_bundle.is_image(options.catalog) else ""
+    there = await reader.list(v1.CLUSTER_CATALOG) if image else ()
     name = f"{options.package}-catalog" if image else options.catalog
     request = ExtensionRequest(
         package=options.package,
@@ -103,6 +104,9 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
         channels=(options.channel,) if options.channel else (),
         catalog=name,
         catalog_image=image,
+        catalog_priority=cluster_catalogs.lowest_priority(
+            one for one in there if objects.name(one) != name
+        ),
         poll_minutes=options.poll_minutes,
         service_account=options.service_account,
     )
@@ -162,15 +166,16 @@ async def plan_upgrade(
     """
     _check_range(version)
     await require_olm(reader)
-    found = await reader.find(v1.CLUSTER_EXTENSION, package)
+    found = await states.find(reader, package)
     if found is None:
-        said = v1.explain(None, (), package)
+        said = explain(ExtensionState(name=package))
         raise InputError(said.message, hint=said.hint)
     changed: Manifest = patches.merge_patch(found, _asking(version))
     changed.pop("status", None)
-    changed["metadata"] = {"name": package}
+    changed["metadata"] = {"name": objects.name(found)}
     return ExtensionUpgrade(
-        package=package,
+        name=objects.name(found),
+        package=text(v1.asked(found).get("packageName")),
         version=version,
         before=v1.installed(found)[0],
         wanted=changed,
@@ -184,7 +189,9 @@ async def upgrade(
     """Ask for that range of versions, and wait."""
     await reader.merge(made.wanted, _asking(made.version))
     report(f"asked for {made.version or 'the newest version'}")
-    return await until_ready(reader, made.package, report=report, timeouts=timeouts)
+    return await until_ready(
+        reader, made.name, target=made.offer.csv, report=report, timeouts=timeouts
+    )
 
 
 def _check_range(version: str) -> None:
@@ -196,51 +203,40 @@ def _asking(version: str) -> Manifest:
     return {"spec": {"source": {"catalog": {"version": version or None}}}}
 
 
-async def why(reader: ClusterObjects, package: str) -> Explanation:
-    """How it stands, and why."""
+async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) -> Explanation:
+    """How the ClusterExtension of that name or package stands, and why.
+
+    `file` gets all objects that were read; no Secrets are among them.
+    """
     await require_olm(reader)
-    return v1.explain(*await _look(reader, package), package)
+    state = await states.read(reader, name)
+    if file is not None:
+        states.save(state, file)
+    return explain(state)
+
+
+def why_saved(file: Path, name: str) -> Explanation:
+    """The same from the objects in a file. Raises `InputError` when it holds no objects."""
+    return explain(states.load(file, name))
 
 
 async def until_ready(
-    reader: ClusterObjects, package: str, *, report: Report, timeouts: Timeouts
+    reader: ClusterObjects, name: str, *, target: str = "", report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Wait until it is installed or somebody must act; a server that is away is waited for."""
-    return await cluster_wait.settled(
-        lambda: _look(reader, package),
-        lambda seen: v1.explain(*seen, package),
-        report=report,
-        timeouts=timeouts,
-    )
+    """Wait until its Deployments are available, or a person must act.
 
+    `target`: the bundle that is expected, where it is known. A server that does not answer is
+    waited for.
+    """
 
-async def removal(reader: ClusterObjects, package: str) -> tuple[Manifest, ...]:
-    """What would be deleted: the ClusterExtension, and the catalog that olmkit made for it."""
-    await require_olm(reader)
-    found = await reader.find(v1.CLUSTER_EXTENSION, package)
-    if found is None:
-        said = v1.explain(None, (), package)
-        raise InputError(said.message)
-    catalogs = [
-        one
-        for one in await reader.list(v1.CLUSTER_CATALOG)
-        if wanted.is_ours(one) and objects.labels_of(one).get(wanted.PART_OF) == package
-    ]
-    return (found, *catalogs)
+    def explained(state: ExtensionState) -> Explanation:
+        return explain(state, target=target)
 
+    async def look() -> ExtensionState:
+        state = await states.read(reader, name, logs=False)
+        if explained(state).is_ready:
+            return state
+        here = await cluster_read.with_logs(reader, state.here)
+        return replace(state, here=here)
 
-async def remove(
-    reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
-) -> Removed:
-    """Delete them, one gone before the next."""
-    steps = [(manifest,) for manifest in found]
-    return await cluster_write.delete(reader, steps, report=report, timeouts=timeouts)
-
-
-async def _look(
-    reader: ClusterObjects, package: str
-) -> tuple[Manifest | None, tuple[Manifest, ...]]:
-    """The ClusterExtension and all catalogs."""
-    return await asyncio.gather(
-        reader.find(v1.CLUSTER_EXTENSION, package), reader.list(v1.CLUSTER_CATALOG)
-    )
+    return await cluster_wait.settled(look, explained, report=report, timeouts=timeouts)

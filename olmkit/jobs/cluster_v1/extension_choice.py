@@ -19,9 +19,10 @@ from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, sequence, text
-from olmkit.olm import v1
+from olmkit.oci.store import RegistryError
 from olmkit.olm.preview import Preview
-from olmkit.olm.v1 import ExtensionRequest
+from olmkit.olm.v1 import extension as v1
+from olmkit.olm.v1.extension import ExtensionRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,9 @@ class Offer:
 async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Access) -> Offer:
     """What an install brings.
 
-    Raises `InputError` when the catalog that is named is not served, or has nothing that fits.
+    Raises `InputError` when the named catalog is not served, when a registry has no such image
+    of a catalog, and when the catalog has nothing that fits. Other trouble with the image is a
+    note: only the cluster may be able to reach the registry.
     """
     try:
         if request.catalog_image:
@@ -53,6 +56,8 @@ async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Acce
     except OlmkitError as error:
         if request.catalog and isinstance(error, InputError):
             raise
+        if request.catalog_image and _is_missing(error):
+            raise InputError(error.message, hint=error.hint) from error
         return _unknown(error)
     return Offer(csv=chosen.csv, brings=chosen.preview, notes=(chosen.note,) if chosen.note else ())
 
@@ -94,6 +99,11 @@ async def _served(reader: ClusterObjects, name: str, *, is_any: bool = True) -> 
         name = objects.name(there[0])
     tree = await cluster_catalog.read(reader, name)
     return catalog_job.read(name, tree=tree, valid=False)
+
+
+def _is_missing(error: OlmkitError) -> bool:
+    """Whether a registry answers that there is no such image."""
+    return isinstance(error, RegistryError) and error.status == 404
 
 
 def _unknown(error: OlmkitError) -> Offer:

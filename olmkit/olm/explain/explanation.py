@@ -43,7 +43,10 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """`cause` is a name that scripts may ask for; `log` are the last lines of a container."""
+    """`cause` is a name that scripts may ask for; `log` are the last lines of a container.
+
+    `details` are further lines about the cause, such as each missing permission.
+    """
 
     standing: Standing
     cause: str
@@ -51,6 +54,7 @@ class Explanation:
     hint: str = ""
     chain: tuple[Link, ...] = ()
     log: str = ""
+    details: tuple[str, ...] = ()
     blame: Blame = Blame.MATERIAL
 
     @property
@@ -67,6 +71,7 @@ class Diagnosis:
     hint: str = ""
     links: tuple[Link, ...] = ()
     log: str = ""
+    details: tuple[str, ...] = ()
     standing: Standing = Standing.STUCK
     blame: Blame = Blame.MATERIAL
 
@@ -79,6 +84,7 @@ class Diagnosis:
             hint=self.hint,
             chain=(*links, *self.links),
             log=self.log,
+            details=self.details,
             blame=self.blame,
         )
 

@@ -67,7 +67,7 @@ def test_a_server_that_is_nowhere_is_the_worlds_fault(
         ["install", "a", "--timeout", "soon"],
         ["why", "a", "--from", "nowhere.yaml", "--olm", "v2"],
         ["why", "a", "--from", "nowhere.yaml", "--olm", "v1"],
-        ["why", "a", "--save", "here.yaml", "--olm", "v1"],
+        ["uninstall", "a", "--remove-finalizers"],
         ["why", "a", "--from", "nowhere.yaml", "--save", "here.yaml"],
         ["install"],
         ["install", "./bundle"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,20 +17,24 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.cluster_v1 import extension
+from olmkit.jobs.cluster_v1 import extension, removal
 from olmkit.jobs.cluster_v1.extension import ExtensionOptions
+from olmkit.jobs.cluster_v1.extension_choice import Offer
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm.explain.explanation import Standing
+from olmkit.olm.v1.state import OWNER_LABEL
 from olmkit.testing.apiserver.server import ApiServer
 
 GROUP = "olm.operatorframework.io"
 QUICK = Timeouts(seconds=5, interval=0.02, believed=0.1)
 
 
-def resource(group: str, kind: str, plural: str) -> Resource:
+def resource(group: str, kind: str, plural: str, *, namespaced: bool = False) -> Resource:
     gvk = GVK(group=group, version="v1", kind=kind)
-    return Resource(gvk=gvk, plural=plural, namespaced=False, subresources=frozenset({"status"}))
+    return Resource(
+        gvk=gvk, plural=plural, namespaced=namespaced, subresources=frozenset({"status"})
+    )
 
 
 KINDS = (
@@ -37,6 +42,10 @@ KINDS = (
     resource(GROUP, "ClusterCatalog", "clustercatalogs"),
     resource("", "Namespace", "namespaces"),
     resource("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"),
+    resource("apps", "Deployment", "deployments", namespaced=True),
+    resource("", "Pod", "pods", namespaced=True),
+    resource("", "Event", "events", namespaced=True),
+    resource("example.com", "Toy", "toys", namespaced=True),
 )
 
 Story = Callable[[ClusterObjects, ApiServer, dict[str, str]], Awaitable[None]]
@@ -47,6 +56,7 @@ def run(story: Story) -> None:
 
     async def whole() -> None:
         server = ApiServer.of(KINDS)
+        server.collects_garbage = True
         says: dict[str, str] = {}
 
         async def controller() -> None:
@@ -109,10 +119,124 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
         assert there is not None
         assert there["spec"]["source"]["catalog"]["version"] == "2.x"
 
-        gone = await extension.removal(reader, "cache")
-        done = await extension.remove(reader, gone, report=[].append, timeouts=QUICK)
-        assert (done.gone, done.left) == (gone, ())
+        gone = await removal.plan(reader, "cache", delete_operands=False)
+        done = await removal.carry_out(reader, gone, report=[].append, timeouts=QUICK)
+        assert (done.gone, done.left) == (gone.all, ())
         assert server.all("clusterextensions") == []
+
+    run(story)
+
+
+def _deployment(server: ApiServer, *, available: bool) -> None:
+    server.put("deployments", {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "cache", "namespace": "apps", "labels": {OWNER_LABEL: "cache"}},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "cache"}}},
+        "status": {"conditions": [{"type": "Available", "status": str(available)}],
+                   "observedGeneration": 9, "availableReplicas": int(available)},
+    })  # fmt: skip
+
+
+def test_installed_is_not_ready_before_the_deployments_are_available() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        _deployment(server, available=False)
+        server.put("pods", {
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "cache-1", "namespace": "apps", "labels": {"app": "cache"}},
+            "status": {"phase": "Pending", "containerStatuses": [
+                {"name": "manager", "image": "cache:1",
+                 "state": {"waiting": {"reason": "ErrImagePull", "message": "not found"}}}]},
+        })  # fmt: skip
+        quick = Timeouts(seconds=0.5, interval=0.02, believed=0.1)
+        made = await extension.plan(reader, OPTIONS, Access())
+        found = await extension.carry_out(
+            reader, made, report=[].append, timeouts=quick, created=[]
+        )
+
+        assert (found.cause, found.is_ready) == ("image-cannot-be-pulled", False)
+        assert (await extension.why(reader, "cache")).cause == "image-cannot-be-pulled"
+        (row,) = (await status.status(reader)).operators
+        assert row.explanation.cause == "image-cannot-be-pulled"
+        _deployment(server, available=True)
+        assert (await extension.why(reader, "cache")).is_ready
+
+    run(story)
+
+
+def test_an_upgrade_waits_for_the_bundle_that_is_expected() -> None:
+    async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+        await installed(reader)
+        made = await extension.plan_upgrade(reader, "cache", "", Access())
+        expected = replace(made, offer=Offer(csv="cache.v2"))
+        quick = Timeouts(seconds=0.3, interval=0.02, believed=0.1)
+        found = await extension.upgrade(reader, expected, report=[].append, timeouts=quick)
+
+        assert (found.cause, found.standing) == ("waiting", Standing.STUCK)
+        assert "installed `cache.v1` and not yet `cache.v2`" in found.message
+
+    run(story)
+
+
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "toys.example.com", "labels": {OWNER_LABEL: "cache"}},
+    "spec": {"group": "example.com", "names": {"kind": "Toy", "plural": "toys"},
+             "versions": [{"name": "v1", "served": True}]},
+}  # fmt: skip
+
+
+def _toy(server: ApiServer, *finalizers: str) -> None:
+    metadata = {"name": "a", "namespace": "apps", "finalizers": list(finalizers)}
+    server.put("toys", {"apiVersion": "example.com/v1", "kind": "Toy", "metadata": metadata})
+
+
+def test_objects_go_first_and_only_when_that_is_requested() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        await installed(reader)
+        server.put("customresourcedefinitions", CRD)
+        _toy(server)
+        made = await removal.plan(reader, "cache", delete_operands=False)
+        with pytest.raises(InputError, match="1 object of them exists"):
+            removal.require_complete(made)
+
+        made = await removal.plan(reader, "cache", delete_operands=True)
+        removal.require_complete(made)
+        assert [one["kind"] for one in made.all] == [
+            "Toy", "ClusterExtension", "CustomResourceDefinition",
+        ]  # fmt: skip
+        said: list[str] = []
+        quick = Timeouts(seconds=0.2, interval=0.02)
+        done = await removal.carry_out(reader, made, report=said.append, timeouts=quick)
+        # Nothing collects garbage here, so the CRD stays, and that is reported.
+        assert [one["kind"] for one in done.gone] == ["Toy", "ClusterExtension"]
+        assert [one["kind"] for one in done.left] == ["CustomResourceDefinition"]
+        assert said[:2] == ["deleting Toy apps/a", "deleting ClusterExtension cache"]
+
+    run(story)
+
+
+def test_an_object_whose_operator_is_gone_keeps_the_extension_until_finalizers_go() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        await installed(reader)
+        server.put("customresourcedefinitions", CRD)
+        _toy(server, "example.com/hold")
+        quick = Timeouts(seconds=0.2, interval=0.02)
+        made = await removal.plan(reader, "cache", delete_operands=True)
+        done = await removal.carry_out(reader, made, report=[].append, timeouts=quick)
+        assert [one["kind"] for one in done.left] == ["Toy"]
+        assert "`example.com/hold`" in removal.advice(done)
+        assert server.get("clusterextensions", "cache", "")
+
+        server.remove("clusterextensions", "cache", "")
+        made = await removal.plan(reader, "cache", delete_operands=True)
+        assert made.extension is None
+        done = await removal.carry_out(
+            reader, made, remove_finalizers=True, report=[].append, timeouts=quick
+        )
+        assert [one["kind"] for one in done.gone] == ["Toy"]
+        assert server.all("toys") == []
 
     run(story)
 
@@ -184,7 +308,7 @@ def test_nothing_there_is_said() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         assert (await extension.why(reader, "cache")).cause == "not-installed"
         with pytest.raises(InputError, match="no ClusterExtension"):
-            await extension.removal(reader, "cache")
+            await removal.plan(reader, "cache", delete_operands=True)
         with pytest.raises(InputError, match="no ClusterExtension"):
             await extension.plan_upgrade(reader, "cache", "", Access())
         with pytest.raises(InputError, match="no ClusterCatalog"):

@@ -20,9 +20,10 @@ from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster_v1 import extension_choice
 from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
-from olmkit.olm import v1
+from olmkit.oci.store import RegistryError
 from olmkit.olm.preview import Grant, Preview
-from olmkit.olm.v1 import ExtensionRequest
+from olmkit.olm.v1 import extension as v1
+from olmkit.olm.v1.extension import ExtensionRequest
 from olmkit.testing.apiserver.server import ApiServer
 
 GROUP = "olm.operatorframework.io"
@@ -174,3 +175,26 @@ def test_an_install_is_refused_only_where_its_catalog_was_named() -> None:
         assert "queue" in (await extension_choice.of_new(reader, unnamed, Access())).notes[0]
 
     run(story, "shelf")
+
+
+@pytest.mark.parametrize(("status", "is_refused"), [(404, True), (401, False), (0, False)], ids=str)
+def test_an_image_of_a_catalog_that_does_not_exist_is_refused(
+    monkeypatch: pytest.MonkeyPatch, status: int, is_refused: bool
+) -> None:
+    async def read_catalog(image: str, _: Access) -> None:
+        raise RegistryError(f"registry has no image `{image}`", status=status)
+
+    monkeypatch.setattr(cluster_bundle, "read_catalog", read_catalog)
+    request = ExtensionRequest(
+        package="cache", namespace="apps", catalog="cache-catalog", catalog_image="r.example/c:typo"
+    )
+
+    async def story(reader: ClusterObjects) -> None:
+        if is_refused:
+            with pytest.raises(InputError, match="no image"):
+                await extension_choice.of_new(reader, request, Access())
+        else:
+            (note,) = (await extension_choice.of_new(reader, request, Access())).notes
+            assert "not known beforehand" in note
+
+    run(story)

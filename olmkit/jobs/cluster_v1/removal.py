@@ -1,0 +1,203 @@
+"""Remove an operator that OLM v1 installed, with its CRDs and their objects.
+
+OLM v1 deletes the CRDs with the ClusterExtension, and the API server deletes their objects
+with them. An object with a finalizer would then stay forever, since the operator that removes
+the finalizer is gone. So the objects go first, while the operator runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import wait as cluster_wait
+from olmkit.jobs.cluster import write as cluster_write
+from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.wait import Report, Timeouts
+from olmkit.jobs.cluster.write import Removed
+from olmkit.jobs.cluster_v1 import state as states
+from olmkit.kube import objects
+from olmkit.kube.api import NotFound
+from olmkit.kube.objects import Manifest, sequence
+from olmkit.olm import install_objects, kinds
+from olmkit.olm.cluster_state import Objects
+from olmkit.olm.v1 import extension as extensions
+from olmkit.olm.v1.explain import explain
+from olmkit.olm.v1.state import OWNER_LABEL, ExtensionState
+
+_CLEARED = {"metadata": {"finalizers": None}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionRemoval:
+    """What would be deleted.
+
+    `operands` are the objects of the CRDs, `workloads` the Deployments. `extension` is None
+    when it has been deleted before and something of it is still there. `is_complete` is False
+    when the operands were not requested to be deleted: OLM v1 would delete them all the same.
+    """
+
+    name: str
+    extension: Manifest | None
+    operands: Objects
+    crds: Objects
+    workloads: Objects
+    catalogs: Objects
+    is_complete: bool
+
+    @property
+    def all(self) -> Objects:
+        """All objects, in the order in which they go."""
+        first = () if self.extension is None else (self.extension,)
+        return (*self.operands, *first, *self.workloads, *self.crds, *self.catalogs)
+
+
+async def plan(
+    reader: ClusterObjects,
+    name: str,
+    *,
+    delete_operands: bool,
+    report: Report = cluster_wait.silent,
+) -> ExtensionRemoval:
+    """What would be deleted; nothing is written.
+
+    Raises `InputError` when there is nothing of that name, and when several ClusterExtensions
+    request the package of that name.
+    """
+    await states.require_olm(reader)
+    extension = await states.find(reader, name)
+    owner = name if extension is None else objects.name(extension)
+    labels = f"{OWNER_LABEL}={owner}"
+    crds = await reader.list(kinds.CRD, labels=labels)
+    if extension is None and not crds:
+        raise InputError(explain(ExtensionState(name=name)).message)
+    operands = await cluster_wait.operands(reader, crds, report=report)
+    package = extensions.asked(extension or {}).get("packageName", name)
+    return ExtensionRemoval(
+        name=owner,
+        extension=extension,
+        operands=tuple(operands),
+        crds=crds,
+        workloads=await if_allowed(reader.list(kinds.DEPLOYMENT, labels=labels), ()),
+        catalogs=await _catalogs(reader, owner, str(package)),
+        is_complete=delete_operands or not operands,
+    )
+
+
+def require_complete(made: ExtensionRemoval) -> None:
+    """Raises `InputError` when objects would go that the user did not request to delete."""
+    if made.is_complete:
+        return
+    count = len(made.operands)
+    counted = f"{count} objects of them exist" if count != 1 else "1 object of them exists"
+    raise InputError(
+        f"OLM v1 deletes the CRDs with the ClusterExtension `{made.name}`, and {counted}",
+        hint="pass `--delete-operands` to delete them first, while the operator can clean up",
+    )
+
+
+async def carry_out(
+    reader: ClusterObjects,
+    made: ExtensionRemoval,
+    *,
+    remove_finalizers: bool = False,
+    report: Report,
+    timeouts: Timeouts,
+) -> Removed:
+    """Delete the operands, then the ClusterExtension; wait until all that OLM created is gone.
+
+    `remove_finalizers`: clear the finalizers of operands, for an operator that no longer runs.
+    """
+    done = await _delete_operands(
+        reader, made, remove_finalizers=remove_finalizers, report=report, timeouts=timeouts
+    )
+    if done.left:
+        return done
+    first = () if made.extension is None else (made.extension,)
+    done = _joined(
+        done, await cluster_write.delete(reader, [first], report=report, timeouts=timeouts)
+    )
+    if done.left:
+        return done
+    created = (*made.workloads, *made.crds)
+    left = await cluster_wait.until_gone(reader, created, report=report, timeouts=timeouts)
+    done = _joined(done, Removed(gone=tuple(one for one in created if one not in left), left=left))
+    if left:
+        return done
+    steps = [(catalog,) for catalog in made.catalogs]
+    return _joined(
+        done, await cluster_write.delete(reader, steps, report=report, timeouts=timeouts)
+    )
+
+
+def advice(done: Removed) -> str:
+    """What helps when objects with finalizers are still there; empty when none are."""
+    held = {
+        str(finalizer)
+        for one in done.left
+        for finalizer in sequence(objects.metadata(one).get("finalizers"))
+        if objects.kind(one) != kinds.CRD[1]
+    }
+    if not held:
+        return ""
+    listed = ", ".join(f"`{one}`" for one in sorted(held))
+    return (
+        f"the operator has not removed the finalizers {listed}; if it no longer runs, "
+        "`--remove-finalizers` removes them, and what they protect is not cleaned up"
+    )
+
+
+async def _delete_operands(
+    reader: ClusterObjects,
+    made: ExtensionRemoval,
+    *,
+    remove_finalizers: bool,
+    report: Report,
+    timeouts: Timeouts,
+) -> Removed:
+    if not made.operands:
+        return Removed(gone=())
+    if remove_finalizers:
+        for one in made.operands:
+            await reader.delete(one)
+            if await reader.current(one) is not None:
+                report(f"removing the finalizers of {objects.kind(one)} {objects.name(one)}")
+                await _clear(reader, one)
+        left = await cluster_wait.until_gone(
+            reader, made.operands, report=report, timeouts=timeouts
+        )
+        gone = tuple(one for one in made.operands if one not in left)
+        return Removed(gone=gone, left=left)
+    return await cluster_write.delete(
+        reader, [], operands=made.operands, report=report, timeouts=timeouts
+    )
+
+
+async def _clear(reader: ClusterObjects, one: Manifest) -> None:
+    try:
+        await reader.merge(one, _CLEARED)
+    except NotFound:
+        return  # it went in the meantime
+
+
+def _joined(before: Removed, after: Removed) -> Removed:
+    return replace(after, gone=(*before.gone, *after.gone))
+
+
+async def _catalogs(reader: ClusterObjects, name: str, package: str) -> Objects:
+    """The catalogs that olmkit created for this ClusterExtension and no other one selects."""
+    others = [
+        extensions.catalog_name(extensions.asked(one))
+        for one in await reader.list(extensions.CLUSTER_EXTENSION)
+        if objects.name(one) != name
+    ]
+    return tuple(_ours(await reader.list(extensions.CLUSTER_CATALOG), package, others))
+
+
+def _ours(catalogs: Iterable[Manifest], package: str, others: list[str]) -> Iterable[Manifest]:
+    for one in catalogs:
+        part_of = objects.labels_of(one).get(install_objects.PART_OF)
+        if install_objects.is_ours(one) and part_of == package and objects.name(one) not in others:
+            yield one

@@ -1,0 +1,175 @@
+"""Reading what a cluster holds around one ClusterExtension.
+
+What the user may not read counts as absent, as in `olmkit.jobs.cluster.read`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.edges import disk
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import read as cluster_read
+from olmkit.jobs.cluster.read import if_allowed
+from olmkit.kube import objects
+from olmkit.kube.api import Forbidden
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import cluster_state as snapshots
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState, Objects
+from olmkit.olm.v1 import extension as extensions
+from olmkit.olm.v1 import state as states
+from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, ExtensionState
+
+_SYSTEMS = ("olmv1-system", "openshift-operator-controller", "openshift-catalogd")
+_POD, _EVENT = ("v1", "Pod"), ("v1", "Event")
+_NOTHING: Objects = ()
+_COLLISION = re.compile(
+    r"(?P<kind>\w+) '(?P<name>[^']*)' already exists in namespace '(?P<place>[^']*)'"
+)
+_NAMED = {
+    "CustomResourceDefinition": kinds.CRD,
+    "ClusterRole": ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    "ClusterRoleBinding": ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    "Deployment": kinds.DEPLOYMENT,
+    "Service": ("v1", "Service"),
+    "ServiceAccount": ("v1", "ServiceAccount"),
+}
+
+
+async def require_olm(reader: ClusterObjects) -> None:
+    """Raises `InputError` when the cluster has no OLM v1."""
+    if not await reader.knows(extensions.CLUSTER_EXTENSION):
+        raise InputError(
+            "OLM v1 is not installed in this cluster: it does not know ClusterExtensions",
+            hint="install it, or use OLM v0 with `--olm v0`",
+        )
+
+
+async def find(reader: ClusterObjects, name: str) -> Manifest | None:
+    """The ClusterExtension of that name, else the one that requests the package of that name.
+
+    Raises `InputError` when several request the package.
+    """
+    try:
+        return states.chosen(await reader.list(extensions.CLUSTER_EXTENSION), name)
+    except Forbidden:
+        return await reader.find(extensions.CLUSTER_EXTENSION, name)
+
+
+async def read(reader: ClusterObjects, name: str, *, logs: bool = True) -> ExtensionState:
+    """All that `explain` looks at; `logs` also of containers that failed.
+
+    Raises `InputError` when several ClusterExtensions request the package `name`.
+    """
+    extension, catalogs = await asyncio.gather(
+        find(reader, name), if_allowed(reader.list(extensions.CLUSTER_CATALOG), ())
+    )
+    return await around(reader, name, extension, catalogs, logs=logs)
+
+
+async def around(
+    reader: ClusterObjects,
+    name: str,
+    extension: Manifest | None,
+    catalogs: Objects,
+    *,
+    logs: bool = True,
+) -> ExtensionState:
+    """The same for a ClusterExtension that has been read."""
+    if extension is None:
+        return ExtensionState(name=name, catalogs=catalogs)
+    place = text(kinds.spec(extension).get("namespace"))
+    labels = f"{OWNER_LABEL}={objects.name(extension)}"
+    deployments = await if_allowed(reader.list(kinds.DEPLOYMENT, place, labels=labels), ())
+    here = await _with_pods(reader, place, deployments, logs=logs)
+    progressing = kinds.any_condition(extension, "Progressing")
+    system, around_it = ClusterState(namespace=""), _NOTHING
+    if progressing.get("reason") != "Succeeded" or _is_behind(extension, progressing):
+        system = await _system(reader)
+        message = text(progressing.get("message"))
+        around_it = await _named(reader, message, (place, system.namespace))
+    return ExtensionState(
+        name=name,
+        extension=extension,
+        catalogs=catalogs,
+        here=here,
+        system=system,
+        around=around_it,
+    )
+
+
+def save(state: ExtensionState, file: Path) -> None:
+    """Write the objects of the state to a file; no Secrets are among them."""
+    disk.write_atomically(file, documents.dump_all(states.objects_of(state)))
+
+
+def load(file: Path, name: str) -> ExtensionState:
+    """The state in a file that `save` has written, or `kubectl get -o yaml` prints.
+
+    Raises `InputError` when the file does not hold objects.
+    """
+    return states.of_objects(cluster_read.saved_objects(file), name)
+
+
+def _is_behind(extension: Manifest, condition: object) -> bool:
+    seen = kinds.number(objects.mapping(condition).get("observedGeneration"))
+    return seen < kinds.number(objects.metadata(extension).get("generation"))
+
+
+async def _with_pods(
+    reader: ClusterObjects, namespace: str, deployments: Objects, *, logs: bool
+) -> ClusterState:
+    """The Deployments, with the pods and events of their namespace when there are any."""
+    pods: Objects = ()
+    events: Objects = ()
+    if deployments:
+        pods, events = await asyncio.gather(
+            if_allowed(reader.list(_POD, namespace), ()),
+            if_allowed(reader.list(_EVENT, namespace), ()),
+        )
+    made = ClusterState(
+        namespace=namespace,
+        deployments=deployments,
+        pods=pods,
+        events=tuple(sorted(events, key=snapshots.event_time)),
+    )
+    return await cluster_read.with_logs(reader, made) if logs else made
+
+
+async def _system(reader: ClusterObjects) -> ClusterState:
+    """The Deployments of OLM v1 itself, from the first namespace that has one."""
+    for place in _SYSTEMS:
+        found = await asyncio.gather(
+            *(if_allowed(reader.find(kinds.DEPLOYMENT, name, place), None) for name in CONTROLLERS)
+        )
+        deployments = tuple(_kinded(one) for one in found if one is not None)
+        if deployments:
+            return await _with_pods(reader, place, deployments, logs=False)
+    return ClusterState(namespace="")
+
+
+def _kinded(deployment: Manifest) -> Manifest:
+    return {"apiVersion": kinds.DEPLOYMENT[0], "kind": kinds.DEPLOYMENT[1], **deployment}
+
+
+async def _named(reader: ClusterObjects, message: str, namespaces: Iterable[str]) -> Objects:
+    """The namespaces that exist, and what the message says exists already; metadata alone."""
+    found = [
+        await if_allowed(reader.find(kinds.NAMESPACE, name), None) for name in namespaces if name
+    ]
+    collision = _COLLISION.search(message)
+    if collision is not None and collision["kind"] in _NAMED:
+        kind = _NAMED[collision["kind"]]
+        question = reader.find(kind, collision["name"], collision["place"])
+        found.append(await if_allowed(question, None))
+    return tuple(
+        {key: one[key] for key in ("apiVersion", "kind", "metadata") if key in one}
+        for one in found
+        if one is not None
+    )

@@ -1,0 +1,1 @@
+"""OLM v1: the objects that install an operator, and what its conditions mean."""

@@ -1,0 +1,113 @@
+"""ClusterCatalogs: whether they are served, and which of them a ClusterExtension reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.explain import explanation
+from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.v1.extension import CATALOG_NAME_LABEL
+
+_LOWEST = -(2**31)
+# OLM does not try a catalog again that is `Blocked`.
+_TRIED = {"Retrying": Standing.STUCK, "Blocked": Standing.BLOCKED}
+
+
+def of_catalog(catalog: Manifest) -> Diagnosis | None:
+    """Why a ClusterCatalog is not served; None when it is."""
+    serving = kinds.any_condition(catalog, "Serving")
+    if serving.get("status") == "True":
+        return None
+    name = objects.name(catalog)
+    progressing = kinds.any_condition(catalog, "Progressing")
+    link = explanation.link(catalog, text(progressing.get("reason")) or "new")
+    if is_switched_off(catalog) or text(serving.get("reason")) == "UserSpecifiedUnavailable":
+        return Diagnosis(
+            cause="catalog-switched-off",
+            message=f"the catalog `{name}` is switched off",
+            hint=f"set `spec.availabilityMode` of ClusterCatalog `{name}` to `Available`",
+            links=(link,),
+            standing=Standing.BLOCKED,
+        )
+    reason = explanation.first_line(text(progressing.get("message")))
+    standing = _TRIED.get(text(progressing.get("reason")), Standing.WAITING)
+    is_tried = standing is not Standing.WAITING
+    said = f": {reason}" if is_tried and reason else " yet"
+    image = text(mapping(mapping(kinds.spec(catalog).get("source")).get("image")).get("ref"))
+    return Diagnosis(
+        cause="catalog-not-ready",
+        message=f"the catalog `{name}` is not served{said}",
+        hint=_hint(name, image, reason) if is_tried else "",
+        links=(link,),
+        standing=standing,
+        blame=Blame.WORLD,
+    )
+
+
+def is_switched_off(catalog: Manifest) -> bool:
+    """Whether OLM leaves the catalog out, since its `availabilityMode` says so."""
+    return kinds.spec(catalog).get("availabilityMode") == "Unavailable"
+
+
+def priority(catalog: Manifest) -> int:
+    """Of several catalogs that have a package, OLM takes the one with the highest."""
+    return kinds.number(kinds.spec(catalog).get("priority"))
+
+
+def lowest_priority(catalogs: Iterable[Manifest]) -> int:
+    """A priority below zero and below that of each of the catalogs, as far as the field allows.
+
+    A catalog with it does not make a ClusterExtension ambiguous that reads the others, too.
+    """
+    return max(min([0, *map(priority, catalogs)]) - 1, _LOWEST)
+
+
+def labels(catalog: Manifest) -> Mapping[str, str]:
+    """The labels that selectors see; catalogd sets the one with the catalog's name."""
+    return {**objects.labels_of(catalog), CATALOG_NAME_LABEL: objects.name(catalog)}
+
+
+def read_by(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequence[Manifest]:
+    """The catalogs that a ClusterExtension with this request reads, also those not served.
+
+    An absent selector and an empty one select all catalogs.
+    """
+    selector = mapping(request.get("selector"))
+    return [one for one in catalogs if not is_switched_off(one) and _selects(selector, labels(one))]
+
+
+def _selects(selector: Mapping[str, Any], found: Mapping[str, str]) -> bool:
+    wanted = mapping(selector.get("matchLabels"))
+    if any(found.get(key) != value for key, value in wanted.items()):
+        return False
+    return all(_meets(mapping(one), found) for one in sequence(selector.get("matchExpressions")))
+
+
+def _meets(expression: Mapping[str, Any], found: Mapping[str, str]) -> bool:
+    """One requirement of a selector: the label selectors of Kubernetes."""
+    value = found.get(text(expression.get("key")))
+    values = sequence(expression.get("values"))
+    match expression.get("operator"):
+        case "In":
+            return value is not None and value in values
+        case "NotIn":
+            return value is None or value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case _:
+            return False
+
+
+def _hint(name: str, image: str, reason: str) -> str:
+    if "manifest unknown" in reason or "not found" in reason or "name unknown" in reason:
+        return (
+            f"push the image `{image}`, correct `spec.source.image.ref` of ClusterCatalog "
+            f"`{name}`, or delete the ClusterCatalog"
+        )
+    return f"check that catalogd can reach the registry of `{image}` and may pull from it"

@@ -1,0 +1,156 @@
+"""How a ClusterExtension stands, and why: from its conditions down to the pods.
+
+`Installed=True` only says that OLM has applied the objects of a bundle. An operator is ready
+when its Deployments are available, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Standing
+from olmkit.olm.v1 import messages
+from olmkit.olm.v1.extension import asked, installed
+from olmkit.olm.v1.state import CONTROLLERS, ExtensionState, owned
+
+_FAILS = ("Retrying", "Blocked", "InvalidConfiguration", "ProgressDeadlineExceeded")
+
+
+def explain(state: ExtensionState, *, target: str = "") -> Explanation:
+    """How the ClusterExtension stands. `target` is the bundle that is expected to be installed."""
+    extension = state.extension
+    if extension is None:
+        return Explanation(
+            standing=Standing.BLOCKED,
+            cause="not-installed",
+            message=f"no ClusterExtension requests `{state.name}`",
+            hint=f"install it: `olmkit install {state.name} --olm v1`",
+        )
+    top = explanation.link(extension, _state(extension))
+    finding = _finding(state, extension, target)
+    if finding is not None:
+        return finding.below(top)
+    name, _ = installed(extension)
+    links = tuple(_available(one) for one in owned(state.here.deployments, extension))
+    return Explanation(
+        standing=Standing.READY,
+        cause="healthy",
+        message=f"`{name}` is installed and healthy",
+        hint=kinds.deprecation(extension),
+        chain=(top, *links),
+    )
+
+
+def _finding(state: ExtensionState, extension: Manifest, target: str) -> Diagnosis | None:
+    """Why it is not ready; None when it is."""
+    if objects.metadata(extension).get("deletionTimestamp"):
+        return _of_controllers(state.system, CONTROLLERS) or _of_deletion(extension)
+    progressing = kinds.any_condition(extension, "Progressing")
+    if _is_outdated(extension, progressing):
+        return _of_controllers(state.system, CONTROLLERS) or Diagnosis(
+            cause="waiting",
+            message="OLM has not yet processed the ClusterExtension",
+            standing=Standing.WAITING,
+        )
+    reason, message = text(progressing.get("reason")), text(progressing.get("message"))
+    if reason in _FAILS:
+        standing = Standing.STUCK if reason == "Retrying" else Standing.BLOCKED
+        return messages.of_message(state, extension, message, standing)
+    name, _ = installed(extension)
+    is_installed = kinds.condition(extension, "Installed") is not None and bool(name)
+    if reason != "Succeeded" or not is_installed:
+        return Diagnosis(
+            cause="waiting",
+            message=explanation.first_line(message) or f"OLM is installing `{state.name}`",
+            standing=Standing.WAITING,
+        )
+    if target not in ("", name):
+        return Diagnosis(
+            cause="waiting",
+            message=f"OLM has installed `{name}` and not yet `{target}`",
+            standing=Standing.WAITING,
+        )
+    return of_deployments(state, extension)
+
+
+def of_deployments(state: ExtensionState, extension: Manifest) -> Diagnosis | None:
+    """Why the first of its Deployments that is not available is not; None when all are."""
+    for deployment in owned(state.here.deployments, extension):
+        finding = pods.of_deployment(state.here, objects.name(deployment))
+        if finding is not None:
+            return finding
+    return None
+
+
+def _of_controllers(system: ClusterState, names: Iterable[str]) -> Diagnosis | None:
+    """Why OLM v1 itself does not run; None when it does, or nothing is known of it."""
+    for name in names:
+        if system.deployment(name) is None:
+            continue
+        ailing = pods.of_deployment(system, name)
+        if ailing is not None:
+            return replace(
+                ailing,
+                cause="controller-not-running",
+                message=f"OLM v1 does not run: {ailing.message}",
+                hint=ailing.hint
+                or f"check the Deployment `{name}` in namespace `{system.namespace}`",
+                standing=Standing.STUCK,
+            )
+        if not kinds.spec(system.deployment(name)).get("replicas", 1):
+            return Diagnosis(
+                cause="controller-not-running",
+                message=f"OLM v1 does not run: the Deployment `{name}` is scaled to 0",
+                hint=f"run `kubectl scale deployment {name} -n {system.namespace} --replicas=1`",
+                links=(explanation.link(_deployment(system, name), "0 pods"),),
+            )
+    return None
+
+
+def _deployment(system: ClusterState, name: str) -> Manifest:
+    return system.deployment(name) or {}
+
+
+def _of_deletion(extension: Manifest) -> Diagnosis:
+    finalizers = ", ".join(
+        f"`{text(one)}`" for one in sequence(objects.metadata(extension).get("finalizers"))
+    )
+    return Diagnosis(
+        cause="extension-deleting",
+        message=f"the ClusterExtension `{objects.name(extension)}` is being deleted"
+        + (f"; its finalizers are {finalizers}" if finalizers else ""),
+        standing=Standing.WAITING,
+    )
+
+
+def _is_outdated(extension: Manifest, progressing: Mapping[str, Any]) -> bool:
+    """Whether the condition belongs to an earlier generation of the spec, or is missing."""
+    seen = kinds.number(progressing.get("observedGeneration"))
+    current = kinds.number(objects.metadata(extension).get("generation"))
+    return not progressing or seen < current
+
+
+def _state(extension: Manifest) -> str:
+    name, _ = installed(extension)
+    package = text(asked(extension).get("packageName"))
+    parts = [f"installed {name}" if name else "nothing installed"]
+    if package != objects.name(extension):
+        parts.insert(0, f"package {package}")
+    progressing = kinds.any_condition(extension, "Progressing")
+    if progressing:
+        parts.append(text(progressing.get("reason")))
+    return ", ".join(parts)
+
+
+def _available(deployment: Manifest) -> Link:
+    found = kinds.status(deployment)
+    ready = kinds.number(found.get("availableReplicas"))
+    expected = kinds.spec(deployment).get("replicas", 1)
+    return explanation.link(deployment, f"{ready} of {expected} pods are available")

@@ -1,0 +1,123 @@
+"""The objects that install an operator through OLM v1, and what they request.
+
+A ClusterExtension names a package and, optionally, a range of versions. OLM v1 has no
+approval, no channel head and no dependencies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base.diagnostics import InputError
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.install_objects import OURS, PART_OF
+from olmkit.olm.preview import Preview
+
+API = "olm.operatorframework.io/v1"
+CLUSTER_CATALOG = (API, "ClusterCatalog")
+CLUSTER_EXTENSION = (API, "ClusterExtension")
+CRD_NAME = "clusterextensions.olm.operatorframework.io"
+CATALOG_NAME_LABEL = "olm.operatorframework.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionRequest:
+    """What shall be installed. `version` is a range; `catalog` the name of a ClusterCatalog.
+
+    `catalog_image`: the catalog is created from that image, with that priority.
+    `service_account` where the CRD requires one.
+    """
+
+    package: str
+    namespace: str
+    version: str = ""
+    channels: tuple[str, ...] = ()
+    catalog: str = ""
+    catalog_image: str = ""
+    catalog_priority: int = -1
+    poll_minutes: int = 0
+    service_account: str = ""
+
+
+def cluster_catalog(request: ExtensionRequest) -> Manifest:
+    image: dict[str, Any] = {"ref": request.catalog_image}
+    if request.poll_minutes:
+        image["pollIntervalMinutes"] = request.poll_minutes
+    return {
+        "apiVersion": API,
+        "kind": "ClusterCatalog",
+        "metadata": {"name": request.catalog, "labels": {**OURS, PART_OF: request.package}},
+        "spec": {
+            "priority": request.catalog_priority,
+            "source": {"type": "Image", "image": image},
+        },
+    }
+
+
+def cluster_extension(request: ExtensionRequest) -> Manifest:
+    catalog: dict[str, Any] = {"packageName": request.package}
+    if request.version:
+        catalog["version"] = request.version
+    if request.channels:
+        catalog["channels"] = list(request.channels)
+    if request.catalog:
+        catalog["selector"] = {"matchLabels": {CATALOG_NAME_LABEL: request.catalog}}
+    spec: dict[str, Any] = {
+        "namespace": request.namespace,
+        "source": {"sourceType": "Catalog", "catalog": catalog},
+    }
+    if request.service_account:
+        spec["serviceAccount"] = {"name": request.service_account}
+    return {
+        "apiVersion": API,
+        "kind": "ClusterExtension",
+        "metadata": {"name": request.package, "labels": {**OURS, PART_OF: request.package}},
+        "spec": spec,
+    }
+
+
+def wants_service_account(crd: Manifest) -> bool:
+    """Whether the CRD of ClusterExtensions demands a service account, as those before 1.11 do."""
+    for version in sequence(kinds.spec(crd).get("versions")):
+        schema = mapping(mapping(mapping(version).get("schema")).get("openAPIV3Schema"))
+        spec = mapping(mapping(schema.get("properties")).get("spec"))
+        if "serviceAccount" in sequence(spec.get("required")):
+            return True
+    return False
+
+
+def check(preview: Preview) -> None:
+    """Refuse a bundle that OLM v1 cannot install: `InputError`."""
+    if "AllNamespaces" not in preview.modes:
+        listed = ", ".join(f"`{mode}`" for mode in preview.modes) or "none"
+        raise InputError(
+            f"OLM v1 installs only bundles that support `AllNamespaces`, and `{preview.csv}` "
+            f"supports {listed}",
+            hint="install it with OLM v0",
+        )
+    if preview.requires:
+        raise InputError(
+            f"`{preview.csv}` needs the APIs of other operators ({', '.join(preview.requires)}), "
+            "and OLM v1 resolves no dependencies",
+            hint="install it with OLM v0",
+        )
+
+
+def asked(extension: Manifest) -> Mapping[str, Any]:
+    """What is asked of the catalogs: package, version, channels, selector."""
+    return mapping(mapping(kinds.spec(extension).get("source")).get("catalog"))
+
+
+def catalog_name(asked: Mapping[str, Any]) -> str:
+    """The only ClusterCatalog that may be taken from; empty when the selector names none."""
+    labels = mapping(mapping(asked.get("selector")).get("matchLabels"))
+    return text(labels.get(CATALOG_NAME_LABEL))
+
+
+def installed(extension: Manifest) -> tuple[str, str]:
+    """Name and version of the bundle that is installed; empty when there is none."""
+    bundle = mapping(mapping(kinds.status(extension).get("install")).get("bundle"))
+    return text(bundle.get("name")), text(bundle.get("version"))

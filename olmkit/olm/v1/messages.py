@@ -1,0 +1,424 @@
+"""What the messages of OLM v1 mean: cause, names and fix.
+
+OLM v1 reports a failure as one text in the condition `Progressing`. Source of the texts:
+operator-controller, release 1.2.0 as it was observed, and the sources of release 1.11.0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.olm import kinds
+from olmkit.olm.explain import explanation
+from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.v1 import catalogs
+from olmkit.olm.v1.extension import asked, catalog_name, installed
+from olmkit.olm.v1.state import OWNER_LABEL, ExtensionState
+
+Part = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A message of OLM v1 about a ClusterExtension."""
+
+    state: ExtensionState
+    extension: Manifest
+    message: str
+    standing: Standing
+
+    @property
+    def name(self) -> str:
+        return objects.name(self.extension)
+
+    @property
+    def package(self) -> str:
+        return text(asked(self.extension).get("packageName"))
+
+
+def of_message(
+    state: ExtensionState, extension: Manifest, message: str, standing: Standing
+) -> Diagnosis:
+    """What the message means; the message itself where its form is not known."""
+    resolved = _RESOLVED.search(message)
+    plain = _RESOLVED.sub("", message)
+    failure = Failure(state=state, extension=extension, message=plain, standing=standing)
+    for pattern, explain in _FORMS:
+        found = pattern.search(plain)
+        if found is not None:
+            finding = explain(failure, {k: v or "" for k, v in found.groupdict().items()})
+            break
+    else:
+        finding = Diagnosis(
+            cause="extension-fails",
+            message=explanation.first_line(plain) or "OLM reports no reason",
+            standing=standing,
+        )
+    if resolved is None or finding.links:
+        return finding
+    # The bundle is an object of a catalog, not of the cluster.
+    link = explanation.Link(f"bundle {resolved['bundle']}", f"version {resolved['version']}")
+    return replace(finding, links=(link,))
+
+
+def _account(failure: Failure, _: Part) -> Diagnosis:
+    account = text(mapping(kinds.spec(failure.extension).get("serviceAccount")).get("name"))
+    place = failure.state.namespace
+    if not failure.state.has_namespace:
+        return Diagnosis(
+            cause="namespace-missing",
+            message=f"the namespace `{place}` of ClusterExtension `{failure.name}` does not exist",
+            hint=f"create it, with the service account `{account}` in it: OLM v1 does not",
+            standing=failure.standing,
+        )
+    return Diagnosis(
+        cause="service-account",
+        message=f"the service account `{account}` does not exist in namespace `{place}`",
+        hint=f"create it: `olmkit install {failure.package} --olm v1 -n {place} "
+        f"--service-account {account} --create-service-account --dry-run` prints it with the "
+        "permissions that the bundle needs",
+        standing=failure.standing,
+    )
+
+
+def _not_served(failure: Failure, part: Part) -> Diagnosis:
+    for catalog in failure.state.catalogs:
+        if objects.name(catalog) == part["catalog"]:
+            finding = catalogs.of_catalog(catalog)
+            if finding is not None:
+                return _blocking(failure, finding)
+    return Diagnosis(
+        cause="catalog-not-ready",
+        message=f"the catalog `{part['catalog']}` cannot be read: "
+        f"{explanation.first_line(part['rest'])}",
+        standing=failure.standing,
+        blame=Blame.WORLD,
+    )
+
+
+def _blocking(failure: Failure, finding: Diagnosis) -> Diagnosis:
+    """The trouble of a catalog that OLM reads for this ClusterExtension."""
+    if catalog_name(asked(failure.extension)):
+        return finding
+    hint = "or limit the ClusterExtension to one catalog: `spec.source.catalog.selector`"
+    return replace(
+        finding,
+        message=f"{finding.message}; OLM reads every catalog for a ClusterExtension without a "
+        "selector",
+        hint=f"{finding.hint}; {hint}" if finding.hint else "",
+    )
+
+
+def _none(failure: Failure, part: Part) -> Diagnosis:
+    rest, package = part["rest"].strip(), failure.package
+    read = catalogs.read_by(failure.state.catalogs, asked(failure.extension))
+    if failure.state.catalogs and not read:
+        return _no_catalog(failure)
+    ailing = next((one for one in map(catalogs.of_catalog, read) if one is not None), None)
+    if ailing is not None:
+        return ailing
+    before = part["before"]
+    if before:
+        return Diagnosis(
+            cause="no-way",
+            message=f"no catalog offers an upgrade from version {before} of `{package}`"
+            f"{f' {rest}' if rest else ''}",
+            hint=_path_hint(failure, read, before),
+            standing=failure.standing,
+        )
+    return Diagnosis(
+        cause="no-such-version" if rest else "no-such-package",
+        message=f"no catalog has the package `{package}`{f' {rest}' if rest else ''}",
+        hint="correct version and channels, or add a catalog that has it",
+        standing=failure.standing,
+    )
+
+
+def _no_catalog(failure: Failure) -> Diagnosis:
+    """The selector matches no catalog, or those that it matches are switched off."""
+    named = catalog_name(asked(failure.extension))
+    for catalog in failure.state.catalogs:
+        if objects.name(catalog) == named and catalogs.is_switched_off(catalog):
+            finding = catalogs.of_catalog(catalog)
+            if finding is not None:
+                return finding
+    what = f"no ClusterCatalog `{named}` exists" if named else "no ClusterCatalog matches"
+    return Diagnosis(
+        cause="no-such-catalog",
+        message=f"{what} for the selector of ClusterExtension `{failure.name}`",
+        hint="correct `spec.source.catalog.selector`, or create the catalog",
+        standing=failure.standing,
+    )
+
+
+def _path_hint(failure: Failure, read: Iterable[Manifest], before: str) -> str:
+    names = [objects.name(one) for one in read]
+    if len(names) != 1:
+        return "compare the requested version and channels with the upgrade edges of the catalogs"
+    return (
+        f"`olmkit catalog path clustercatalog:{names[0]} {failure.package} --from {before} "
+        "--olm v1` shows the upgrades that there are"
+    )
+
+
+def _ambiguous(failure: Failure, part: Part) -> Diagnosis:
+    names = part["names"].split()
+    listed = ", ".join(f"`{name}`" for name in names)
+    return Diagnosis(
+        cause="several-catalogs",
+        message=f"several catalogs of the same priority have `{failure.package}`: {listed}",
+        hint=f"set `spec.source.catalog.selector.matchLabels` of ClusterExtension "
+        f"`{failure.name}` to one of them, or give one ClusterCatalog a higher `spec.priority`",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _dependency(_: Failure, part: Part) -> Diagnosis:
+    return Diagnosis(
+        cause="dependencies-not-supported",
+        message=f"`{part['bundle']}` needs other operators (`{part['type']}`), and OLM v1 "
+        "resolves no dependencies",
+        hint="install it with OLM v0",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _modes(failure: Failure, part: Part) -> Diagnosis:
+    modes = ", ".join(f"`{mode}`" for mode in part["modes"].split()) or "none"
+    return Diagnosis(
+        cause="install-mode-not-supported",
+        message=f"OLM v1 installs only bundles that support `AllNamespaces`, and the bundle "
+        f"supports {modes}",
+        hint=_before_hint(failure, "install it with OLM v0"),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _webhooks(failure: Failure, _: Part) -> Diagnosis:
+    return Diagnosis(
+        cause="webhooks-not-supported",
+        message="this release of OLM v1 does not install bundles with webhooks",
+        hint=_before_hint(failure, "install it with OLM v0, or upgrade OLM v1"),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _api_services(failure: Failure, _: Part) -> Diagnosis:
+    return Diagnosis(
+        cause="api-services-not-supported",
+        message="OLM v1 does not install bundles that bring APIServices",
+        hint=_before_hint(failure, "install it with OLM v0"),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _kind(failure: Failure, part: Part) -> Diagnosis:
+    return Diagnosis(
+        cause="kind-not-supported",
+        message=f"OLM does not install objects of kind `{part['kind']}`, such as `{part['name']}`",
+        hint=_before_hint(failure, "remove the object from the bundle"),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _before_hint(failure: Failure, hint: str) -> str:
+    """The hint; after an upgrade, also how to return to what is installed."""
+    _, version = installed(failure.extension)
+    if not version:
+        return hint
+    back = f"`olmkit upgrade {failure.name} --olm v1 --to {version}`"
+    return f"{hint}; {back} returns to the installed version"
+
+
+def _crd(failure: Failure, part: Part) -> Diagnosis:
+    breaks = tuple(_breaks(part["rest"]))
+    more = f", and {len(breaks) - 1} more" if len(breaks) > 1 else ""
+    first = breaks[0] if breaks else explanation.first_line(part["rest"])
+    return Diagnosis(
+        cause="crd-upgrade-unsafe",
+        message=f"the new CustomResourceDefinition `{part['crd']}` would break objects: "
+        f"{first}{more}",
+        hint=_before_hint(
+            failure,
+            "publish a version that only adds optional fields; "
+            "`spec.install.preflight.crdUpgradeSafety.enforcement: None` turns the check off",
+        ),
+        details=breaks if len(breaks) > 1 else (),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _breaks(rest: str) -> Iterable[str]:
+    """Each change that the check refuses, with the version and the field that it is in."""
+    for line in rest.split("\n"):
+        plain = re.sub(r'"\w+" validation failed: ', "", line).strip()
+        if plain:
+            yield plain
+
+
+def _range(_: Failure, part: Part) -> Diagnosis:
+    return Diagnosis(
+        cause="bad-range",
+        message=f"`{part['range']}` is not a range of versions",
+        hint="use `1.2.3`, `>=1.0.0 <2.0.0` or `1.x`",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _collision(failure: Failure, part: Part) -> Diagnosis:
+    kind, name = part["kind"], part["name"]
+    owner = failure.state.named(kind, name)
+    by = objects.labels_of(owner).get(OWNER_LABEL, "") if owner is not None else ""
+    place = f" in namespace `{part['place']}`" if part["place"] else ""
+    whose = f"belongs to ClusterExtension `{by}`" if by else "was not created by OLM v1"
+    hint = (
+        f"delete the ClusterExtension `{failure.name}`, or uninstall `{by}` first"
+        if by
+        else f"delete the {kind} `{name}`, or uninstall what created it, first"
+    )
+    is_crd = kind == "CustomResourceDefinition"
+    return Diagnosis(
+        cause="crd-owned-elsewhere" if is_crd else "object-owned-elsewhere",
+        message=f"the {kind} `{name}`{place} exists and {whose}",
+        hint=hint,
+        links=() if owner is None else (explanation.link(owner, f"owned by {by or 'others'}"),),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _escalation(failure: Failure, part: Part) -> Diagnosis:
+    """What the account may not grant: the API server lists every missing rule."""
+    missing = tuple(_rules(part["rest"]))
+    counted = f"{len(missing)} permissions" if len(missing) != 1 else "1 permission"
+    return Diagnosis(
+        cause="service-account-forbidden",
+        message=f"the service account of ClusterExtension `{failure.name}` lacks {counted} that "
+        f"the bundle grants to its operator",
+        hint=_permissions_hint(failure),
+        details=missing,
+        standing=failure.standing,
+    )
+
+
+def _rules(rest: str) -> Iterable[str]:
+    """Each rule in the notation of the API server, as `verbs: resources.group`."""
+    for rule in re.findall(r"\{(\w+:.*)\}", rest):
+        fields = dict(re.findall(r"(\w+):(\[[^\]]*\])", rule))
+        values = {key: re.findall(r'"([^"]*)"', value) for key, value in fields.items()}
+        groups = values.get("APIGroups") or [""]
+        resources = [
+            f"{resource}.{group}" if group else resource
+            for group in groups
+            for resource in values.get("Resources", [])
+        ]
+        named = values.get("ResourceNames", [])
+        what = [*resources, *values.get("NonResourceURLs", [])]
+        suffix = f" named {', '.join(named)}" if named else ""
+        yield f"{', '.join(values.get('Verbs', []))}: {', '.join(what)}{suffix}"
+
+
+def _forbidden(failure: Failure, part: Part) -> Diagnosis:
+    account = part["account"].removeprefix("system:serviceaccount:").replace(":", "/")
+    return Diagnosis(
+        cause="service-account-forbidden",
+        message=f"the service account `{account}` cannot {explanation.first_line(part['rest'])}",
+        hint=_permissions_hint(failure),
+        standing=failure.standing,
+    )
+
+
+def _permissions_hint(failure: Failure) -> str:
+    account = text(mapping(kinds.spec(failure.extension).get("serviceAccount")).get("name"))
+    return (
+        f"`olmkit install {failure.package} --olm v1 -n {failure.state.namespace} "
+        f"--service-account {account} --create-service-account --dry-run` prints all that the "
+        "account needs"
+    )
+
+
+def _pull(failure: Failure, part: Part) -> Diagnosis:
+    reason = explanation.first_line(part["rest"])
+    return Diagnosis(
+        cause="bundle-cannot-be-unpacked",
+        message=f"OLM cannot pull the image of the bundle: {reason}",
+        hint="push the image, or correct the catalog that names it"
+        if "unknown" in reason or "not found" in reason
+        else "check that operator-controller can reach that registry and may pull from it",
+        standing=failure.standing,
+        blame=Blame.WORLD,
+    )
+
+
+_RESOLVED = re.compile(
+    r' for resolved bundle "(?P<bundle>[^"]*)" with version "(?P<version>[^"]*)"\s*$'
+)
+_BEFORE = r'(?:error upgrading from currently installed version "(?P<before>[^"]*)": )?'
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[Failure, Part], Diagnosis]], ...] = (
+    (re.compile(r"due to missing ServiceAccount|service account \"[^\"]*\" not found"), _account),
+    (
+        re.compile(
+            r'error walking catalogs: error getting package "[^"]*" from catalog '
+            r'"(?P<catalog>[^"]*)": (?P<rest>.*)',
+            re.DOTALL,
+        ),
+        _not_served,
+    ),
+    (
+        re.compile(
+            r"found bundles for package .* in multiple catalogs with the same priority "
+            r"\[(?P<names>[^\]]*)\]",
+            re.DOTALL,
+        ),
+        _ambiguous,
+    ),
+    (re.compile(_BEFORE + r'no bundles found for package "[^"]*"(?P<rest>[^;\n]*)'), _none),
+    (
+        re.compile(
+            r'bundle "(?P<bundle>[^"]*)" has a dependency declared via property "(?P<type>[^"]*)"'
+        ),
+        _dependency,
+    ),
+    (re.compile(r"supported install modes \[(?P<modes>[^\]]*)\] do not support"), _modes),
+    (re.compile(r"webhookDefinitions are not supported"), _webhooks),
+    (re.compile(r"(?i)apiServiceDefini?tions are not supported"), _api_services),
+    (
+        re.compile(
+            r"bundle contains unsupported resource: Name: (?P<name>.*?), Kind: (?P<kind>\w+)"
+        ),
+        _kind,
+    ),
+    (re.compile(r'desired version range "(?P<range>[^"]*)" is invalid'), _range),
+    (
+        re.compile(
+            r"(?:CustomResourceDefinition|CRD) \"?(?P<crd>[a-z0-9.-]+)\"? failed (?:upgrade safety "
+            r"validation\. )?(?P<rest>.*)",
+            re.DOTALL,
+        ),
+        _crd,
+    ),
+    (
+        re.compile(
+            r"(?P<kind>\w+) '(?P<name>[^']*)' already exists in namespace '(?P<place>[^']*)' and "
+            r"cannot be managed"
+        ),
+        _collision,
+    ),
+    (
+        re.compile(
+            r"attempting to grant RBAC permissions not currently held:(?P<rest>.*)", re.DOTALL
+        ),
+        _escalation,
+    ),
+    (re.compile(r'is forbidden: User "(?P<account>[^"]*)" cannot (?P<rest>.*)'), _forbidden),
+    (
+        re.compile(
+            r"(?:error creating image source|error copying image|pulling image)"
+            r"[^:]*: (?P<rest>.*)"
+        ),
+        _pull,
+    ),
+)

@@ -1,0 +1,125 @@
+"""What a cluster holds around one ClusterExtension, read at one moment.
+
+A job reads it, `explain` explains it, and a file of objects holds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from olmkit.base.diagnostics import InputError
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import cluster_state as snapshots
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState, Objects
+from olmkit.olm.v1.extension import API, asked
+
+OWNER_LABEL = "olm.operatorframework.io/owner-name"
+OWNER_KIND_LABEL = "olm.operatorframework.io/owner-kind"
+CONTROLLERS = ("catalogd-controller-manager", "operator-controller-controller-manager")
+"""The Deployments that OLM v1 consists of, in every release and distribution."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionState:
+    """`name` is what the user typed: the name of a ClusterExtension, or of its package.
+
+    `here`: the Deployments of the ClusterExtension, with all pods and events of its namespace.
+    `system`: the Deployments of OLM v1 itself, with their pods. `around`: the namespaces of
+    both, as far as they exist, and the objects that the conditions name.
+    """
+
+    name: str
+    extension: Manifest | None = None
+    catalogs: Objects = ()
+    here: ClusterState = field(default_factory=lambda: ClusterState(namespace=""))
+    system: ClusterState = field(default_factory=lambda: ClusterState(namespace=""))
+    around: Objects = ()
+
+    @property
+    def namespace(self) -> str:
+        """Where the operator's Deployments are to run."""
+        return text(kinds.spec(self.extension).get("namespace"))
+
+    @property
+    def has_namespace(self) -> bool:
+        """Whether that namespace exists; true when nothing is known of namespaces."""
+        known = [objects.name(one) for one in self.around if objects.kind(one) == "Namespace"]
+        return not known or self.namespace in known
+
+    def named(self, kind: str, name: str) -> Manifest | None:
+        """An object that a condition names, as far as it was read."""
+        for one in self.around:
+            if (objects.kind(one), objects.name(one)) == (kind, name):
+                return one
+        return None
+
+
+def chosen(extensions: Iterable[Manifest], name: str) -> Manifest | None:
+    """The ClusterExtension of that name, else the one that requests the package of that name.
+
+    Raises `InputError` when several request the package.
+    """
+    listed = list(extensions)
+    for one in listed:
+        if objects.name(one) == name:
+            return one
+    found = [one for one in listed if text(asked(one).get("packageName")) == name]
+    if len(found) > 1:
+        names = ", ".join(f"`{objects.name(one)}`" for one in found)
+        raise InputError(
+            f"several ClusterExtensions request the package `{name}`: {names}",
+            hint="use the name of one of them instead of the package's",
+        )
+    return found[0] if found else None
+
+
+def owned(deployments: Iterable[Manifest], extension: Manifest) -> Objects:
+    """The Deployments that OLM created for the ClusterExtension."""
+    name = objects.name(extension)
+    return tuple(one for one in deployments if objects.labels_of(one).get(OWNER_LABEL) == name)
+
+
+def of_objects(found: Iterable[Manifest], name: str) -> ExtensionState:
+    """The state that a file of objects holds, such as `objects_of` has written.
+
+    Raises `InputError` when several ClusterExtensions request the package `name`.
+    """
+    listed = list(found)
+    extension = chosen((one for one in listed if _is(one, "ClusterExtension")), name)
+    place = text(kinds.spec(extension).get("namespace"))
+    here = snapshots.of_objects(listed, place)
+    controllers = [one for one in listed if objects.name(one) in CONTROLLERS]
+    home = next((objects.namespace(one) for one in controllers), "")
+    looked_at = (extension, *here.deployments, *here.pods, *here.events)
+    return ExtensionState(
+        name=name,
+        extension=extension,
+        catalogs=tuple(one for one in listed if _is(one, "ClusterCatalog")),
+        here=here,
+        system=snapshots.of_objects(listed, home) if home else ClusterState(namespace=""),
+        around=tuple(one for one in listed if one not in looked_at),
+    )
+
+
+def objects_of(state: ExtensionState) -> Iterator[Manifest]:
+    """The objects of a state, without what is long and explains nothing."""
+    seen: set[tuple[str, str, str]] = set()
+    if state.extension is not None:
+        yield snapshots.shortened(state.extension)
+    parts = (
+        *(state.catalogs, state.around),
+        tuple(snapshots.objects_of(state.here)),
+        tuple(snapshots.objects_of(state.system)),
+    )
+    for one in (one for part in parts for one in part):
+        key = (objects.kind(one), objects.namespace(one), objects.name(one))
+        if key not in seen:
+            seen.add(key)
+            yield snapshots.shortened(one)
+
+
+def _is(one: Manifest, kind: str) -> bool:
+    return objects.kind(one) == kind and one.get("apiVersion") == API

@@ -1,0 +1,114 @@
+"""OLM v1 for real: installs, upgrades, and removals that leave nothing behind."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+ACCOUNT = "--service-account=installer"
+V1 = ("--olm", "v1")
+
+
+def test_ready_means_that_the_pods_run(shop: Any, toy: Any, typist: Any, namespace: str) -> None:
+    typist.tell("An operator whose image does not exist is not ready, though OLM says `Installed`")
+    nowhere = f"{shop.cluster.registry}/nowhere:1"
+    image = shop.build(toy(version="1.0.0"), toy(version="1.1.0", image=nowhere))
+    shop.serve(image)
+    shop.account(namespace)
+    where = (*V1, "-n", namespace)
+    done = typist.try_("install", shop.name, *where, ACCOUNT, "--version", "1.0.0")
+    assert f"`{shop.name}.v1.0.0` is installed and healthy" in done.out
+    assert shop.cluster.get("deployment", shop.name, "-n", namespace)["status"][
+        "availableReplicas"
+    ] == 1  # fmt: skip
+
+    done = typist.try_("upgrade", shop.name, *V1, "--to", "1.1.0", "--timeout", "10s",
+                       "-o", "json", code=3)  # fmt: skip
+    assert done.json["result"]["cause"] == "image-cannot-be-pulled"
+    done = typist.try_("why", shop.name, *V1, "-o", "json", code=3)
+    assert done.json["result"]["cause"] == "image-cannot-be-pulled"
+    assert [link["subject"].split()[0] for link in done.json["result"]["chain"]] == [
+        "ClusterExtension", "Deployment", "Pod",
+    ]  # fmt: skip
+    rows = typist.try_("status", shop.name, "-o", "json").json["result"]["operators"]
+    assert [row["cause"] for row in rows] == ["image-cannot-be-pulled"]
+    typist("uninstall", shop.name, *V1, "--yes")
+
+
+def test_objects_go_before_the_operator(
+    shop: Any, toy: Any, typist: Any, namespace: str, eventually: Any
+) -> None:
+    typist.tell("Objects with a finalizer are not stranded by `uninstall`")
+    cluster = shop.cluster
+    shop.serve(shop.build(toy(version="1.0.0")))
+    shop.account(namespace)
+    typist("install", shop.name, *V1, "-n", namespace, ACCOUNT)
+    cluster.apply(json.dumps(shop.operand(namespace, "example.com/hold")))
+
+    refused = typist.try_("uninstall", shop.name, *V1, "--yes", code=1)
+    assert "1 object of them exists" in refused.err
+    planned = typist.try_("uninstall", shop.name, *V1, "--dry-run", "--delete-operands")
+    assert planned.out.splitlines() == [
+        f"Toy {namespace}/one",
+        f"ClusterExtension {shop.name}",
+        f"Deployment {namespace}/{shop.name}",
+        f"CustomResourceDefinition {shop.crd}",
+    ]
+    held = typist.try_("uninstall", shop.name, *V1, "--yes", "--delete-operands", "--delete-crds",
+                       "--timeout", "3s", code=3)  # fmt: skip
+    assert "example.com/hold" in held.err
+    assert cluster.get("clusterextension", shop.name)
+
+    typist.tell("The way back, when the operator is gone and its objects wait for it")
+    cluster.kubectl("delete", "clusterextension", shop.name)
+    eventually(lambda: "deletionTimestamp" in cluster.get("crd", shop.crd)["metadata"], seconds=30)
+    done = typist.try_("uninstall", shop.name, *V1, "--yes", "--delete-operands",
+                       "--remove-finalizers")  # fmt: skip
+    assert f"removed CustomResourceDefinition {shop.crd}" in done.out
+    assert cluster.get("crd", shop.crd) is None
+    assert typist.try_("uninstall", shop.name, *V1, "--yes", code=1)
+
+
+def test_a_catalog_of_ours_disturbs_no_other_extension(
+    shop: Any, toy: Any, typist: Any, namespace: str
+) -> None:
+    typist.tell("A catalog image that does not exist is refused before anything is created")
+    cluster = shop.cluster
+    image = shop.build(toy(version="1.0.0"))
+    shop.account(namespace)
+    where = (*V1, "-n", namespace, ACCOUNT)
+    refused = typist.try_("install", shop.name, *where, "--catalog", f"{image}-typo", code=1)
+    assert "has no image" in refused.err
+    assert cluster.list("clustercatalog") == []
+
+    typist.tell("The catalog that is created has the lowest priority")
+    shop.serve(image, name=f"{shop.name}-theirs", priority=-400)
+    typist("install", shop.name, *where, "--catalog", image)
+    catalog = cluster.get("clustercatalog", f"{shop.name}-catalog")
+    assert catalog["spec"]["priority"] == -401
+    extension = cluster.get("clusterextension", shop.name)
+    assert extension["spec"]["source"]["catalog"]["selector"]["matchLabels"] == {
+        "olm.operatorframework.io/metadata.name": f"{shop.name}-catalog"
+    }
+    cluster.kubectl("delete", "clustercatalog", f"{shop.name}-theirs")
+    typist("uninstall", shop.name, *V1, "--yes")
+    assert cluster.get("clustercatalog", f"{shop.name}-catalog") is None
+
+
+def test_a_served_catalog_is_read_back_through_the_api_server(
+    shop: Any, toy: Any, typist: Any, namespace: str
+) -> None:
+    catalog = shop.serve(shop.build(toy(version="1.0.0"), toy(version="1.1.0")))
+    listed = typist.try_("catalog", "list", "bundles", f"clustercatalog:{catalog}", "-o", "json")
+    assert {row["bundle"] for row in listed.json["result"]} == {
+        f"{shop.name}.v1.0.0", f"{shop.name}.v1.1.0",
+    }  # fmt: skip
+    typist("catalog", "validate", f"clustercatalog:{catalog}")
+    shop.account(namespace)
+    refused = typist.try_("install", "other", *V1, "--catalog", catalog, "-n", namespace,
+                          ACCOUNT, code=1)  # fmt: skip
+    assert 'package "other" not found' in refused.err

@@ -1,0 +1,407 @@
+"""How ClusterExtensions stand: the conditions and messages of a real operator-controller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import InputError
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain.explanation import Blame, Explanation, Standing
+from olmkit.olm.v1 import catalogs, state
+from olmkit.olm.v1.explain import explain
+from olmkit.olm.v1.state import OWNER_LABEL, ExtensionState
+
+Manifest = dict[str, Any]
+API = "olm.operatorframework.io/v1"
+RESOLVED = ' for resolved bundle "cache.v1.1.0" with version "1.1.0"'
+
+
+def extension(
+    reason: str,
+    message: str = "",
+    *,
+    bundle: str = "",
+    generation: int = 1,
+    seen: int = 1,
+    name: str = "cache",
+    **request: Any,
+) -> Manifest:
+    conditions = [
+        {"type": "Progressing", "status": "True", "reason": reason, "message": message,
+         "observedGeneration": seen},
+        {"type": "Installed", "status": "True" if bundle else "False", "reason": "x"},
+    ]  # fmt: skip
+    status: Manifest = {"conditions": conditions}
+    if bundle:
+        status["install"] = {"bundle": {"name": bundle, "version": bundle.partition(".v")[2]}}
+    return {
+        "apiVersion": API,
+        "kind": "ClusterExtension",
+        "metadata": {"name": name, "generation": generation},
+        "spec": {
+            "namespace": "apps",
+            "serviceAccount": {"name": "installer"},
+            "source": {"sourceType": "Catalog", "catalog": {"packageName": "cache", **request}},
+        },
+        "status": status,
+    }
+
+
+def catalog(serving: str, reason: str, message: str = "", name: str = "shelf") -> Manifest:
+    conditions = [
+        {"type": "Serving", "status": serving, "reason": reason},
+        {"type": "Progressing", "status": "True", "reason": "Retrying", "message": message},
+    ]
+    return {
+        "apiVersion": API,
+        "kind": "ClusterCatalog",
+        "metadata": {"name": name},
+        "spec": {"source": {"image": {"ref": "registry.example/shelf:1"}}},
+        "status": {"conditions": conditions},
+    }
+
+
+def explained(found: Manifest | None, *shelves: Manifest, **parts: Any) -> Explanation:
+    return explain(ExtensionState(name="cache", extension=found, catalogs=shelves, **parts))
+
+
+def deployment(name: str = "cache", *, available: bool = True, owner: str = "cache") -> Manifest:
+    condition = {"type": "Available", "status": str(available)}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name, "namespace": "apps", "labels": {OWNER_LABEL: owner}},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": name}}},
+        "status": {"conditions": [condition], "availableReplicas": int(available)},
+    }
+
+
+def pod(name: str = "cache") -> Manifest:
+    waiting = {"waiting": {"reason": "ErrImagePull", "message": "not found"}}
+    containers = [{"name": "manager", "image": "cache:1", "state": waiting}]
+    metadata = {"name": name, "namespace": "apps", "labels": {"app": name}}
+    return {
+        "kind": "Pod",
+        "metadata": metadata,
+        "status": {"phase": "Pending", "containerStatuses": containers},
+    }
+
+
+def test_installed_is_ready_only_when_the_deployments_are_available() -> None:
+    done = extension("Succeeded", bundle="cache.v1.0.0")
+    well = ClusterState(namespace="apps", deployments=(deployment(),))
+    ailing = ClusterState(
+        namespace="apps", deployments=(deployment(available=False),), pods=(pod(),)
+    )
+    foreign = ClusterState(
+        namespace="apps", deployments=(deployment(available=False, owner="other"),), pods=(pod(),)
+    )
+
+    assert explained(done).is_ready
+    assert explained(done, here=well).is_ready
+    assert explained(done, here=foreign).is_ready
+    found = explained(done, here=ailing)
+    assert (found.cause, found.standing) == ("image-cannot-be-pulled", Standing.STUCK)
+    assert [link.subject for link in found.chain] == [
+        "ClusterExtension cache", "Deployment apps/cache", "Pod apps/cache",
+    ]  # fmt: skip
+
+
+def test_an_earlier_generation_and_another_bundle_are_not_ready() -> None:
+    done = extension("Succeeded", bundle="cache.v1.0.0")
+    old = extension("Succeeded", bundle="cache.v1.0.0", generation=2)
+    state = ExtensionState(name="cache", extension=done)
+
+    assert explained(old).standing is Standing.WAITING
+    assert explained(extension("RollingOut")).standing is Standing.WAITING
+    assert explained(None).cause == "not-installed"
+    assert explain(state, target="cache.v1.0.0").is_ready
+    assert explain(state, target="cache.v2.0.0").standing is Standing.WAITING
+
+
+@pytest.mark.parametrize(
+    ("message", "cause", "says"),
+    [
+        ('no bundles found for package "cache"', "no-such-package", "`cache`"),
+        ('no bundles found for package "cache" matching version "9.x"', "no-such-version", "9.x"),
+        (
+            (
+                'error upgrading from currently installed version "1.0.0": no bundles found for '
+                'package "cache" matching version "9.x"'
+            ),
+            "no-way",
+            "from version 1.0.0",
+        ),
+        (
+            'found bundles for package "cache" in multiple catalogs with the same priority [a b]',
+            "several-catalogs",
+            "`a`, `b`",
+        ),
+        (
+            (
+                'validating bundle "cache.v1": bundle "cache.v1" has a dependency declared via '
+                'property "olm.gvk.required" which is currently not supported'
+            ),
+            "dependencies-not-supported",
+            "olm.gvk.required",
+        ),
+        ('desired version range "x y" is invalid: …', "bad-range", "`x y`"),
+        (
+            (
+                'validating upgrade for CRD "caches.example.com" failed: '
+                "CustomResourceDefinition caches.example.com failed upgrade safety validation. "
+                '"ChangeValidator" validation failed: version "v1", field "^.spec": new required '
+                "fields [size] added" + RESOLVED
+            ),
+            "crd-upgrade-unsafe",
+            '`caches.example.com` would break objects: version "v1", field "^.spec": new required',
+        ),
+        (
+            "webhookDefinitions are not supported" + RESOLVED,
+            "webhooks-not-supported",
+            "does not install bundles with webhooks",
+        ),
+        (
+            (
+                "supported install modes [OwnNamespace SingleNamespace] do not support targeting "
+                "all namespaces" + RESOLVED
+            ),
+            "install-mode-not-supported",
+            "`OwnNamespace`, `SingleNamespace`",
+        ),
+        ("apiServiceDefintions are not supported" + RESOLVED, "api-services-not-supported", ""),
+        (
+            "bundle contains unsupported resource: Name: all, Kind: NetworkPolicy" + RESOLVED,
+            "kind-not-supported",
+            "`NetworkPolicy`",
+        ),
+        (
+            (
+                "Unable to continue with install: could not get information about the resource "
+                'ServiceAccount "cache" in namespace "apps": serviceaccounts "cache" is '
+                'forbidden: User "system:serviceaccount:apps:installer" cannot get resource '
+                '"serviceaccounts" in API group "" in the namespace "apps"' + RESOLVED
+            ),
+            "service-account-forbidden",
+            '`apps/installer` cannot get resource "serviceaccounts"',
+        ),
+        (
+            "error creating image source: reading manifest v1 in r.example/b: manifest unknown"
+            + RESOLVED,
+            "bundle-cannot-be-unpacked",
+            "manifest unknown",
+        ),
+        ("installation cannot proceed due to missing ServiceAccount", "service-account", "`apps`"),
+        ("something new", "extension-fails", "something new"),
+    ],
+)
+def test_a_message_has_a_cause_with_names(message: str, cause: str, says: str) -> None:
+    found = explained(extension("Retrying", message))
+
+    assert found.cause == cause
+    assert says in found.message
+    assert found.standing in (Standing.STUCK, Standing.BLOCKED)
+    assert explained(extension("Blocked", message)).standing is Standing.BLOCKED
+    assert found.message.count("resolved bundle") == 0
+
+
+def test_all_missing_permissions_are_listed() -> None:
+    message = (
+        'roles is forbidden: user "system:serviceaccount:apps:installer" (groups=["a"]) is '
+        "attempting to grant RBAC permissions not currently held:\n"
+        '{APIGroups:["example.com"], Resources:["caches"], Verbs:["get" "list"]}\n'
+        '{NonResourceURLs:["/metrics"], Verbs:["get"]}\n'
+        '{APIGroups:[""], Resources:["secrets"], ResourceNames:["a"], Verbs:["*"]}' + RESOLVED
+    )
+    found = explained(extension("Retrying", message))
+
+    assert found.cause == "service-account-forbidden"
+    assert "lacks 3 permissions" in found.message
+    assert found.details == (
+        "get, list: caches.example.com", "get: /metrics", "*: secrets named a",
+    )  # fmt: skip
+
+
+def test_every_break_of_a_crd_is_listed() -> None:
+    message = (
+        "CustomResourceDefinition caches.example.com failed upgrade safety validation. "
+        '"NoExistingFieldRemoved" validation failed: crd/caches.example.com version/v1 field/^.a '
+        'may not be removed\n"ChangeValidator" validation failed: version "v1", field "^.b": '
+        "maximum changed"
+    )
+    found = explained(extension("Retrying", message, bundle="cache.v1.0.0"))
+
+    assert found.details == (
+        "crd/caches.example.com version/v1 field/^.a may not be removed",
+        'version "v1", field "^.b": maximum changed',
+    )
+    assert ", and 1 more" in found.message
+    assert "`olmkit upgrade cache --olm v1 --to 1.0.0` returns" in found.hint
+
+
+@pytest.mark.parametrize(
+    ("labels", "says", "hint"),
+    [
+        ({OWNER_LABEL: "other"}, "belongs to ClusterExtension `other`", "uninstall `other` first"),
+        ({}, "was not created by OLM v1", "uninstall what created it"),
+    ],
+)
+def test_a_collision_names_the_owner(labels: dict[str, str], says: str, hint: str) -> None:
+    name = "caches.example.com"
+    message = (
+        f"CustomResourceDefinition '{name}' already exists in namespace '' and cannot be managed "
+        "by operator-controller" + RESOLVED
+    )
+    there = {"kind": "CustomResourceDefinition", "metadata": {"name": name, "labels": labels}}
+    found = explained(extension("Retrying", message), around=(there,))
+
+    assert (found.cause, found.standing) == ("crd-owned-elsewhere", Standing.BLOCKED)
+    assert says in found.message
+    assert hint in found.hint
+
+
+def test_a_namespace_that_does_not_exist_is_the_reason_for_a_missing_account() -> None:
+    message = "installation cannot proceed due to missing ServiceAccount"
+    system = {"kind": "Namespace", "metadata": {"name": "olmv1-system"}}
+    found = explained(extension("Retrying", message), around=(system,))
+
+    assert (found.cause, "`apps`" in found.message) == ("namespace-missing", True)
+
+
+def test_a_catalog_that_is_not_served_is_named_with_its_own_reason() -> None:
+    ailing = catalog("False", "Unavailable", "reading manifest 1: manifest unknown")
+    message = (
+        'error walking catalogs: error getting package "cache" from catalog "shelf": '
+        'catalog "shelf" is not being served'
+    )
+    found = explained(
+        extension("Retrying", message), catalog("True", "Available", name="a"), ailing
+    )
+
+    assert (found.cause, found.blame) == ("catalog-not-ready", Blame.WORLD)
+    assert (
+        "the catalog `shelf` is not served: reading manifest 1: manifest unknown" in found.message
+    )
+    assert "every catalog" in found.message
+    assert "push the image `registry.example/shelf:1`" in found.hint
+    selected = extension("Retrying", message, selector={"matchLabels": {
+        "olm.operatorframework.io/metadata.name": "shelf"}})  # fmt: skip
+    assert "every catalog" not in explained(selected, ailing).message
+
+
+def test_a_catalog_explains_a_package_that_is_not_found_only_when_it_is_read() -> None:
+    ailing = catalog("False", "Unavailable", "pull: not found")
+    nothing = 'no bundles found for package "cache"'
+    other = {"matchLabels": {"olm.operatorframework.io/metadata.name": "other"}}
+
+    assert explained(extension("Retrying", nothing), ailing).cause == "catalog-not-ready"
+    elsewhere = extension("Retrying", nothing, selector=other)
+    assert explained(elsewhere, ailing).cause == "no-such-catalog"
+    well = catalog("True", "Available", name="other")
+    assert explained(elsewhere, ailing, well).cause == "no-such-package"
+    off = catalog("False", "UserSpecifiedUnavailable", name="other")
+    off["spec"]["availabilityMode"] = "Unavailable"
+    assert explained(elsewhere, ailing, off).cause == "catalog-switched-off"
+
+
+def test_a_catalog_that_is_blocked_is_not_tried_again() -> None:
+    ailing = catalog("False", "Unavailable", "no such ref")
+    tried = catalogs.of_catalog(ailing)
+    ailing["status"]["conditions"][1]["reason"] = "Blocked"
+    blocked = catalogs.of_catalog(ailing)
+
+    assert tried is not None
+    assert blocked is not None
+    assert (tried.standing, blocked.standing) == (Standing.STUCK, Standing.BLOCKED)
+    assert catalogs.of_catalog(catalog("True", "Available")) is None
+
+
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [
+        ({}, "ab"),
+        ({"matchLabels": {"tier": "1"}}, "a"),
+        ({"matchExpressions": [{"key": "tier", "operator": "In", "values": ["1", "2"]}]}, "ab"),
+        ({"matchExpressions": [{"key": "tier", "operator": "NotIn", "values": ["1"]}]}, "b"),
+        ({"matchExpressions": [{"key": "x", "operator": "Exists"}]}, ""),
+        ({"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}, "ab"),
+        ({"matchLabels": {"olm.operatorframework.io/metadata.name": "b"}}, "b"),
+    ],
+)
+def test_a_selector_selects_by_label(selector: Manifest, names: str) -> None:
+    shelves = [catalog("True", "Available", name=name) for name in "abc"]
+    for tier, shelf in zip("12", shelves[:2], strict=True):
+        shelf["metadata"]["labels"] = {"tier": tier}
+    shelves[2]["spec"]["availabilityMode"] = "Unavailable"
+
+    found = catalogs.read_by(shelves, {"selector": selector})
+
+    assert "".join(one["metadata"]["name"] for one in found) == names
+
+
+@pytest.mark.parametrize(
+    ("priorities", "lowest"), [((), -1), ((5,), -1), ((0, -400), -401), ((-(2**31),), -(2**31))]
+)
+def test_a_new_catalog_gets_a_priority_below_all_others(
+    priorities: tuple[int, ...], lowest: int
+) -> None:
+    there = [{"spec": {"priority": priority}} for priority in priorities]
+
+    assert catalogs.lowest_priority(there) == lowest
+
+
+def test_olm_that_does_not_run_is_suspected_when_nothing_moves() -> None:
+    controller = deployment("operator-controller-controller-manager", available=False)
+    controller["metadata"]["namespace"] = "olmv1-system"
+    system = ClusterState(namespace="olmv1-system", deployments=(controller,))
+    old = extension("Succeeded", bundle="cache.v1.0.0", generation=2)
+
+    assert explained(old, system=system).cause == "controller-not-running"
+    controller["status"]["conditions"][0]["status"] = "True"
+    controller["spec"]["replicas"] = 0
+    found = explained(old, system=system)
+    assert (found.cause, "scaled to 0" in found.message) == ("controller-not-running", True)
+    old["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    old["metadata"]["finalizers"] = ["olm.operatorframework.io/cleanup"]
+    assert explained(old, system=system).cause == "controller-not-running"
+    assert "`olm.operatorframework.io/cleanup`" in explained(old).message
+
+
+def test_deprecated_content_is_reported() -> None:
+    old = extension("Succeeded", bundle="cache.v1.0.0")
+    old["status"]["conditions"].append(
+        {"type": "Deprecated", "status": "True", "reason": "Deprecated", "message": "use v2"}
+    )
+
+    assert explained(old).hint == "deprecated: use v2"
+
+
+def test_an_extension_is_found_by_its_name_and_by_its_package() -> None:
+    one, two = extension("Succeeded", name="one"), extension("Succeeded", name="two")
+
+    assert state.chosen([one, two], "two") is two
+    assert state.chosen([one], "cache") is one
+    assert state.chosen([one], "other") is None
+    with pytest.raises(InputError, match="`one`, `two`"):
+        state.chosen([one, two], "cache")
+
+
+def test_a_state_survives_a_file() -> None:
+    message = "installation cannot proceed due to missing ServiceAccount"
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "olmv1-system"}}
+    controller = deployment("operator-controller-controller-manager")
+    controller["metadata"]["namespace"] = "olmv1-system"
+    before = ExtensionState(
+        name="cache",
+        extension=extension("Retrying", message),
+        catalogs=(catalog("True", "Available"),),
+        here=ClusterState(namespace="apps", deployments=(deployment(),), pods=(pod(),)),
+        system=ClusterState(namespace="olmv1-system", deployments=(controller,)),
+        around=(namespace,),
+    )
+    after = state.of_objects(list(state.objects_of(before)), "cache")
+
+    assert explain(after) == explain(before)
+    assert (after.here.pods, after.system.deployments) == (before.here.pods, (controller,))

@@ -1,0 +1,72 @@
+"""ClusterExtensions and ClusterCatalogs: what is created, and which bundles are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import InputError
+from olmkit.olm.preview import Preview
+from olmkit.olm.v1 import extension as v1
+from olmkit.olm.v1.extension import ExtensionRequest
+
+
+def test_an_extension_says_what_is_wanted_and_nothing_more() -> None:
+    bare = v1.cluster_extension(ExtensionRequest(package="cache", namespace="apps"))
+    full = v1.cluster_extension(
+        ExtensionRequest(
+            package="cache",
+            namespace="apps",
+            version="1.x",
+            channels=("stable",),
+            catalog="shelf",
+            service_account="installer",
+        )
+    )
+
+    assert bare["spec"] == {
+        "namespace": "apps",
+        "source": {"sourceType": "Catalog", "catalog": {"packageName": "cache"}},
+    }
+    assert full["spec"]["serviceAccount"] == {"name": "installer"}
+    assert full["spec"]["source"]["catalog"] == {
+        "packageName": "cache",
+        "version": "1.x",
+        "channels": ["stable"],
+        "selector": {"matchLabels": {v1.CATALOG_NAME_LABEL: "shelf"}},
+    }
+
+
+def test_a_catalog_is_polled_when_that_is_wanted() -> None:
+    request = ExtensionRequest(
+        package="cache", namespace="a", catalog="c", catalog_image="i:1", poll_minutes=5
+    )
+
+    assert v1.cluster_catalog(request)["spec"]["source"]["image"] == {
+        "ref": "i:1",
+        "pollIntervalMinutes": 5,
+    }
+
+
+@pytest.mark.parametrize("required", [True, False])
+def test_the_crd_says_whether_a_service_account_is_wanted(required: bool) -> None:
+    spec = {"required": ["namespace", *(["serviceAccount"] if required else [])]}
+    schema = {"openAPIV3Schema": {"properties": {"spec": spec}}}
+
+    assert v1.wants_service_account({"spec": {"versions": [{"schema": schema}]}}) is required
+
+
+def preview(**fields: Any) -> Preview:
+    return Preview(
+        **{"csv": "cache.v1", "version": "1.0.0", "modes": ("AllNamespaces",), "grants": ()}
+        | fields
+    )
+
+
+def test_bundles_that_olm_v1_cannot_install_are_refused() -> None:
+    v1.check(preview())
+    with pytest.raises(InputError, match="`AllNamespaces`"):
+        v1.check(preview(modes=("OwnNamespace",)))
+    with pytest.raises(InputError, match="resolves no dependencies"):
+        v1.check(preview(requires=("dbs.example.com",)))
