@@ -126,13 +126,13 @@ def _rule(item: Mapping[str, Any], path: str) -> Rule:
                 f"`{path}`: a mirror of `{prefix}` has no `location` or a wrong `pull-from-mirror`",
                 hint=f"it may be {', '.join(f'`{word}`' for word in _PULLS)}",
             )
-        mirrors.append(Mirror(location=place, insecure=entry.get("insecure") is True, pull=pull))
+        mirrors.append(Mirror(location=place, insecure=_flag(entry, "insecure", path), pull=pull))
     return Rule(
         prefix=prefix,
         location=location,
-        insecure=item.get("insecure") is True,
-        blocked=item.get("blocked") is True,
-        by_digest_only=item.get("mirror-by-digest-only") is True,
+        insecure=_flag(item, "insecure", path),
+        blocked=_flag(item, "blocked", path),
+        by_digest_only=_flag(item, "mirror-by-digest-only", path),
         mirrors=tuple(mirrors),
     )
 
@@ -167,4 +167,12 @@ def _text(item: Mapping[str, Any], key: str, path: str) -> str:
     value = item.get(key, "")
     if not isinstance(value, str):
         raise ConfigurationError(f"`{path}`: `{key}` is no text")
+    return value
+
+
+def _flag(item: Mapping[str, Any], key: str, path: str) -> bool:
+    """A flag; false when it is absent. `"true"` in quotes is refused, as Podman refuses it."""
+    value = item.get(key, False)
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"`{path}`: `{key}` must be `true` or `false`")
     return value

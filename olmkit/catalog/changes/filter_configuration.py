@@ -1,76 +1,149 @@
-"""What to keep of catalogs, as files of other tools say it.
+"""The parts of catalogs to keep, from the configuration files of other tools.
 
 An `ImageSetConfiguration` of oc-mirror names catalogs with packages, channels and lowest and
-highest versions; a `FilterConfiguration` of catalog-filter is of one catalog and has ranges.
+highest versions; a `FilterConfiguration` of catalog-filter is for one catalog and has ranges.
+Both are read as oc-mirror reads its own: keys in any case, unknown keys refused. Their keys:
+oc-mirror's types `mirror.openshift.io/v1alpha2` and `v2alpha1`, catalog-filter's types
+`olm.operatorframework.io/filter/mirror/v1alpha1`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+from olmkit.base import configuration
 from olmkit.base.diagnostics import InputError
 from olmkit.base.documents import Document
 from olmkit.base.version_constraints import VersionConstraint
+from olmkit.base.versions import Version
 from olmkit.catalog.changes.filtering import Wanted
 from olmkit.kube.objects import mapping, sequence, text
 
 IMAGE_SET = "ImageSetConfiguration"
 FILTER = "FilterConfiguration"
 
+_VERSIONS: Final = {
+    IMAGE_SET: ("mirror.openshift.io/v1alpha2", "mirror.openshift.io/v2alpha1"),
+    FILTER: ("olm.operatorframework.io/filter/mirror/v1alpha1",),
+}
+_HEAD: Final = {"apiVersion": str, "kind": str}
+_BOUNDS: Final = {"name": str, "minVersion": str, "maxVersion": str, "minBundle": str}
+_OPERATOR: Final = {
+    "catalog": str,
+    "packages": [
+        {**_BOUNDS, "defaultChannel": str, "channels": [_BOUNDS], "bundles": [{"name": str}]}
+    ],
+    "full": bool,
+    "targetName": str,
+    "targetCatalog": str,
+    "targetTag": str,
+    "targetCatalogSourceTemplate": str,
+    "originalRef": str,
+    "skipDependencies": bool,
+    "platforms": [object],
+}
+_SHAPES: Final = {
+    IMAGE_SET: {
+        **_HEAD,
+        "mirror": {
+            "platform": object,
+            "operators": [_OPERATOR],
+            "additionalImages": [object],
+            "helm": object,
+            "blockedImages": [object],
+            "samples": [object],
+        },
+        "archiveSize": int,
+        "storageConfig": object,
+    },
+    FILTER: {
+        **_HEAD,
+        "packages": [
+            {
+                "name": str,
+                "defaultChannel": str,
+                "versionRange": str,
+                "channels": [{"name": str, "versionRange": str}],
+                "bundles": [{"name": str}],
+            }
+        ],
+    },
+}
+
 
 def read(document: Document, reference: str) -> tuple[Wanted, ...]:
-    """What is wanted of the catalog `reference`; all packages are in the result.
+    """The parts of the catalog `reference` to keep; one without a package is for all of them.
 
-    Raises `InputError` when the document is neither kind, says nothing of that catalog, or
-    says what cannot be together.
+    Raises `InputError` when the document is of another kind, has an unknown key or a wrong
+    type, does not name that catalog, or contradicts itself.
     """
-    value = document.value
-    kind = mapping(value).get("kind")
-    if kind == FILTER:
-        packages, is_full = sequence(mapping(value).get("packages")), False
-    elif kind == IMAGE_SET:
-        operator = _operator(document, reference)
-        packages, is_full = sequence(operator.get("packages")), operator.get("full") is True
-    else:
+    kind = next(
+        (one for key, one in mapping(document.value).items() if str(key).lower() == "kind"), None
+    )
+    if kind not in _SHAPES:
         raise InputError(
             f"{document.at()}: this is neither {IMAGE_SET} nor {FILTER}",
             hint="give the file that oc-mirror or catalog-filter takes",
         )
-    found = tuple(_wanted(mapping(one), is_full=is_full) for one in packages)
-    if not found:
-        raise InputError(f"{document.at()}: no packages are named")
-    return found
+    value = configuration.read(document, _SHAPES[kind])
+    version = value.get("apiVersion", _VERSIONS[kind][0])
+    if version not in _VERSIONS[kind]:
+        raise InputError(
+            f"{document.at('apiVersion')}: unknown version `{version}` of {kind}",
+            hint=f"known are {', '.join(f'`{one}`' for one in _VERSIONS[kind])}",
+        )
+    if kind == FILTER:
+        found = _all_wanted(sequence(value.get("packages")), is_full=False)
+        if not found:
+            raise InputError(f"{document.at()}: no packages are named")
+        return found
+    operator = _operator(
+        document, sequence(mapping(value.get("mirror")).get("operators")), reference
+    )
+    is_full = operator.get("full") is True
+    packages = sequence(operator.get("packages"))
+    return _all_wanted(packages, is_full=is_full) or (Wanted(package="", is_full=is_full),)
 
 
-def _operator(document: Document, reference: str) -> Mapping[str, Any]:
-    """What is said of the catalog, which is the only one or has that name."""
-    listed = [
-        mapping(one) for one in sequence(mapping(document.value.get("mirror")).get("operators"))
-    ]
+def _operator(
+    document: Document, listed: Sequence[Mapping[str, Any]], reference: str
+) -> Mapping[str, Any]:
+    """The entry for the catalog, which is the only one or has that name."""
     named = [one for one in listed if one.get("catalog") == reference]
+    if len(named) > 1:
+        raise InputError(f"{document.at()}: catalog `{reference}` is listed more than once")
     found = named or (listed if len(listed) == 1 else [])
     if not found:
+        names = ", ".join(f"`{one.get('catalog', '')}`" for one in listed)
         raise InputError(
-            f"{document.at()}: it says nothing of `{reference}`",
-            hint=f"it names {', '.join(str(one.get('catalog')) for one in listed) or 'no catalog'}",
+            f"{document.at()}: the file does not name the catalog `{reference}`",
+            hint=f"it names {names or 'no catalog'}",
         )
     return found[0]
+
+
+def _all_wanted(packages: Sequence[Any], *, is_full: bool) -> tuple[Wanted, ...]:
+    found = tuple(_wanted(mapping(one), is_full=is_full) for one in packages)
+    _check_once([one.package for one in found], "package")
+    return found
 
 
 def _wanted(package: Mapping[str, Any], *, is_full: bool) -> Wanted:
     name = text(package.get("name"))
     if not name:
-        raise InputError("a package without a name is asked for")
-    channels = {
-        text(one.get("name")): _range(one, name)
-        for one in map(mapping, sequence(package.get("channels")))
-    }
+        raise InputError("a package has no name")
+    listed = [mapping(one) for one in sequence(package.get("channels"))]
+    names = [text(one.get("name")) for one in listed]
+    if "" in names:
+        raise InputError(f"a channel of package `{name}` has no name")
+    _check_once(names, f"package `{name}`: channel")
+    channels = {text(one.get("name")): _range(one, name) for one in listed}
     range_ = _range(package, name)
     if range_ is not None and any(channels.values()):
         raise InputError(f"package `{name}` has versions, and so has one of its channels")
     if is_full and (range_ is not None or any(channels.values())):
-        raise InputError(f"of package `{name}` all is wanted, and versions, too")
+        raise InputError(f"package `{name}` has versions, and the catalog is `full`")
     return Wanted(
         package=name,
         default_channel=text(package.get("defaultChannel")),
@@ -83,10 +156,26 @@ def _wanted(package: Mapping[str, Any], *, is_full: bool) -> Wanted:
     )
 
 
+def _check_once(names: Sequence[str], noun: str) -> None:
+    twice = next((one for one in names if names.count(one) > 1), "")
+    if twice:
+        raise InputError(f"{noun} `{twice}` is listed more than once")
+
+
 def _range(value: Mapping[str, Any], package: str) -> VersionConstraint | None:
+    if value.get("minBundle"):
+        raise InputError(
+            f"package `{package}`: `minBundle` is not supported",
+            hint="write the version of that bundle as `minVersion`",
+        )
     words = text(value.get("versionRange"))
-    least, most = text(value.get("minVersion")), text(value.get("maxVersion"))
-    terms = [words] * bool(words) + [f">={least}"] * bool(least) + [f"<={most}"] * bool(most)
+    ends = [
+        (sign, text(value.get(key))) for sign, key in ((">=", "minVersion"), ("<=", "maxVersion"))
+    ]
+    for _, version in ends:
+        if version and Version.read(version.removeprefix("v")) is None:
+            raise InputError(f"package `{package}`: `{version}` is not a semantic version")
+    terms = [words] * bool(words) + [f"{sign}{version}" for sign, version in ends if version]
     if not terms:
         return None
     try:

@@ -22,8 +22,8 @@ from olmkit.catalog.model import Catalog, Channel, Entry, Package
 class Wanted:
     """What is kept of a package: all channels when none are named; heads where no range is.
 
-    `bundles`: exactly these. `is_full`: all versions. `default_channel` takes the place of
-    one that is not kept.
+    An empty `package` is for all packages of the catalog. `bundles`: exactly these. `is_full`:
+    all versions. `default_channel` takes the place of one that is not kept.
     """
 
     package: str
@@ -53,7 +53,11 @@ def parts(catalog: Catalog, wanted: Iterable[Wanted]) -> dict[str, Part]:
     Raises `InputError` for a package, channel or bundle that is not there, for a channel that
     has no order, and when no default channel is left.
     """
-    return {one.package: _part(catalog.chosen(one.package)[0], one) for one in wanted}
+    return {
+        package.name: _part(package, one)
+        for one in wanted
+        for package in catalog.chosen(one.package)
+    }
 
 
 def kept(blobs: Iterable[Blob], by_package: Mapping[str, Part]) -> Iterator[Blob]:

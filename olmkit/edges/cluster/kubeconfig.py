@@ -177,7 +177,7 @@ def _from_files(paths: Sequence[Path], context_name: str) -> ClusterConfig:
         credentials=_credentials(user, user_file, cluster, str(context.get("user"))),
         namespace=str(context.get("namespace") or "default"),
         ca=_data(cluster, "certificate-authority", cluster_file),
-        insecure=bool(cluster.get("insecure-skip-tls-verify")),
+        insecure=_flag(cluster, "insecure-skip-tls-verify"),
         server_name=str(cluster["tls-server-name"]) if cluster.get("tls-server-name") else None,
         client_certificate=_data(user, "client-certificate", user_file),
         client_key=_data(user, "client-key", user_file),
@@ -221,6 +221,16 @@ class _Merged:
         raise ConfigurationError(
             f"{self.names} has no {part} `{name}`", hint=f"it has these: {listed}"
         )
+
+
+def _flag(entry: Mapping[str, Any], key: str) -> bool:
+    """A flag; false when it is absent. Text such as `"false"` is refused, as by kubectl."""
+    value = entry.get(key)
+    if value is not None and not isinstance(value, bool):
+        raise ConfigurationError(
+            f"`{key}` in the kubeconfig must be `true` or `false`", hint="remove the quotes"
+        )
+    return value is True
 
 
 def _credentials(

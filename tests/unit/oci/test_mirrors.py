@@ -115,6 +115,11 @@ def test_the_later_files_rule_holds() -> None:
             b'[[registry]]\nlocation = "a"\nmirror = [{location = "b", pull-from-mirror = "no"}]\n',
             "wrong `pull-from-mirror`",
         ),
+        (b'[[registry]]\nlocation = "a"\nblocked = "true"\n', "`blocked` must be `true` or `false`"),
+        (
+            b'[[registry]]\nlocation = "a"\nmirror = [{location = "b", insecure = 1}]\n',
+            "`insecure` must be `true` or `false`",
+        ),
     ],
 )
 def test_a_file_that_is_none_is_said(conf: bytes, words: str) -> None:

@@ -67,8 +67,17 @@ def test_an_image_set_has_catalogs_with_lowest_and_highest_versions() -> None:
         ("kind: Pod", "neither ImageSetConfiguration nor FilterConfiguration"),
         ("[]", "neither"),
         ("kind: FilterConfiguration", "no packages"),
-        (IMAGE_SET.replace("one", "three"), "says nothing of `one`"),
-        ("kind: FilterConfiguration\npackages: [{}]", "without a name"),
+        (IMAGE_SET.replace("one", "three"), "does not name the catalog `one`"),
+        ("kind: FilterConfiguration\npackages: [{}]", "has no name"),
+        ("kind: FilterConfiguration\npackages: [{name: a}, {name: a}]", "`a` is listed more than"),
+        (
+            "kind: FilterConfiguration\npackages: [{name: a, channels: [{name: s}, {name: s}]}]",
+            "channel `s` is listed more than once",
+        ),
+        ("kind: FilterConfiguration\napiVersion: v2\npackages: [{name: a}]", "version `v2`"),
+        (IMAGE_SET.replace("minVersion: 1.0.0", "minVersion: next"), "`next` is not a semantic"),
+        (IMAGE_SET.replace("minVersion: 1.0.0", "minVersion: 1.0"), "`.*minVersion` must be text"),
+        (IMAGE_SET.replace("minVersion", "minBundle"), "`minBundle` is not supported"),
         ("kind: FilterConfiguration\npackages: [{name: a, versionRange: x.y}]", "package `a`"),
         (
             (
@@ -77,9 +86,58 @@ def test_an_image_set_has_catalogs_with_lowest_and_highest_versions() -> None:
             ),
             "and so has one of its channels",
         ),
-        (IMAGE_SET.replace("[{name: b}]", "[{name: b, minVersion: 1.0.0}]"), "all is wanted"),
+        (
+            IMAGE_SET.replace("[{name: b}]", "[{name: b, minVersion: 1.0.0}]"),
+            "the catalog is `full`",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(text: str, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        read(text, "two" if "all is" in words else "one")
+        read(text, "two" if "is `full`" in words else "one")
+
+
+def test_keys_count_in_any_case_as_in_oc_mirror() -> None:
+    (a,) = read(IMAGE_SET.replace("minVersion", "minversion").replace("channels", "Channels"))
+
+    assert a.range is not None
+    assert Version.parse("0.9.0") not in a.range
+    assert a.channels == {"stable": None}
+
+
+def test_an_image_set_without_packages_is_for_all_of_the_catalog() -> None:
+    text = "kind: ImageSetConfiguration\nmirror: {operators: [{catalog: one}]}"
+
+    assert read(text) == (Wanted(package=""),)
+
+
+@pytest.mark.parametrize("text", [FILTER, IMAGE_SET], ids=["filter", "image-set"])
+def test_all_unknown_keys_are_refused_with_their_places(text: str) -> None:
+    text = (
+        text.replace("- name: a", "- name: a\n  minversions: 1.0.0")
+        if text is FILTER
+        else (text.replace("minVersion: 1.0.0", "minversions: 1.0.0"))
+    )
+    text = text.replace("[{name: stable", "[{label: x, name: stable")
+
+    with pytest.raises(InputError) as caught:
+        read(text)
+
+    found = caught.value.diagnostics
+    assert [one.rule for one in found] == ["DOC002", "DOC002"]
+    assert "unknown key `" in found[0].message
+    assert found[0].message.endswith("packages[0].minversions`")
+    assert found[0].at is not None
+    assert found[0].at.line is not None
+    if text.startswith("kind: Image"):
+        assert found[0].hint == "did you mean `minVersion`?"
+
+
+def test_a_key_in_two_spellings_and_a_repeated_key_are_refused() -> None:
+    for text in (
+        IMAGE_SET.replace("minVersion: 1.0.0", "minVersion: 1.0.0\n      minversion: 2.0.0"),
+        IMAGE_SET.replace("minVersion: 1.0.0", "minVersion: 1.0.0\n      minVersion: 2.0.0"),
+    ):
+        with pytest.raises(InputError, match="repeated") as caught:
+            read(text)
+        assert caught.value.diagnostics[0].rule == "DOC004"

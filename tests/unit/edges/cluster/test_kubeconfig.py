@@ -138,6 +138,7 @@ def test_a_certificate_that_is_none_is_said(tmp_path: Path) -> None:
         ({}, {"server": "https://a:99999"}, "has no `server` URL"),
         ({}, {"proxy-url": "socks5://a:1"}, "no URL of an HTTP proxy"),
         ({}, {"certificate-authority-data": "!!!"}, "is no base64"),
+        ({}, {"insecure-skip-tls-verify": "false"}, "must be `true` or `false`"),
     ],
 )
 def test_values_of_another_shape_are_said(

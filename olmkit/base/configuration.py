@@ -1,0 +1,122 @@
+"""Configuration files of other tools, read as strictly as those tools read them.
+
+Go's `encoding/json` with `DisallowUnknownFields` takes a key in any case and refuses an unknown
+key and a value of another type. A key that is dropped silently changes what a user gets, so all
+faults of a file are reported together, each with its place.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
+from olmkit.base.documents import Document, Key
+
+Shape = Mapping[str, Any] | list[Any] | type
+"""Known keys with their shapes, the one shape of all items of a list, or a type.
+
+`object` takes any value, `str`, `bool` and `int` their own values only.
+"""
+
+_NAMES: Final = {"DOC002": "unknown-key", "DOC003": "wrong-type", "DOC004": "repeated-key"}
+_TYPES: Final = {str: "text", bool: "`true` or `false`", int: "a whole number"}
+
+
+def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of a document, its keys spelled as in `shape`, and without nulls.
+
+    Raises `InputError` with a finding for each unknown key, repeated key and wrong type.
+    """
+    found: list[Diagnostic] = [
+        _finding("DOC004", f"key `{one.keys[-1]}` is repeated", one.again)
+        for one in document.duplicate_keys()
+    ]
+    value = _read(document, (), document.value, shape, found)
+    if found:
+        found.sort(key=Diagnostic.sort_key)
+        raise InputError(f"{found[0].at}: {found[0].message}", found[0].hint, tuple(found))
+    result: dict[str, Any] = value or {}
+    return result
+
+
+def unknown_keys(
+    document: Document, keys: tuple[Key, ...], known: Sequence[str]
+) -> Iterator[tuple[str, Location, str]]:
+    """The keys below `keys` that are not known, each with its place and a hint."""
+    value = document.get(*keys) if keys else document.value
+    for key in value if isinstance(value, Mapping) else ():
+        if key not in known:
+            yield str(key), document.at_key(*keys, key), near(str(key), known)
+
+
+def near(key: str, known: Sequence[str]) -> str:
+    """A hint that names the known key that is most like `key`, or all of them."""
+    folded = {one.lower(): one for one in known}
+    closest = difflib.get_close_matches(key.lower(), folded, n=1)
+    if closest:
+        return f"did you mean `{folded[closest[0]]}`?"
+    return f"known keys are {', '.join(f'`{one}`' for one in sorted(known))}"
+
+
+def _read(
+    document: Document, keys: tuple[Key, ...], value: Any, shape: Shape, found: list[Diagnostic]
+) -> Any:
+    if value is None or shape is object:
+        return value
+    wanted = ""
+    if isinstance(shape, list):
+        if isinstance(value, list):
+            items = enumerate(value)
+            return [_read(document, (*keys, at), one, shape[0], found) for at, one in items]
+        wanted = "a list"
+    elif isinstance(shape, Mapping):
+        if isinstance(value, Mapping):
+            return _mapping(document, keys, value, shape, found)
+        wanted = "a mapping"
+    elif type(value) is not shape:
+        wanted = _TYPES[shape]
+    if not wanted:
+        return value
+    name = documents.field_path(keys) or "the file"
+    hint = "put it in quotes" if shape is str and isinstance(value, bool | int | float) else ""
+    message = f"`{name}` must be {wanted}" if keys else f"the file must be {wanted}"
+    found.append(_finding("DOC003", message, document.at(*keys), hint))
+    return None
+
+
+def _mapping(
+    document: Document,
+    keys: tuple[Key, ...],
+    value: Mapping[Any, Any],
+    shape: Mapping[str, Any],
+    found: list[Diagnostic],
+) -> dict[str, Any]:
+    folded = {one.lower(): one for one in shape}
+    result: dict[str, Any] = {}
+    for key, inner in value.items():
+        name = folded.get(str(key).lower())
+        at = (*keys, key)
+        if name is None:
+            path = documents.field_path(at)
+            hint = near(str(key), list(shape))
+            found.append(_finding("DOC002", f"unknown key `{path}`", document.at_key(*at), hint))
+        elif name in result:
+            message = f"key `{name}` is repeated as `{key}`"
+            found.append(_finding("DOC004", message, document.at_key(*at)))
+        else:
+            result[name] = _read(document, at, inner, shape[name], found)
+    return {name: inner for name, inner in result.items() if inner is not None}
+
+
+def _finding(code: str, message: str, at: Location, hint: str = "") -> Diagnostic:
+    return Diagnostic(
+        rule=code,
+        name=_NAMES[code],
+        severity=Severity.ERROR,
+        message=message,
+        at=at,
+        hint=hint,
+    )

@@ -1,0 +1,47 @@
+"""Configuration files of other tools, read as strictly as those tools read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from olmkit.base import configuration, documents
+from olmkit.base.diagnostics import InputError
+
+SHAPE = {"kind": str, "size": int, "full": bool, "any": object, "items": [{"firstName": str}]}
+
+
+def read(text: str) -> dict[str, object]:
+    return configuration.read(documents.load(text.encode(), "file.yaml"), SHAPE)
+
+
+def test_keys_get_the_spelling_of_the_shape_and_nulls_are_left_out() -> None:
+    assert read("KIND: a\nsize: null\nany: {Whatever: 1}\nitems: [{FIRSTNAME: b}]") == {
+        "kind": "a",
+        "any": {"Whatever": 1},
+        "items": [{"firstName": "b"}],
+    }
+    assert read("") == {}
+
+
+def test_all_faults_are_reported_in_the_order_of_the_file() -> None:
+    with pytest.raises(InputError) as caught:
+        read("kind: 1\nsize: big\nful: true\nitems: [{lastName: b}, c]\nfull: 0\n")
+
+    assert [(one.rule, one.message, one.hint) for one in caught.value.diagnostics] == [
+        ("DOC003", "`kind` must be text", "put it in quotes"),
+        ("DOC003", "`size` must be a whole number", ""),
+        ("DOC002", "unknown key `ful`", "did you mean `full`?"),
+        ("DOC002", "unknown key `items[0].lastName`", "did you mean `firstName`?"),
+        ("DOC003", "`items[1]` must be a mapping", ""),
+        ("DOC003", "`full` must be `true` or `false`", ""),
+    ]
+    assert str(caught.value).startswith("file.yaml:1:7: ")
+
+
+def test_what_is_not_a_mapping_is_refused() -> None:
+    with pytest.raises(InputError, match="the file must be a mapping"):
+        read("[1]")
+
+
+def test_where_no_known_key_is_similar_all_are_named() -> None:
+    assert configuration.near("zzz", ["b", "a"]) == "known keys are `a`, `b`"
