@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from olmkit.apis.crds.flatten import Schema
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Marker
 from olmkit.apis.model import Struct
 from olmkit.base import names
 from olmkit.base.diagnostics import Related, Severity
+from olmkit.kube.crds import selectable_fields
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
@@ -21,8 +23,8 @@ _INT32 = range(-(2**31), 2**31)
 _MOST_WARNING = 256  # characters
 
 
-def check(kind: Struct, findings: Findings, *, severity: Severity) -> None:
-    """Tell of every marker of a kind that no API server takes."""
+def check(kind: Struct, schema: Schema, findings: Findings, *, severity: Severity) -> None:
+    """Report every marker of a kind that no API server takes; `schema` is that of the kind."""
     selected: set[str] = set()
     for marker in kind.markers:
         match marker.name:
@@ -33,7 +35,7 @@ def check(kind: Struct, findings: Findings, *, severity: Severity) -> None:
             case "kubebuilder:subresource:scale":
                 faults = _scale(marker)
             case "kubebuilder:selectablefield":
-                faults = _selectable(marker, selected)
+                faults = _selectable(marker, schema, selected)
             case "kubebuilder:deprecatedversion":
                 faults = _deprecated(marker)
             case _:
@@ -106,13 +108,17 @@ def _scale(marker: Marker) -> Iterator[str]:
             yield f"`{argument}={path}`: it is a path of fields below {_listed(below)}"
 
 
-def _selectable(marker: Marker, seen: set[str]) -> Iterator[str]:
+def _selectable(marker: Marker, schema: Schema, seen: set[str]) -> Iterator[str]:
     path = marker.get("JSONPath")
     if path in seen:
         yield f"the selectable field `{path}`: it is listed twice"
+    elif len(seen) == selectable_fields.MOST:
+        yield f"the selectable field `{path}`: there are at most {selectable_fields.MOST}"
+    elif path.startswith(".metadata"):
+        yield f"the selectable field `{path}`: it must not point to fields in metadata"
+    elif problem := selectable_fields.problem(schema, path):
+        yield f"the selectable field `{path}`: it {problem.rstrip('.')}"
     seen.add(path)
-    if not path.startswith(".") or path.startswith(".metadata") or "[" in path:
-        yield f"the selectable field `{path}`: it is a path of fields outside of `.metadata`"
 
 
 def _deprecated(marker: Marker) -> Iterator[str]:

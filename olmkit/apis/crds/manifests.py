@@ -230,7 +230,7 @@ class _Crd:
         schema = builder.kind(kind)
         severity = builder.options.severity
         schema_checks.check(schema, kind, builder.sources, self.findings, severity=severity)
-        kind_checks.check(kind, self.findings, severity=severity)
+        kind_checks.check(kind, schema, self.findings, severity=severity)
         written: Manifest = {
             "name": version.name,
             "schema": {"openAPIV3Schema": schema},

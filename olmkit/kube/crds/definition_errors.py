@@ -12,11 +12,10 @@ from typing import Any, Protocol
 
 from olmkit.base.documents import Key
 from olmkit.kube import objects
-from olmkit.kube.crds import field_errors
+from olmkit.kube.crds import field_errors, selectable_fields
 from olmkit.kube.crds.field_errors import FieldError
 
 _APPROVAL = "api-approved.kubernetes.io"
-_MAX_SELECTABLE = 8  # MaxSelectableFields
 _MAX_WARNING = 256  # length of deprecationWarning
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
@@ -214,8 +213,6 @@ def of_selectable_fields(crd: Definition) -> Errors:
     for index, version in enumerate(crd.versions):
         fields = objects.sequence(version.get("selectableFields"))
         keys: tuple[Key, ...] = ("spec", "versions", index, "selectableFields")
-        if len(fields) > _MAX_SELECTABLE:
-            yield field_errors.too_many(keys, len(fields), _MAX_SELECTABLE)
         schema = objects.mapping(objects.mapping(version.get("schema")).get("openAPIV3Schema"))
         seen: set[str] = set()
         for position, entry in enumerate(fields):
@@ -225,10 +222,11 @@ def of_selectable_fields(crd: Definition) -> Errors:
                 yield field_errors.required(place)
             elif path in seen:
                 yield field_errors.duplicate(place, path)
-            elif not _has_simple_path(schema, path):
-                detail = "is an invalid path: does not refer to a valid field"
+            elif detail := selectable_fields.problem(schema, path):
                 yield field_errors.invalid(place, path, detail)
             seen.add(path)
+        if len(seen) > selectable_fields.MOST:
+            yield field_errors.too_many(keys, len(seen), selectable_fields.MOST)
 
 
 def of_scale(crd: Definition, *, status: bool) -> Errors:
@@ -312,13 +310,3 @@ def _listed(crd: Definition, section: str) -> Iterator[tuple[tuple[Key, ...], Ma
     for keys, holder in _holders(crd):
         for index, item in enumerate(objects.sequence(holder.get(section))):
             yield (*keys, section, index), objects.mapping(item)
-
-
-def _has_simple_path(schema: Mapping[str, Any], path: str) -> bool:
-    """Whether a path of plain fields (`.spec.size`) leads to a scalar of the schema."""
-    node: Any = schema
-    if not path.startswith("."):
-        return False
-    for part in path[1:].split("."):
-        node = objects.mapping(objects.mapping(node).get("properties")).get(part)
-    return objects.mapping(node).get("type") in ("string", "integer", "boolean")

@@ -23,7 +23,7 @@ kubebuilder:subresource:status
 kubebuilder:subresource:scale:specpath=.spec.a,statuspath=.status.a,selectorpath=.status.s
 kubebuilder:printcolumn:name=A,type=string,JSONPath=.spec.a,priority=1,description=d,format=byte
 kubebuilder:printcolumn:name=B,type=date,JSONPath=.b
-kubebuilder:selectablefield:JSONPath=.spec.a
+kubebuilder:selectablefield:JSONPath=.x
 kubebuilder:deprecatedversion:warning="use v2"
 kubebuilder:metadata:annotations=a=b=c;d=e,labels=l=m"""
     made = projects.make(version("v1", markers))
@@ -62,7 +62,7 @@ kubebuilder:metadata:annotations=a=b=c;d=e,labels=l=m"""
             },
             {"name": "B", "type": "date", "jsonPath": ".b"},
         ],
-        "selectableFields": [{"jsonPath": ".spec.a"}],
+        "selectableFields": [{"jsonPath": ".x"}],
         "subresources": {
             "status": {},
             "scale": {
@@ -72,6 +72,14 @@ kubebuilder:metadata:annotations=a=b=c;d=e,labels=l=m"""
             },
         },
     }
+
+
+def test_a_selectable_field_must_be_in_the_schema(projects: Any) -> None:
+    markers = "".join(
+        f"kubebuilder:selectablefield:JSONPath={path}\n" for path in (".x", ".y", ".x.z", "x", ".")
+    )
+    made = projects.make(version("v1", markers))
+    assert made.codes == ["API028"] * 4
 
 
 def test_an_empty_text_that_is_given_is_written_as_the_reference_does(projects: Any) -> None:
