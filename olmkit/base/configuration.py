@@ -21,7 +21,7 @@ Shape = Mapping[str, Any] | list[Any] | type
 `object` takes any value, `str`, `bool` and `int` their own values only.
 """
 
-_NAMES: Final = {"DOC002": "unknown-key", "DOC003": "wrong-type", "DOC004": "repeated-key"}
+_NAMES: Final = {"CFG001": "unknown-key", "CFG002": "wrong-type", "CFG003": "repeated-key"}
 _TYPES: Final = {str: "text", bool: "`true` or `false`", int: "a whole number"}
 
 
@@ -31,7 +31,7 @@ def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:
     Raises `InputError` with a finding for each unknown key, repeated key and wrong type.
     """
     found: list[Diagnostic] = [
-        _finding("DOC004", f"key `{one.keys[-1]}` is repeated", one.again)
+        _finding("CFG003", f"key `{one.keys[-1]}` is repeated", one.again)
         for one in document.duplicate_keys()
     ]
     value = _read(document, (), document.value, shape, found)
@@ -83,7 +83,7 @@ def _read(
     name = documents.field_path(keys) or "the file"
     hint = "put it in quotes" if shape is str and isinstance(value, bool | int | float) else ""
     message = f"`{name}` must be {wanted}" if keys else f"the file must be {wanted}"
-    found.append(_finding("DOC003", message, document.at(*keys), hint))
+    found.append(_finding("CFG002", message, document.at(*keys), hint))
     return None
 
 
@@ -102,10 +102,10 @@ def _mapping(
         if name is None:
             path = documents.field_path(at)
             hint = near(str(key), list(shape))
-            found.append(_finding("DOC002", f"unknown key `{path}`", document.at_key(*at), hint))
+            found.append(_finding("CFG001", f"unknown key `{path}`", document.at_key(*at), hint))
         elif name in result:
             message = f"key `{name}` is repeated as `{key}`"
-            found.append(_finding("DOC004", message, document.at_key(*at)))
+            found.append(_finding("CFG003", message, document.at_key(*at)))
         else:
             result[name] = _read(document, at, inner, shape[name], found)
     return {name: inner for name, inner in result.items() if inner is not None}

@@ -14,6 +14,7 @@ from typing import Any
 from olmkit.base import documents
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Document, Key
+from olmkit.bundle import constraints
 from olmkit.bundle.model import Bundle, FileProperty
 from olmkit.kube import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
@@ -300,6 +301,35 @@ def metadata_file_empty(bundle: Bundle) -> Iterator[Finding]:
                 and objects.mapping(document.value)[section] is None
             ):
                 yield Finding("there is nothing in this file", at=document.at(section))
+
+
+@rule("MET053", "constraint-content", suite=SOUND_SUITE)
+def constraint_content(bundle: Bundle) -> Iterator[Finding]:
+    """A constraint has content that OLM's resolver refuses, or that no bundle can meet.
+
+    Why: OLM reads a constraint to its depth only when it resolves, and one with an unknown
+    field, a range that is not one or an empty part stops the resolution of a whole namespace.
+    Without a kind, a package name or a constraint in `any`, nothing can ever meet it; an empty
+    `all` or `not` is met by every bundle of a catalog.
+
+    Fix: complete the constraint at the place that is shown.
+    """
+    for entry in (*bundle.dependencies, *bundle.properties):
+        if entry.type != "olm.constraint" or not isinstance(entry.value, Mapping):
+            continue
+        for problem in constraints.read(entry.value).problems:
+            if not _is_judged_alone(entry, problem):
+                yield Finding(
+                    problem.message, at=entry.at("value", *problem.keys), hint=problem.hint
+                )
+
+
+def _is_judged_alone(entry: FileProperty, problem: constraints.Problem) -> bool:
+    """Whether a rule of its own has a problem of the constraint at the top."""
+    said = [atom for atom in _ATOMS if atom in entry.value]
+    if not problem.keys:
+        return len(said) > 1 or (not said and entry.document.path.endswith("dependencies.yaml"))
+    return problem.keys[-1:] == ("rule",) and len(problem.keys) == 2
 
 
 @rule("MET060", "property-incomplete", suite=SOUND_SUITE)

@@ -45,6 +45,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
             "examples",
             "install_modes",
             "installs",
+            "webhooks",
             "metadata",
             "objects",
             "related_images",

@@ -1,4 +1,4 @@
-"""Rules about what a CSV installs: deployments, permissions, webhooks, API services.
+"""Rules about what a CSV installs: deployments, permissions, service accounts.
 
 OLM makes Deployments, ServiceAccounts, roles, Services and webhook
 configurations from the CSV. What the API server would refuse of these shows
@@ -12,41 +12,12 @@ from typing import Any
 
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Key
-from olmkit.bundle.model import Bundle, ClusterServiceVersion
+from olmkit.bundle.model import Bundle
 from olmkit.kube import objects as kube_objects
 from olmkit.rules import objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
-WEBHOOK_TYPES = ("ValidatingAdmissionWebhook", "MutatingAdmissionWebhook", "ConversionWebhook")
 _DEPLOYMENTS: tuple[Key, ...] = ("spec", "install", "spec", "deployments")
-_WEBHOOKS: tuple[Key, ...] = ("spec", "webhookdefinitions")
-_MAX_PORT = 65535
-
-
-@rule("CSV017", "conversion-install-modes")
-def conversion_install_modes(bundle: Bundle) -> Iterator[Finding]:
-    """A CSV with conversion webhooks supports more than all namespaces.
-
-    Why: a CRD has one conversion webhook for the whole cluster, so there can be
-    one installation of the operator only.
-
-    Fix: support `AllNamespaces` and no other mode.
-    """
-    csv = bundle.csv
-    if csv is None:
-        return
-    others = any(m.supported for m in csv.install_modes if m.type != "AllNamespaces")
-    refused = any(m.type == "AllNamespaces" and not m.supported for m in csv.install_modes)
-    if not others and not refused:
-        return
-    for index, webhook in enumerate(csv.webhooks):
-        if kube_objects.sequence(webhook.get("conversionCRDs")):
-            yield Finding(
-                "only AllNamespaces InstallModeType is supported when conversionCRDs is present",
-                at=csv.at(*_WEBHOOKS, index, "conversionCRDs"),
-                hint="support `AllNamespaces` and no other mode",
-                related=(Related(csv.at("spec", "installModes"), "the modes are here"),),
-            )
 
 
 @rule("CSV027", "service-account-clash")
@@ -219,128 +190,6 @@ def deployment_containers(bundle: Bundle) -> Iterator[Finding]:
                     yield Finding(
                         f"container `{name}` has no image", at=csv.at(*keys, section, position)
                     )
-
-
-@rule("CSV065", "webhook-type", suite=SOUND_SUITE)
-def webhook_type(bundle: Bundle) -> Iterator[Finding]:
-    """A webhook has a type that does not exist.
-
-    Why: OLM fails to install the CSV.
-
-    Fix: write one of the three types.
-    """
-    for csv, index, webhook in _webhooks(bundle):
-        kind = kube_objects.scalar_text(webhook.get("type"))
-        if kind and kind not in WEBHOOK_TYPES:
-            yield Finding(
-                f"webhook type `{kind}` does not exist",
-                at=csv.at(*_WEBHOOKS, index, "type"),
-                hint=f"types are {', '.join(f'`{word}`' for word in WEBHOOK_TYPES)}",
-            )
-
-
-@rule("CSV066", "webhook-deployment", suite=SOUND_SUITE)
-def webhook_deployment(bundle: Bundle) -> Iterator[Finding]:
-    """A webhook or an API service names a deployment that the CSV has not.
-
-    Why: OLM waits for the deployment, and the CSV is never installed.
-
-    Fix: write the name of an entry of `spec.install.spec.deployments`.
-    """
-    csv = bundle.csv
-    if csv is None:
-        return
-    names = [kube_objects.scalar_text(deployment.get("name")) for deployment in csv.deployments]
-    hint = f"the CSV has {', '.join(f'`{name}`' for name in names)}" if names else ""
-    for index, webhook in enumerate(csv.webhooks):
-        name = kube_objects.scalar_text(webhook.get("deploymentName"))
-        if name and name not in names:
-            yield Finding(
-                f"the CSV has no deployment `{name}`",
-                at=csv.at(*_WEBHOOKS, index, "deploymentName"),
-                hint=hint,
-            )
-    for api in csv.owned_api_services:
-        name = kube_objects.scalar_text(api.value.get("deploymentName"))
-        if name and name not in names:
-            yield Finding(
-                f"the CSV has no deployment `{name}`",
-                at=csv.at(*api.keys, "deploymentName"),
-                hint=hint,
-            )
-
-
-@rule("CSV067", "webhook-port", suite=SOUND_SUITE)
-def webhook_port(bundle: Bundle) -> Iterator[Finding]:
-    """The port of a webhook is no port.
-
-    Why: the API server refuses the Service that OLM makes. 0 counts as left out, and
-    is a warning.
-
-    Fix: write a number from 1 to 65535, or leave it out for 443.
-    """
-    for csv, index, webhook in _webhooks(bundle):
-        for key in ("containerPort", "targetPort"):
-            port = webhook.get(key)
-            if isinstance(port, int) and not 1 <= port <= _MAX_PORT:
-                yield Finding(
-                    f"`{port}` is no port",
-                    at=csv.at(*_WEBHOOKS, index, key),
-                    hint=f"write a number from 1 to {_MAX_PORT}",
-                    severity=Severity.WARNING if port == 0 else None,
-                )
-
-
-@rule("CSV068", "webhook-name", suite=SOUND_SUITE)
-def webhook_name(bundle: Bundle) -> Iterator[Finding]:
-    """Two webhooks of one type have the same name.
-
-    Why: OLM finds the configurations that it made by this name, and takes one for
-    the other.
-
-    Fix: give each a `generateName` of its own.
-    """
-    seen: dict[tuple[str, str], int] = {}
-    for csv, index, webhook in _webhooks(bundle):
-        key = (
-            kube_objects.scalar_text(webhook.get("type")),
-            kube_objects.scalar_text(webhook.get("generateName")),
-        )
-        first = seen.setdefault(key, index)
-        if key[1] and first != index:
-            yield Finding(
-                f"two webhooks are named `{key[1]}`",
-                at=csv.at(*_WEBHOOKS, index, "generateName"),
-                related=(Related(csv.at(*_WEBHOOKS, first, "generateName"), "also here"),),
-            )
-
-
-@rule("CSV069", "conversion-crd", suite=SOUND_SUITE)
-def conversion_crd(bundle: Bundle) -> Iterator[Finding]:
-    """A conversion webhook names a CRD that the CSV does not own.
-
-    Why: OLM fails to install the CSV.
-
-    Fix: write names of CRDs of the bundle.
-    """
-    csv = bundle.csv
-    owned = {api.name for api in csv.owned_crds} if csv else set()
-    for found, index, webhook in _webhooks(bundle):
-        for position, name in enumerate(kube_objects.sequence(webhook.get("conversionCRDs"))):
-            if kube_objects.scalar_text(name) not in owned:
-                yield Finding(
-                    f"the CSV owns no CRD `{kube_objects.scalar_text(name)}`",
-                    at=found.at(*_WEBHOOKS, index, "conversionCRDs", position),
-                )
-
-
-def _webhooks(
-    bundle: Bundle,
-) -> Iterator[tuple[ClusterServiceVersion, int, Mapping[str, Any]]]:
-    csv = bundle.csv
-    if csv is not None:
-        for index, webhook in enumerate(csv.webhooks):
-            yield csv, index, webhook
 
 
 def _template(deployment: Mapping[str, Any], part: str) -> Mapping[str, Any]:

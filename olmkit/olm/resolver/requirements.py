@@ -16,22 +16,16 @@ from olmkit.base.cel import expressions as cel
 from olmkit.base.cel import operators as cel_operators
 from olmkit.base.cel.values import EvaluationError
 from olmkit.base.versions import InvalidRangeError, InvalidVersionError, Version, VersionRange
+from olmkit.bundle import constraints
 from olmkit.catalog.blobs import properties
 from olmkit.kube.objects import GVK
 from olmkit.olm.resolver import resolution
 from olmkit.olm.resolver.resolution import Entry, Property, ResolutionError
 
-MAX_CONSTRAINT: Final = 2 << 16  # bytes of JSON, operator-framework/api constraints
 _VARIABLES = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
 _FUNCTIONS = {"semver_compare": (2, cel.INT)}
-_KEYS: Final = {
-    "gvk": ("group", "version", "kind"),
-    "package": ("packageName", "versionRange"),
-    "all": ("constraints",),
-    "any": ("constraints",),
-    "not": ("constraints",),
-    "cel": ("rule",),
-}
+# Of a constraint with several kinds OLM takes the first of these.
+_ORDER: Final = ("gvk", "package", "all", "any", "not", "cel")
 
 
 class Predicate(Protocol):
@@ -153,34 +147,17 @@ def _in_range(value: Mapping[str, Any], kind: str, before: str) -> InRange:
 
 
 def _constraint(one: Property) -> Predicate:
-    if len(json.dumps(one.value)) > MAX_CONSTRAINT:
-        raise ResolutionError(
-            "constraint-parse", "parse olm.constraint: the constraint is too large"
-        )
-    _check_fields(one.value, {"failureMessage", *_KEYS})
-    return _converted(one.value)
-
-
-def _check_fields(value: Any, known: set[str]) -> None:
-    """Refuse keys that no constraint has, at any depth."""
-    if not isinstance(value, Mapping):
-        raise ResolutionError("constraint-parse", "parse olm.constraint: it is no object")
-    for key, inner in value.items():
-        if key not in known:
-            raise ResolutionError(
-                "constraint-parse", f"parse olm.constraint: json: unknown field {json.dumps(key)}"
-            )
-        if key in _KEYS and inner is not None:
-            _check_fields(inner, set(_KEYS[key]))
-        if key == "constraints":
-            for part in inner or ():
-                _check_fields(part, {"failureMessage", *_KEYS})
+    found = constraints.read(one.value)
+    for problem in found.problems:
+        if problem.stage is constraints.Stage.PARSE:
+            raise ResolutionError("constraint-parse", f"parse olm.constraint: {problem.message}")
+    return _converted(found.value)
 
 
 def _converted(value: Mapping[str, Any]) -> Predicate:
     before = "convert olm.constraint to resolver predicate: "
     message = str(value.get("failureMessage", ""))
-    for key in _KEYS:
+    for key in _ORDER:
         inner = value.get(key)
         if inner is None:
             continue

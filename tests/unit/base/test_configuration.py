@@ -28,12 +28,12 @@ def test_all_faults_are_reported_in_the_order_of_the_file() -> None:
         read("kind: 1\nsize: big\nful: true\nitems: [{lastName: b}, c]\nfull: 0\n")
 
     assert [(one.rule, one.message, one.hint) for one in caught.value.diagnostics] == [
-        ("DOC003", "`kind` must be text", "put it in quotes"),
-        ("DOC003", "`size` must be a whole number", ""),
-        ("DOC002", "unknown key `ful`", "did you mean `full`?"),
-        ("DOC002", "unknown key `items[0].lastName`", "did you mean `firstName`?"),
-        ("DOC003", "`items[1]` must be a mapping", ""),
-        ("DOC003", "`full` must be `true` or `false`", ""),
+        ("CFG002", "`kind` must be text", "put it in quotes"),
+        ("CFG002", "`size` must be a whole number", ""),
+        ("CFG001", "unknown key `ful`", "did you mean `full`?"),
+        ("CFG001", "unknown key `items[0].lastName`", "did you mean `firstName`?"),
+        ("CFG002", "`items[1]` must be a mapping", ""),
+        ("CFG002", "`full` must be `true` or `false`", ""),
     ]
     assert str(caught.value).startswith("file.yaml:1:7: ")
 

@@ -115,7 +115,10 @@ def test_the_later_files_rule_holds() -> None:
             b'[[registry]]\nlocation = "a"\nmirror = [{location = "b", pull-from-mirror = "no"}]\n',
             "wrong `pull-from-mirror`",
         ),
-        (b'[[registry]]\nlocation = "a"\nblocked = "true"\n', "`blocked` must be `true` or `false`"),
+        (
+            b'[[registry]]\nlocation = "a"\nblocked = "true"\n',
+            "`blocked` must be `true` or `false`",
+        ),
         (
             b'[[registry]]\nlocation = "a"\nmirror = [{location = "b", insecure = 1}]\n',
             "`insecure` must be `true` or `false`",

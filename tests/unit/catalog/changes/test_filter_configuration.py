@@ -124,7 +124,7 @@ def test_all_unknown_keys_are_refused_with_their_places(text: str) -> None:
         read(text)
 
     found = caught.value.diagnostics
-    assert [one.rule for one in found] == ["DOC002", "DOC002"]
+    assert [one.rule for one in found] == ["CFG001", "CFG001"]
     assert "unknown key `" in found[0].message
     assert found[0].message.endswith("packages[0].minversions`")
     assert found[0].at is not None
@@ -140,4 +140,4 @@ def test_a_key_in_two_spellings_and_a_repeated_key_are_refused() -> None:
     ):
         with pytest.raises(InputError, match="repeated") as caught:
             read(text)
-        assert caught.value.diagnostics[0].rule == "DOC004"
+        assert caught.value.diagnostics[0].rule == "CFG003"

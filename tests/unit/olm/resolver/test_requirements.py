@@ -97,12 +97,12 @@ def test_not_excludes_what_a_rule_in_cel_holds_for() -> None:
         ("olm.constraint", {"nope": {}}, "constraint-parse", 'unknown field "nope"'),
         ("olm.constraint", {"all": {"constraints": [{"gvk": {"x": 1}}]}}, "constraint-parse",
          'unknown field "x"'),
-        ("olm.constraint", [], "constraint-parse", "no object"),
+        ("olm.constraint", [], "constraint-parse", "must be a mapping"),
         ("olm.constraint", {}, "constraint-convert", "constraint is empty"),
         ("olm.constraint", {"cel": {"rule": "1 + 1"}}, "constraint-convert", "not bool"),
         ("olm.constraint", {"cel": {"rule": "nope"}}, "constraint-convert", "undeclared"),
         ("olm.constraint", {"cel": {"rule": "'" + "a" * 140_000 + "' == ''"}},
-         "constraint-parse", "too large"),
+         "constraint-parse", "larger than 131072 bytes"),
     ],
 )  # fmt: skip
 def test_what_is_no_requirement_prevents_the_resolution(

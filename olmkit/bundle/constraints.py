@@ -1,0 +1,171 @@
+"""Values of `olm.constraint`: read as OLM's resolver reads them, and what it refuses of them.
+
+A constraint is one of `gvk`, `package`, `cel`, `all`, `any` and `not`; the last three have a list
+of constraints. OLM decodes the value with Go's JSON (keys in any case, unknown keys refused), then
+makes predicates of it, and one error in either stops the resolution of a whole namespace. An
+empty list or an API without a kind is no error for OLM, and means nothing that one could want.
+
+Source: github.com/operator-framework/api/pkg/constraints; `convertConstraints` of OLM's resolver.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from olmkit.base.versions import InvalidRangeError, VersionRange
+
+KINDS: Final = ("gvk", "package", "cel", "all", "any", "not")
+COMPOUNDS: Final = ("all", "any", "not")
+MAX_SIZE: Final = 2 << 16  # bytes of JSON: maxConstraintSize
+_MAX_DEPTH: Final = 200
+
+Key = str | int
+
+_FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "gvk": ("group", "version", "kind"),
+    "package": ("packageName", "versionRange"),
+    "cel": ("rule",),
+}
+
+
+class Stage(StrEnum):
+    """Who objects: OLM's decoder, OLM's conversion to predicates, or common sense alone."""
+
+    PARSE = "parse"
+    CONVERT = "convert"
+    SENSE = "sense"
+
+
+class Problem(NamedTuple):
+    """One fault, with the keys of its place below the value of the constraint."""
+
+    keys: tuple[Key, ...]
+    message: str
+    stage: Stage
+    hint: str = ""
+
+
+class Reading(NamedTuple):
+    """A constraint with its keys spelled as OLM spells them, and all of its faults, in order."""
+
+    value: dict[str, Any]
+    problems: tuple[Problem, ...]
+
+
+def read(value: Any) -> Reading:
+    """The constraint in a value of `olm.constraint`."""
+    reader = _Reader()
+    if len(json.dumps(value)) > MAX_SIZE:
+        reader.add((), f"the constraint is larger than {MAX_SIZE} bytes", Stage.PARSE)
+        return Reading({}, tuple(reader.problems))
+    found = reader.constraint(value, ())
+    return Reading(found, tuple(reader.problems))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+
+    def add(self, keys: tuple[Key, ...], message: str, stage: Stage, hint: str = "") -> None:
+        self.problems.append(Problem(keys, message, stage, hint))
+
+    def constraint(self, value: Any, keys: tuple[Key, ...]) -> dict[str, Any]:
+        found = self._mapping(value, keys, ("failureMessage", *KINDS), texts=("failureMessage",))
+        said = [kind for kind in KINDS if found.get(kind) is not None]
+        if not said:
+            kinds = ", ".join(f"`{kind}`" for kind in KINDS)
+            self.add(keys, "the constraint is empty", Stage.CONVERT, f"give it one of {kinds}")
+        elif len(said) > 1:
+            kinds = ", ".join(f"`{kind}`" for kind in said)
+            hint = "put them below `all: {constraints: [...]}`"
+            self.add(keys, f"a constraint must have exactly one of {kinds}", Stage.SENSE, hint)
+        for kind in said:
+            place = (*keys, _spelled(value, kind))
+            if kind in COMPOUNDS:
+                found[kind] = self._compound(found[kind], kind, place)
+            else:
+                found[kind] = self._atom(found[kind], kind, place)
+        return found
+
+    def _compound(self, value: Any, kind: str, keys: tuple[Key, ...]) -> dict[str, Any]:
+        found = self._mapping(value, keys, ("constraints",))
+        listed = found.get("constraints")
+        place = (*keys, _spelled(value, "constraints"))
+        if listed is not None and not isinstance(listed, list):
+            self.add(place, "`constraints` must be a list", Stage.PARSE)
+            listed = []
+        elif not listed and isinstance(value, Mapping):
+            words = "no bundle" if kind == "any" else "every bundle of the catalog"
+            self.add(
+                keys,
+                f"`{kind}` lists no constraints, so {words} meets it",
+                Stage.SENSE,
+                "list at least one constraint, or remove it",
+            )
+        if len(keys) > _MAX_DEPTH:
+            self.add(keys, "the constraint is nested too deeply", Stage.PARSE)
+            listed = []
+        inner = [self.constraint(one, (*place, at)) for at, one in enumerate(listed or ())]
+        return {"constraints": inner}
+
+    def _atom(self, value: Any, kind: str, keys: tuple[Key, ...]) -> dict[str, Any]:
+        fields = _FIELDS[kind]
+        found = self._mapping(value, keys, fields, texts=fields)
+        if not isinstance(value, Mapping):
+            return found
+        for field in fields:
+            if not found.get(field) and field != "versionRange":
+                stage = Stage.CONVERT if kind == "cel" else Stage.SENSE
+                message = f"`{field}` of `{kind}` is missing"
+                self.add((*keys, _spelled(value, field)), message, stage, f"give `{field}` a value")
+        if kind == "package":
+            self._range(found.get("versionRange") or "", (*keys, _spelled(value, "versionRange")))
+        return found
+
+    def _range(self, text: str, keys: tuple[Key, ...]) -> None:
+        try:
+            VersionRange.parse(text)
+        except InvalidRangeError as error:
+            self.add(
+                keys,
+                f"`versionRange` of `package` is not a range of versions: {error.reason}",
+                Stage.CONVERT,
+                "write it like `>=1.0.0 <2.0.0`",
+            )
+
+    def _mapping(
+        self,
+        value: Any,
+        keys: tuple[Key, ...],
+        known: tuple[str, ...],
+        *,
+        texts: tuple[str, ...] = (),
+    ) -> dict[str, Any]:
+        if value is not None and not isinstance(value, Mapping):
+            is_named = bool(keys) and isinstance(keys[-1], str)
+            name = f"`{keys[-1]}`" if is_named else "a constraint"
+            self.add(keys, f"{name} must be a mapping", Stage.PARSE)
+        if not isinstance(value, Mapping):
+            return {}
+        folded = {one.lower(): one for one in known}
+        found: dict[str, Any] = {}
+        for key, inner in value.items():
+            field = folded.get(str(key).lower(), "")
+            if not field:
+                listed = ", ".join(f"`{one}`" for one in known)
+                message = f"unknown field {json.dumps(str(key))}"
+                self.add((*keys, key), message, Stage.PARSE, f"known are {listed}")
+            elif field in texts and inner is not None and not isinstance(inner, str):
+                self.add((*keys, key), f"`{key}` must be text", Stage.PARSE, "put it in quotes")
+            elif inner is not None:
+                found[field] = inner
+        return found
+
+
+def _spelled(value: Any, field: str) -> str:
+    """The key of a field as it is written, or its usual spelling where it is absent."""
+    keys = (str(key) for key in value) if isinstance(value, Mapping) else ()
+    return next((key for key in keys if key.lower() == field.lower()), field)
