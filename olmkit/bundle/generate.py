@@ -19,9 +19,9 @@ from olmkit.base.documents import Document
 from olmkit.base.versions import Version
 from olmkit.bundle import base_csv, collect, findings, images, rbac, serialise, webhooks
 from olmkit.bundle.collect import Collection
-from olmkit.bundle.kinds import REPLACED_BY_OLM, SUPPORTED
 from olmkit.bundle.model import BundleObject, ClusterServiceVersion, CustomResourceDefinition
 from olmkit.bundle.rbac import Access, Permission
+from olmkit.bundle.supported_kinds import REPLACED_BY_OLM, SUPPORTED
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 

@@ -4,7 +4,7 @@
 `docker.io/library/ubuntu`). `Source` is what a user may type where an image or
 a catalog is taken: a reference, an OCI layout or archive, a Docker archive, a
 Docker engine's image, or a folder. Nothing here looks at the disk; whether a
-word is a folder is known to `olmkit.edges.images.sources`.
+word is a folder is known to `olmkit.edges.images.transports`.
 """
 
 from __future__ import annotations
@@ -192,10 +192,10 @@ class FolderReference:
 ImageReference = (
     Reference | LayoutReference | ArchiveReference | DockerArchiveReference | EngineReference
 )
-Source = ImageReference | FolderReference
+AnyReference = ImageReference | FolderReference
 
 
-def parse_source(text: str) -> Source:
+def parse_source(text: str) -> AnyReference:
     """What a user typed for an image or a catalog; `InvalidReferenceError` when it is neither.
 
     A registry must be named: a mistyped folder should not be looked for on the internet.

@@ -9,7 +9,7 @@ from olmkit.base.tree import Tree
 from olmkit.cli.frame import app as frame
 from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
-from olmkit.cli.frame.output import Sources
+from olmkit.cli.frame.output import ReadQuoted
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.frame.validation import ValidationReport, finding_options
 from olmkit.edges.images.access_settings import Access
@@ -93,7 +93,7 @@ def validate(
         )
 
 
-def _sources(app: App, pulled: Pulled) -> Sources:
+def _sources(app: App, pulled: Pulled) -> ReadQuoted:
     """The files that findings name: those of images, else those on the disk."""
 
     def read(path: str) -> bytes | None:

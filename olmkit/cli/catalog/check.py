@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli.catalog import source
+from olmkit.cli.catalog import inputs
 from olmkit.cli.frame import app as frame
 from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
@@ -44,8 +44,8 @@ def check(
     """
     app.output = output
     options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))
-    old = source.read(app, against, access, valid=False) if against else None
-    found = job.check(reference, source.read(app, reference, access, valid=False), old, options)
+    old = inputs.read(app, against, access, valid=False) if against else None
+    found = job.check(reference, inputs.read(app, reference, access, valid=False), old, options)
     validation.give(
         app,
         ValidationReport(

@@ -9,7 +9,7 @@ import click
 
 from olmkit.catalog.changes import difference
 from olmkit.catalog.changes.difference import Difference, Field, Kind
-from olmkit.cli.catalog import source
+from olmkit.cli.catalog import inputs
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.output import plural
@@ -38,7 +38,7 @@ def diff(app: App, *, old: str, new: str, package: str, exit_code: bool, access:
     What is new or gone as a whole is one line; `properties` and other long values are shown in
     full in JSON alone.
     """
-    before, now = (source.read(app, one, access, valid=False) for one in (old, new))
+    before, now = (inputs.read(app, one, access, valid=False) for one in (old, new))
     if package and package not in before.packages:
         now.chosen(package)
     found = [one for one in difference.of_catalogs(before, now) if package in ("", one.package)]

@@ -9,7 +9,7 @@ import click
 from olmkit.catalog.graph import drawing
 from olmkit.catalog.graph import links as graph
 from olmkit.catalog.model import Package
-from olmkit.cli.catalog import source
+from olmkit.cli.catalog import inputs
 from olmkit.cli.frame import output as render
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
@@ -39,7 +39,7 @@ from olmkit.edges.images.access_settings import Access
 def draw(app: App, *, reference: str, package: str, output: str, access: Access) -> None:
     """Show the upgrade graphs of a catalog, or of one package."""
     app.output = output
-    packages = source.read(app, reference, access, valid=False).chosen(package)
+    packages = inputs.read(app, reference, access, valid=False).chosen(package)
     match output:
         case "json":
             app.terminal.result(render.envelope(app.command, [_json(one) for one in packages], ()))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from olmkit.catalog import listing
-from olmkit.cli.catalog import source
+from olmkit.cli.catalog import inputs
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.edges.images.access_settings import Access
@@ -20,7 +20,7 @@ from olmkit.edges.images.access_settings import Access
 @registry_options
 def packages(app: App, *, reference: str, access: Access) -> None:
     """List the packages of a catalog."""
-    rows = listing.packages(source.read(app, reference, access))
+    rows = listing.packages(inputs.read(app, reference, access))
     _show(app, ("NAME", "DISPLAY NAME", "DEFAULT CHANNEL"), rows)
 
 
@@ -35,7 +35,7 @@ def packages(app: App, *, reference: str, access: Access) -> None:
 @registry_options
 def channels(app: App, *, reference: str, package: str, access: Access) -> None:
     """List the channels of a catalog, or of one package."""
-    rows = listing.channels(source.read(app, reference, access), package)
+    rows = listing.channels(inputs.read(app, reference, access), package)
     _show(app, ("PACKAGE", "CHANNEL", "HEAD"), rows)
 
 
@@ -50,7 +50,7 @@ def channels(app: App, *, reference: str, package: str, access: Access) -> None:
 @registry_options
 def bundles(app: App, *, reference: str, package: str, access: Access) -> None:
     """List the bundles of a catalog, or of one package."""
-    rows = listing.bundles(source.read(app, reference, access), package)
+    rows = listing.bundles(inputs.read(app, reference, access), package)
     header = ("PACKAGE", "CHANNEL", "BUNDLE", "REPLACES", "SKIPS", "SKIP RANGE", "IMAGE")
     _show(app, header, rows)
 

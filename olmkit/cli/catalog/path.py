@@ -6,7 +6,7 @@ import click
 
 from olmkit.catalog.graph.links import EdgeKind
 from olmkit.catalog.graph.upgrades import End, Hop, UpgradePath
-from olmkit.cli.catalog import source
+from olmkit.cli.catalog import inputs
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import olm_option
 from olmkit.cli.frame.exits import Exit
@@ -55,7 +55,7 @@ def path(
     It ends with 1 when they lead neither to the newest nor to the wanted one. What bundles
     depend on is taken to be there.
     """
-    catalog = source.read(app, reference, access, valid=False)
+    catalog = inputs.read(app, reference, access, valid=False)
     options = PathOptions(
         package=package, start=start, goal=goal, channels=channels, is_v1=olm == "v1"
     )

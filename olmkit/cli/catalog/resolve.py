@@ -11,7 +11,7 @@ import click
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.catalog.model import Catalog
 from olmkit.catalog.selection import Selection
-from olmkit.cli.catalog import source
+from olmkit.cli.catalog import inputs
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import olm_option
 from olmkit.cli.frame.exits import Exit
@@ -80,7 +80,7 @@ def _catalog(app: App, text: str, access: Access) -> tuple[str, Catalog]:
     name, equals, reference = text.partition("=")
     if not equals or "/" in name:
         name, reference = Path(text.rstrip("/")).name.partition(":")[0].partition("@")[0], text
-    return name, source.read(app, reference, access, valid=False)
+    return name, inputs.read(app, reference, access, valid=False)
 
 
 def _show_v1(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli.catalog import source
+from olmkit.cli.catalog import inputs
 from olmkit.cli.frame import app as frame
 from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
@@ -42,7 +42,7 @@ def validate(
     """
     app.output = output
     options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))
-    trees = source.pulled(app, references, access)
+    trees = inputs.pulled(app, references, access)
     results = job.validate(references, options, pulled=trees)
     validation.give(
         app,

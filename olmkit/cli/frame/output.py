@@ -16,7 +16,7 @@ from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, Severity
 from olmkit.base.tree import Changes
 from olmkit.cli.frame.terminal import paint
 
-Sources = Callable[[str], bytes | None]
+ReadQuoted = Callable[[str], bytes | None]
 """The bytes of a file that a location names, or None where it cannot be shown."""
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "blue"}
@@ -30,7 +30,7 @@ def no_sources(path: str) -> bytes | None:  # noqa: ARG001 - fulfils Sources
 
 
 def text(
-    diagnostics: Sequence[Diagnostic], sources: Sources = no_sources, *, color: bool = False
+    diagnostics: Sequence[Diagnostic], sources: ReadQuoted = no_sources, *, color: bool = False
 ) -> str:
     """Findings for people: each with its place, the lines in question, and the cure."""
     cache: dict[str, list[str]] = {}
@@ -64,7 +64,7 @@ def enumeration(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def error_text(error: OlmkitError, sources: Sources = no_sources, *, color: bool = False) -> str:
+def error_text(error: OlmkitError, sources: ReadQuoted = no_sources, *, color: bool = False) -> str:
     """An error that ended the work, with its findings and its cure."""
     parts = []
     if error.diagnostics:
@@ -165,7 +165,9 @@ def printable(words: str) -> str:
     )
 
 
-def _block(found: Diagnostic, sources: Sources, cache: dict[str, list[str]], *, color: bool) -> str:
+def _block(
+    found: Diagnostic, sources: ReadQuoted, cache: dict[str, list[str]], *, color: bool
+) -> str:
     shade = _COLORS[found.severity]
     head = paint(f"{found.severity}[{found.rule}]", shade, "bold", on=color)
     lines = [f"{head}: {printable(found.message)}"]
@@ -183,7 +185,7 @@ def _block(found: Diagnostic, sources: Sources, cache: dict[str, list[str]], *, 
 
 
 def _snippet(
-    found: Diagnostic, sources: Sources, cache: dict[str, list[str]], *, color: bool
+    found: Diagnostic, sources: ReadQuoted, cache: dict[str, list[str]], *, color: bool
 ) -> list[str]:
     at = found.at
     if at is None or at.line is None:

@@ -15,7 +15,7 @@ from olmkit.base.diagnostics import Diagnostic, Location, Severity
 from olmkit.cli.frame import options, output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit, exit_code
-from olmkit.cli.frame.output import Sources
+from olmkit.cli.frame.output import ReadQuoted
 from olmkit.jobs.validation import ValidationResult
 from olmkit.rules import engine
 
@@ -29,7 +29,7 @@ class ValidationReport(NamedTuple):
     noun: str
     unreadable: tuple[str, str]
     fail_on_warnings: bool
-    sources: Sources
+    sources: ReadQuoted
     title: Callable[[Any], str] = lambda result: f"`{result.reference}`"
     facts: Callable[[Any], dict[str, Any]] = lambda _: {}
 

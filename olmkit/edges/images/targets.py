@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from olmkit.base.diagnostics import RemoteError
 from olmkit.edges.disk import disk_error
-from olmkit.edges.images import docker_archive, sources, transfer
+from olmkit.edges.images import docker_archive, transfer, transports
 from olmkit.edges.images.layout import Layout, temporary
-from olmkit.edges.images.sources import Access
 from olmkit.edges.images.transfer import Outcome, Report, Step, silent
+from olmkit.edges.images.transports import Access
 from olmkit.oci import layer
 from olmkit.oci.content import Descriptor
 from olmkit.oci.reference import (
@@ -49,22 +49,22 @@ async def send(
     """
     match target:
         case Reference() | LayoutReference():
-            async with sources.open_store(target, access, web=web, write=True) as store:
+            async with transports.open_store(target, access, web=web, write=True) as store:
                 await transfer.copy(source, store, root, tag=target.tag or "", report=report)
             return root
         case ArchiveReference():
             await _send_archive(source, root, target, report)
             return root
         case DockerArchiveReference():
-            image = await sources.look_at(source, root, access)
+            image = await transports.look_at(source, root, access)
             names = [target.name] if target.name is not None else []
-            await docker_archive.write(source, image, names, sources.local_path(target.file))
+            await docker_archive.write(source, image, names, transports.local_path(target.file))
             report(Step(image.descriptor, Outcome.SENT))
             return image.descriptor
         case EngineReference():
             from olmkit.edges.images import docker_engine
 
-            image = await sources.look_at(source, root, access)
+            image = await transports.look_at(source, root, access)
             await docker_engine.load(source, image, target.name)
             report(Step(image.descriptor, Outcome.SENT))
             return image.descriptor
@@ -73,7 +73,7 @@ async def send(
 async def _send_archive(
     source: Store, root: Descriptor, target: ArchiveReference, report: Report
 ) -> None:
-    path = sources.local_path(target.file)
+    path = transports.local_path(target.file)
     try:
         with tempfile.TemporaryDirectory(dir=path.parent, prefix=".olmkit-") as name:
             layout = Layout(Path(name))

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges.images import sources
+from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.transfer import Report, silent
 from olmkit.jobs.image import publish
@@ -35,7 +35,7 @@ async def build(
         if options.push:
             from olmkit.edges.web import Web
 
-            web = await stack.enter_async_context(Web(sources.web_options(access)))
+            web = await stack.enter_async_context(Web(transports.web_options(access)))
         return tuple(
             [
                 await publish.publish(

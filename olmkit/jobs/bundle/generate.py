@@ -22,8 +22,8 @@ from olmkit.bundle import findings, generated_files, images, layout, metadata, m
 from olmkit.bundle import generate as generator
 from olmkit.bundle.generate import Generated, GenerateRequest, Origin
 from olmkit.edges import disk, paths
-from olmkit.edges.images import sources
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images import transports
+from olmkit.edges.images.transports import Access
 from olmkit.jobs.project import overlay
 from olmkit.kube import objects
 from olmkit.oci.content import Digest
@@ -197,11 +197,11 @@ async def resolve_digests(names: Sequence[str], access: Access) -> dict[str, str
     from olmkit.edges.web import Web
 
     references = [Reference.parse(name) for name in names]
-    async with Web(sources.web_options(access)) as web:
+    async with Web(transports.web_options(access)) as web:
 
         async def resolve(name: str, reference: Reference) -> str:
-            async with sources.open_store(reference, access, web=web) as store:
-                descriptor = await store.resolve(sources.selector(reference))
+            async with transports.open_store(reference, access, web=web) as store:
+                descriptor = await store.resolve(transports.selector(reference))
             return f"{images.without_tag(name)}@{descriptor.digest}"
 
         try:

@@ -37,10 +37,10 @@ class CheckOptions(NamedTuple):
 
 async def pull(references: Sequence[str], access: Access) -> Pulled:
     """The files of those that are images, or why they cannot be had."""
-    from olmkit.edges.images import sources
+    from olmkit.edges.images import transports
 
     async def read(reference: str) -> Tree:
-        return (await sources.read_bundle_tree(reference, access)).tree
+        return (await transports.read_bundle_tree(reference, access)).tree
 
     return await validation.pull(references, read)
 

@@ -81,13 +81,13 @@ def init(options: InitOptions, form: Form) -> bytes:
 
 async def pull(references: Sequence[str], access: Access) -> Pulled:
     """The files of those that are images or served in a cluster, or why they cannot be had."""
-    from olmkit.edges.images import sources
+    from olmkit.edges.images import transports
     from olmkit.jobs.catalog import cluster_catalog
 
     async def read(reference: str) -> Tree:
         if reference.startswith(cluster_catalog.PREFIX):
             return await cluster_catalog.fetch(reference, access.environment)
-        return (await sources.read_catalog_tree(reference, access)).tree
+        return (await transports.read_catalog_tree(reference, access)).tree
 
     return await validation.pull(references, read)
 

@@ -19,7 +19,7 @@ from olmkit.edges import disk
 from olmkit.edges.build import cache as build_cache
 from olmkit.edges.build.cache import BuildCache
 from olmkit.edges.catalog import health_probe
-from olmkit.edges.images import sources
+from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.transfer import Report, silent
 from olmkit.jobs.image import parts as image_parts
@@ -71,7 +71,7 @@ async def build(
     publish.check(options)
     tree, tag = publish.catalog_files(options.project / folder)
     cache = BuildCache(build_cache.folder(access.environment))
-    platforms = tuple(options.platforms) or (sources.own_platform(),)
+    platforms = tuple(options.platforms) or (transports.own_platform(),)
     default = OPM_BASE if server.kind is ServerKind.OPM else image_plan.DEFAULT_BASE
     async with contextlib.AsyncExitStack() as stack:
         bases, store = await image_parts.bases(

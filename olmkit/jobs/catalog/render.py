@@ -28,10 +28,10 @@ from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
 from olmkit.edges import disk, paths, workers
 from olmkit.edges.images.access_settings import Access
-from olmkit.oci.reference import InvalidReferenceError, Reference, Source
+from olmkit.oci.reference import AnyReference, InvalidReferenceError, Reference
 
 if TYPE_CHECKING:
-    from olmkit.edges.images.sources import ImageFiles
+    from olmkit.edges.images.transports import ImageFiles
 
 # A file may hold the whole catalog of a distribution.
 MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
@@ -243,10 +243,10 @@ async def _images(
 
 
 async def _pull(reference: str, access: Access) -> ImageFiles:
-    from olmkit.edges.images import sources  # what reads folders alone needs no HTTP
+    from olmkit.edges.images import transports  # what reads folders alone needs no HTTP
 
     try:
-        return await sources.read_tree(reference, access)
+        return await transports.read_tree(reference, access)
     except InvalidReferenceError as error:
         error.hint = error.hint or "name a folder that exists, or an image with its registry"
         raise
@@ -266,7 +266,7 @@ def _image(found: ImageFiles, reference: str, chosen: _RenderOptions) -> Rendere
     return made
 
 
-def _pull_spec(source: Source, reference: str) -> str | None:
+def _pull_spec(source: AnyReference, reference: str) -> str | None:
     """What clusters pull; None for an image on this machine, which they cannot."""
     return reference if isinstance(source, Reference) else None
 

@@ -23,11 +23,11 @@ from olmkit.olm.resolver import solve as resolver
 from olmkit.olm.resolver import v1 as resolver_v1
 from olmkit.olm.resolver.reasons import Rejected
 from olmkit.olm.resolver.resolution import (
+    CatalogEntries,
     CatalogKey,
     Installed,
     Property,
     ResolverInput,
-    Source,
     Subscription,
 )
 from olmkit.olm.resolver.solve import Answer, Result
@@ -116,7 +116,7 @@ def _inputs(
         namespace=_NAMESPACE,
         global_namespace=_NAMESPACE,
         sources=[
-            Source(
+            CatalogEntries(
                 key=keys[name],
                 priority=-number,
                 entries=tuple(catalog_entries.of_catalog(catalog, keys[name])),

@@ -152,9 +152,9 @@ def prepare(reference: str, tree: Tree, cache_folder: Path | None) -> Prepared:
 async def _prepared(reference: str, cache_folder: Path | None, access: Access | None) -> Prepared:
     tree = _folder(reference, cache_folder)
     if tree is None:
-        from olmkit.edges.images import sources
+        from olmkit.edges.images import transports
 
-        found = await sources.read_catalog_tree(reference, access or sources.Access())
+        found = await transports.read_catalog_tree(reference, access or transports.Access())
         tree = found.tree
     return await _in_thread(prepare, reference, tree, cache_folder)
 

@@ -23,7 +23,7 @@ from olmkit.catalog.graph import links as graph
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import Start, UpgradeQuery
 from olmkit.catalog.model import Catalog, Channel, Package
-from olmkit.edges.images import sources
+from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.image import copy as image_job
@@ -65,7 +65,7 @@ class CatalogImage:
 
 async def read_bundle(text: str, access: Access) -> Named:
     """The bundle in a folder or in an image of a registry, which is pinned by its digest."""
-    found = await sources.read_bundle_tree(text, access)
+    found = await transports.read_bundle_tree(text, access)
     image = ""
     if isinstance(found.source, Reference):
         image = found.pinned
@@ -86,10 +86,10 @@ async def read_bundle(text: str, access: Access) -> Named:
 
 async def read_catalog(text: str, access: Access) -> CatalogImage:
     """The catalog in an image; raises `OlmkitError` when it cannot be read from here."""
-    found = await sources.read_catalog_tree(text, access)
+    found = await transports.read_catalog_tree(text, access)
     facts = await image_job.inspect(text, access)
     serves = any(facts.run.get(key) for key in ("Entrypoint", "Cmd"))
-    folder = "" if serves else found.labels.get(sources.CONFIGS_LABEL, "")
+    folder = "" if serves else found.labels.get(transports.CONFIGS_LABEL, "")
     return CatalogImage(
         catalog=catalog_job.read(text, tree=found.tree, valid=False),
         folder=folder,

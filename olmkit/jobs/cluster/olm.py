@@ -14,7 +14,7 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges import disk
 from olmkit.edges.cluster.objects import ClusterObjects
-from olmkit.edges.images import sources
+from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import deploy, read, wait, write
 from olmkit.jobs.cluster.deploy import Undeploying
@@ -174,7 +174,7 @@ async def _read(name: str, access: Access) -> bytes:
         return disk.read_file(Path(name), limit=_MAX_MANIFESTS)
     from olmkit.edges.web import Web
 
-    async with Web(sources.web_options(access)) as web, web.send("GET", name) as reply:
+    async with Web(transports.web_options(access)) as web, web.send("GET", name) as reply:
         if reply.status != 200:
             raise RemoteError(
                 f"`{name}` cannot be had: the server answered {reply.status}",

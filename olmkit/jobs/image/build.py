@@ -18,7 +18,7 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges import disk, paths
 from olmkit.edges.build import cache as build_cache
 from olmkit.edges.build.cache import BuildCache
-from olmkit.edges.images import sources
+from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.transfer import Report, silent
 from olmkit.jobs.image import parts, publish
@@ -61,7 +61,7 @@ def plan(options: ImageBuildOptions) -> ImagePlan:
     return ImagePlan(
         application=application,
         base=options.base or settings.image_base or image_plan.DEFAULT_BASE,
-        platforms=tuple(options.publish.platforms) or (sources.own_platform(),),
+        platforms=tuple(options.publish.platforms) or (transports.own_platform(),),
         entrypoint=image_plan.entrypoint(application, settings),
         python=options.python or settings.image_python,
         libc=settings.image_libc or image_plan.DEFAULT_LIBC,

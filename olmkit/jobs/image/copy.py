@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges.images import sources, targets
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images import targets, transports
 from olmkit.edges.images.transfer import Report, Step, silent
+from olmkit.edges.images.transports import Access
 from olmkit.oci import reference as references
 from olmkit.oci import store as stores
 from olmkit.oci.content import Descriptor, ImageManifest, Platform
@@ -54,14 +54,14 @@ class Copied:
 async def inspect(text: str, access: Access) -> ImageFacts:
     """The facts of an image; of an index, those for the platform that is asked for, or ours."""
     reference = references.parse_image(text)
-    async with sources.open_store(reference, access) as store:
-        root = await store.resolve(sources.selector(reference))
-        image = await sources.look_at(store, root, access)
+    async with transports.open_store(reference, access) as store:
+        root = await store.resolve(transports.selector(reference))
+        image = await transports.look_at(store, root, access)
         platforms = await _platforms(store, root, image.config.platform)
     options = image.config.run_options
     created = image.config.value.get("created")
     return ImageFacts(
-        reference=sources.pinned(reference, root),
+        reference=transports.pinned(reference, root),
         digest=str(root.digest),
         media_type=root.media_type,
         platforms=platforms,
@@ -98,13 +98,13 @@ async def copy(
         steps.append(step)
         report(step)
 
-    async with sources.open_store(origin, access) as store:
-        root = await store.resolve(sources.selector(origin))
+    async with transports.open_store(origin, access) as store:
+        root = await store.resolve(transports.selector(origin))
         if access.platform is not None:
             root = (await stores.pull(store, str(root.digest), access.platform)).descriptor
         arrived = await targets.send(store, root, wanted, target_access or access, noted)
     return Copied(
-        reference=sources.pinned(wanted, arrived), digest=str(arrived.digest), steps=tuple(steps)
+        reference=transports.pinned(wanted, arrived), digest=str(arrived.digest), steps=tuple(steps)
     )
 
 

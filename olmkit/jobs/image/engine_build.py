@@ -15,7 +15,7 @@ from olmkit.edges import paths
 from olmkit.edges.build import cache as build_cache
 from olmkit.edges.build import engine
 from olmkit.edges.build.cache import BuildCache
-from olmkit.edges.images import docker_archive, sources
+from olmkit.edges.images import docker_archive, transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.transfer import Report
 from olmkit.jobs.image import publish
@@ -69,7 +69,7 @@ async def build(
         archive = folder / "image.tar"
         await engine.save(name_of_engine, name, archive, access.environment)
         store = docker_archive.open_archive(archive)
-        found = await sources.look_at(store, await store.resolve(""), access)
+        found = await transports.look_at(store, await store.resolve(""), access)
         cache = BuildCache(build_cache.folder(access.environment))
         kept = [await _compressed(store, layer, cache) for layer in found.manifest.layers]
         return await publish.publish(images.relayer(found, kept), name, options, access, report)

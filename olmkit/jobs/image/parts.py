@@ -17,7 +17,7 @@ from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk, paths
 from olmkit.edges.build.cache import BuildCache
-from olmkit.edges.images import sources, transfer
+from olmkit.edges.images import transfer, transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.transfer import Report
 from olmkit.oci import layer as layers
@@ -70,9 +70,9 @@ async def bases(
     """
     reference = references.parse_image(text)
     if not isinstance(reference, Reference | EngineReference):
-        store = await stack.enter_async_context(sources.open_store(reference, access))
+        store = await stack.enter_async_context(transports.open_store(reference, access))
         found = [
-            await _base(store, sources.selector(reference), reference, platform)
+            await _base(store, transports.selector(reference), reference, platform)
             for platform in platforms
         ]
         return found, store
@@ -82,8 +82,8 @@ async def bases(
         kept = None if pull else await cache.base(name)
         if kept is None:
             say(f"base: {reference} for {platform}")
-            async with sources.open_store(reference, access) as remote:
-                image = await _base(remote, sources.selector(reference), reference, platform)
+            async with transports.open_store(reference, access) as remote:
+                image = await _base(remote, transports.selector(reference), reference, platform)
                 await transfer.copy(remote, cache.layout, image.descriptor, tag=name, report=report)
             kept = image.descriptor
         else:

@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges import disk, paths
-from olmkit.edges.images import sources, targets
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images import targets, transports
 from olmkit.edges.images.transfer import Report, Step, silent
+from olmkit.edges.images.transports import Access
 from olmkit.oci import reference as references
 from olmkit.oci.content import Descriptor, Platform
 from olmkit.oci.image import OLM_PLATFORMS, Image, Index
 from olmkit.oci.reference import (
+    AnyReference,
     FolderReference,
     ImageReference,
     LayoutReference,
     Reference,
-    Source,
 )
 from olmkit.oci.store import MemoryStore, Store
 
@@ -116,7 +116,7 @@ class _Noun:
     def fits(self, labels: Mapping[str, str]) -> bool:
         if self.label:
             return self.label in labels
-        return not {sources.PACKAGE_LABEL, sources.CONFIGS_LABEL} & set(labels)
+        return not {transports.PACKAGE_LABEL, transports.CONFIGS_LABEL} & set(labels)
 
 
 def check(options: BuildOptions) -> ImageReference | None:
@@ -153,7 +153,7 @@ async def publish(
     layout = _layout_for(wanted, tag, options)
     steps: list[Step] = []
     await _send(memory, root, layout, access, silent, steps)
-    reference = sources.pinned(layout, root)
+    reference = transports.pinned(layout, root)
     if wanted is not None and (options.push or not isinstance(wanted, Reference | LayoutReference)):
         steps.clear()
         try:
@@ -162,7 +162,7 @@ async def publish(
             built = f"the image is built, and lies in `{layout}`"
             error.hint = f"{error.hint}; {built}" if error.hint else built
             raise
-        reference = sources.pinned(wanted, root)
+        reference = transports.pinned(wanted, root)
     return Published(
         reference=reference,
         digest=str(root.digest),
@@ -176,7 +176,7 @@ async def publish(
 async def _push(
     source: str, target: str, access: Access, report: Report, project: Path, noun: _Noun
 ) -> Published:
-    origin = sources.parse(source) if source else await _built(project, access, noun)
+    origin = transports.parse(source) if source else await _built(project, access, noun)
     wanted = _target(target, origin)
     steps: list[Step] = []
     if isinstance(origin, FolderReference):
@@ -189,9 +189,9 @@ async def _push(
         root = image.descriptor
         root = await _send(MemoryStore.of(image), root, wanted, access, report, steps)
         return _pushed(wanted, root, steps)
-    async with sources.open_store(origin, access) as store:
-        root = await store.resolve(sources.selector(origin))
-        found = await sources.look_at(store, root, access)
+    async with transports.open_store(origin, access) as store:
+        root = await store.resolve(transports.selector(origin))
+        found = await transports.look_at(store, root, access)
         if noun.label and not noun.fits(found.config.labels):
             raise InputError(
                 f"`{origin}` is no {noun.word} image: it has no label `{noun.label}`",
@@ -203,7 +203,7 @@ async def _push(
 
 def _pushed(wanted: ImageReference, root: Descriptor, steps: list[Step]) -> Published:
     return Published(
-        reference=sources.pinned(wanted, root),
+        reference=transports.pinned(wanted, root),
         digest=str(root.digest),
         tag=str(wanted),
         steps=tuple(steps),
@@ -325,10 +325,10 @@ async def _built(project: Path, access: Access, noun: _Noun) -> LayoutReference:
         raise ConfigurationError(f"there is no image in `{folder}`", hint=hint)
     found: dict[str, LayoutReference] = {}
     origin = LayoutReference(str(folder))
-    async with sources.open_store(origin, access) as store:
+    async with transports.open_store(origin, access) as store:
         for name in await store.tags():
             root = await store.resolve(name)
-            image = await sources.look_at(store, root, access)
+            image = await transports.look_at(store, root, access)
             if noun.fits(image.config.labels):
                 found[name] = LayoutReference(str(folder), name)
     if not found:
@@ -341,7 +341,7 @@ async def _built(project: Path, access: Access, noun: _Noun) -> LayoutReference:
     return next(iter(found.values()))
 
 
-def _target(target: str, origin: Source) -> ImageReference:
+def _target(target: str, origin: AnyReference) -> ImageReference:
     """Where to push; without words, the name under which the image was built."""
     if not target:
         name = origin.tag if isinstance(origin, LayoutReference) else None
@@ -373,13 +373,13 @@ def _platforms(image: Image | Index) -> tuple[str, ...]:
 
 _BUNDLE = _Noun(
     "bundle",
-    sources.PACKAGE_LABEL,
+    transports.PACKAGE_LABEL,
     lambda folder: bundle_image(folder, BuildOptions())[0],
     "olmkit bundle build",
 )
 _CATALOG = _Noun(
     "catalog",
-    sources.CONFIGS_LABEL,
+    transports.CONFIGS_LABEL,
     lambda folder: _catalog_image(Path(folder), BuildOptions())[0],
     "olmkit catalog build",
 )

@@ -16,11 +16,11 @@ from olmkit.kube.objects import GVK
 from olmkit.olm.resolver import requirements, resolution
 from olmkit.olm.resolver.requirements import Predicate
 from olmkit.olm.resolver.resolution import (
+    CatalogEntries,
     CatalogKey,
     Entry,
     ResolutionError,
     ResolverInput,
-    Source,
     Subscription,
 )
 from olmkit.olm.resolver.search import Problem
@@ -220,7 +220,7 @@ class Collector:
         return self._providers[key]
 
     def _find(self, predicate: Predicate, own: CatalogKey) -> Iterator[Entry]:
-        def preference(source: Source) -> tuple[object, ...]:
+        def preference(source: CatalogEntries) -> tuple[object, ...]:
             return (
                 source.key.name != resolution.EXISTING,
                 source.key != own,
@@ -242,9 +242,9 @@ class Collector:
                 yield from (one for one in self._ordered[key] if predicate.holds(one))
 
 
-def _in_scope(inputs: ResolverInput, existing: Sequence[Entry]) -> dict[CatalogKey, Source]:
+def _in_scope(inputs: ResolverInput, existing: Sequence[Entry]) -> dict[CatalogKey, CatalogEntries]:
     own = CatalogKey(resolution.EXISTING, inputs.namespace)
-    found = {own: Source(key=own, entries=tuple(existing))}
+    found = {own: CatalogEntries(key=own, entries=tuple(existing))}
     for source in inputs.sources:
         if source.key.namespace in inputs.scope and not source.trouble:
             found[source.key] = source

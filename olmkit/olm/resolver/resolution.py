@@ -89,7 +89,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class CatalogEntries:
     """A CatalogSource with its entries; `trouble` says why it cannot be read."""
 
     key: CatalogKey
@@ -136,7 +136,7 @@ class ResolverInput:
 
     namespace: str
     global_namespace: str
-    sources: Sequence[Source]
+    sources: Sequence[CatalogEntries]
     installed: Sequence[Installed] = ()
     subscriptions: Sequence[Subscription] = ()
     groups: int = 1

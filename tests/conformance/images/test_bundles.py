@@ -9,8 +9,8 @@ from pathlib import Path
 
 from olmkit.bundle import layout
 from olmkit.edges import disk
-from olmkit.edges.images import sources
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images import transports
+from olmkit.edges.images.transports import Access
 from olmkit.jobs.image import publish
 from olmkit.jobs.image.publish import BuildOptions
 from olmkit.testing.registry import RegistryServer
@@ -31,7 +31,7 @@ def test_every_bundle_survives_being_an_image(cases: Path, tmp_path: Path) -> No
             built = await publish.build_bundle(str(folder), options, ACCESS)
             again = await publish.build_bundle(str(folder), options, ACCESS)
             assert built.reference == again.reference
-            image = await sources.read_bundle_tree(built.reference, ACCESS)
+            image = await transports.read_bundle_tree(built.reference, ACCESS)
             tree = disk.read_tree(folder)
             bundle = layout.read(tree)
             assert {path: file.data for path, file in image.tree.items()} == {

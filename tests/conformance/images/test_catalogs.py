@@ -6,8 +6,8 @@ import asyncio
 from pathlib import Path
 
 from olmkit.edges import disk
-from olmkit.edges.images import sources
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images import transports
+from olmkit.edges.images.transports import Access
 from olmkit.jobs.image import publish
 from olmkit.jobs.image.publish import BuildOptions
 
@@ -22,7 +22,7 @@ def test_every_catalog_survives_being_an_image(cases: Path, tmp_path: Path) -> N
         for number, folder in enumerate(folders):
             options = BuildOptions(target=f"oci:{tmp_path}/oci:n{number}")
             built = await publish.build_catalog(str(folder), options, ACCESS)
-            image = await sources.read_catalog_tree(built.reference, ACCESS)
+            image = await transports.read_catalog_tree(built.reference, ACCESS)
             assert {path: file.data for path, file in image.tree.items()} == {
                 path: file.data for path, file in disk.read_tree(folder).items()
             }, folder

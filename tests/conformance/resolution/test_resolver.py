@@ -12,12 +12,12 @@ from olmkit.kube.objects import GVK
 from olmkit.olm.resolver import installed_entries
 from olmkit.olm.resolver import solve as resolver
 from olmkit.olm.resolver.resolution import (
+    CatalogEntries,
     CatalogKey,
     Entry,
     Installed,
     Property,
     ResolverInput,
-    Source,
     Subscription,
 )
 from olmkit.olm.resolver.solve import Answer, Failed, Result, Unsatisfiable
@@ -91,10 +91,10 @@ def entries_of(catalog: dict[str, Any]) -> Iterator[Entry]:
                 )
 
 
-def source_of(catalog: dict[str, Any]) -> Source:
+def source_of(catalog: dict[str, Any]) -> CatalogEntries:
     key = CatalogKey(catalog["name"], catalog["namespace"])
     health = catalog.get("health", "")
-    return Source(
+    return CatalogEntries(
         key=key,
         priority=catalog.get("priority", 0),
         entries=tuple(entries_of(catalog)),

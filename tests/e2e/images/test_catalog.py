@@ -17,7 +17,7 @@ import pytest
 
 from olmkit.base.tree import File, Tree
 from olmkit.edges.catalog.client import CatalogClient
-from olmkit.edges.images import sources, transfer
+from olmkit.edges.images import transfer, transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.layout import Layout
 from olmkit.oci import image, layer
@@ -38,7 +38,7 @@ def opm_base(tmp_path_factory: pytest.TempPathFactory, opm: Path) -> str:
         for name in ("opm", "grpc_health_probe")
     }
     made = image.append(
-        image.scratch(sources.own_platform()),
+        image.scratch(transports.own_platform()),
         layer.write(Tree({**programs, "tmp/.keep": b""})),
         created_by="tests",
     )
@@ -127,7 +127,7 @@ def test_skopeo_reads_and_copies_it(
     catalog_image: str, skopeo: Callable[..., bytes], tmp_path: Path
 ) -> None:
     told = json.loads(skopeo("inspect", "--tls-verify=false", f"docker://{catalog_image}"))
-    assert told["Labels"][sources.CONFIGS_LABEL] == "/configs"
+    assert told["Labels"][transports.CONFIGS_LABEL] == "/configs"
     assert catalog_image.endswith(f"@{told['Digest']}")
     words = ("copy", "-q", "--src-tls-verify=false", f"docker://{catalog_image}")
     skopeo(*words, f"oci:{tmp_path}/copy:v1")
@@ -157,7 +157,7 @@ def test_opm_accepts_what_the_image_holds(
     catalog_image: str, opm: Path, tmp_path: Path, olmkit: Callable[..., str]
 ) -> None:
     async def unpack() -> None:
-        found = await sources.read_catalog_tree(catalog_image, Access(environment=os.environ))
+        found = await transports.read_catalog_tree(catalog_image, Access(environment=os.environ))
         for path, file in found.tree.items():
             target = tmp_path / "configs" / path
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.layout import Layout
 from olmkit.edges.images.registry import Registry
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images.transports import Access
 from olmkit.edges.web import Web, WebOptions
 from olmkit.jobs.image import copy as job
 from olmkit.oci import image, layer, store

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.oci.content import Digest
 from olmkit.oci.reference import (
+    AnyReference,
     ArchiveReference,
     DockerArchiveReference,
     EngineReference,
@@ -16,7 +17,6 @@ from olmkit.oci.reference import (
     InvalidReferenceError,
     LayoutReference,
     Reference,
-    Source,
     parse_image,
     parse_source,
 )
@@ -141,7 +141,7 @@ def test_loopback_registries_are_known(text: str, is_loopback: bool) -> None:
         ("localhost:5000/b", Reference.parse("localhost:5000/b:latest")),
     ],
 )
-def test_source_is_told_by_its_form(text: str, source: Source) -> None:
+def test_source_is_told_by_its_form(text: str, source: AnyReference) -> None:
     assert parse_source(text) == source
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
-from olmkit.edges.images import docker_archive, sources
+from olmkit.edges.images import docker_archive, transports
 from olmkit.edges.images.layout import Layout
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import MediaType, Platform
@@ -53,7 +53,7 @@ def test_written_archive_comes_back(tmp_path: Path) -> None:
             found = await store.pull(archive, name, AMD64)
             assert found.config.labels == {"k": "v"}
             assert found.manifest.layers[0].media_type == MediaType.OCI_LAYER_GZIP
-            assert await sources.unpack(archive, found) == FILES
+            assert await transports.unpack(archive, found) == FILES
             assert found.digest == made().digest
         with pytest.raises(ConfigurationError, match="has no image `other:v1`") as caught:
             await archive.resolve("other:v1")
@@ -79,7 +79,7 @@ def test_skopeo_reads_what_we_write_and_we_what_it_writes(
         archive = docker_archive.open_archive(theirs)
         found = await store.pull(archive, str(NAME), AMD64)
         assert found.manifest.layers[0].media_type == MediaType.OCI_LAYER  # skopeo has unpacked it
-        assert await sources.unpack(archive, found) == FILES
+        assert await transports.unpack(archive, found) == FILES
 
     run(check())
 

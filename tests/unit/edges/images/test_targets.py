@@ -9,8 +9,8 @@ import pytest
 
 from olmkit.base.diagnostics import RemoteError
 from olmkit.base.tree import Tree
-from olmkit.edges.images import sources, targets
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images import targets, transports
+from olmkit.edges.images.transports import Access
 from olmkit.oci import image, layer, reference
 from olmkit.oci.content import Descriptor
 from olmkit.oci.image import Image, Index
@@ -32,8 +32,8 @@ def test_what_was_sent_is_there(tmp_path: Path, form: str) -> None:
 
     async def check() -> None:
         found = reference.parse_image(text)
-        async with sources.open_store(found, ACCESS) as store:
-            assert (await store.resolve(sources.selector(found))).digest == IMAGE.digest
+        async with transports.open_store(found, ACCESS) as store:
+            assert (await store.resolve(transports.selector(found))).digest == IMAGE.digest
 
     asyncio.run(check())
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.edges.images import sources
+from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import build as bundle_build
 from olmkit.jobs.image.publish import BuildOptions, Published
@@ -47,9 +47,10 @@ def test_each_of_several_bundles_is_tagged_with_its_version(
     assert [made.tag for made in built] == [f"{name}:v0.1.0", f"{name}:v0.2.0"]
     for made, folder in zip(built, (one, two), strict=True):
         assert made.reference == f"{name}@{made.digest}"
-        found = asyncio.run(sources.read_bundle_tree(made.tag, ACCESS))
+        found = asyncio.run(transports.read_bundle_tree(made.tag, ACCESS))
         assert (
-            found.tree == asyncio.run(sources.read_bundle_tree(str(tmp_path / folder), ACCESS)).tree
+            found.tree
+            == asyncio.run(transports.read_bundle_tree(str(tmp_path / folder), ACCESS)).tree
         )
 
 

@@ -14,7 +14,7 @@ from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.registry import Registry
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images.transports import Access
 from olmkit.edges.web import Web, WebOptions
 from olmkit.jobs.bundle import generate as job
 from olmkit.jobs.bundle.generate import GenerateOptions, Part

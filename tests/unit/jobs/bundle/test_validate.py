@@ -7,7 +7,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
 from olmkit.base.tree import Tree
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images.transports import Access
 from olmkit.jobs import validation
 from olmkit.jobs.bundle import validate as check
 from olmkit.jobs.bundle.validate import CheckOptions

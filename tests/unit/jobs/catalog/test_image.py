@@ -13,7 +13,7 @@ import pytest
 
 from olmkit import __version__
 from olmkit.base.tree import Tree
-from olmkit.edges.images import sources, transfer
+from olmkit.edges.images import transfer, transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.layout import Layout
 from olmkit.jobs.catalog import image as job
@@ -91,10 +91,10 @@ def build(project: Path, kind: ServerKind, said: list[str] | None = None) -> Pub
 
 async def files(reference: str) -> Tree:
     parsed = references.parse_image(reference)
-    async with sources.open_store(parsed, Access()) as store:
-        root = await store.resolve(sources.selector(parsed))
-        found = await sources.look_at(store, root, Access(platform=AMD64))
-        return await sources.unpack(store, found)
+    async with transports.open_store(parsed, Access()) as store:
+        root = await store.resolve(transports.selector(parsed))
+        found = await transports.look_at(store, root, Access(platform=AMD64))
+        return await transports.unpack(store, found)
 
 
 def test_our_server_lies_in_the_image_with_its_probe(project: Path) -> None:

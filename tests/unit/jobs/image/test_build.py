@@ -14,7 +14,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
-from olmkit.edges.images import sources, transfer
+from olmkit.edges.images import transfer, transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.edges.images.layout import Layout
 from olmkit.edges.images.transfer import Outcome
@@ -104,10 +104,10 @@ def access(project: Path) -> Access:
 
 async def files(reference: str, platform: Platform) -> Tree:
     parsed = references.parse_image(reference)
-    async with sources.open_store(parsed, Access()) as store:
-        root = await store.resolve(sources.selector(parsed))
-        found = await sources.look_at(store, root, Access(platform=platform))
-        return await sources.unpack(store, found)
+    async with transports.open_store(parsed, Access()) as store:
+        root = await store.resolve(transports.selector(parsed))
+        found = await transports.look_at(store, root, Access(platform=platform))
+        return await transports.unpack(store, found)
 
 
 def test_the_image_has_base_packages_and_code(project: Path) -> None:

@@ -15,8 +15,8 @@ from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import transfer
 from olmkit.edges.images.layout import Layout
-from olmkit.edges.images.sources import Access
 from olmkit.edges.images.transfer import Outcome
+from olmkit.edges.images.transports import Access
 from olmkit.jobs.image import copy as job
 from olmkit.oci import image, layer
 from olmkit.oci.content import MediaType, Platform

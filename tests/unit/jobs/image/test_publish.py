@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
-from olmkit.edges.images import sources
-from olmkit.edges.images.sources import Access
+from olmkit.edges.images import transports
+from olmkit.edges.images.transports import Access
 from olmkit.jobs.image import publish
 from olmkit.jobs.image.publish import BuildOptions
 from olmkit.oci.content import Platform
@@ -125,8 +125,8 @@ def test_build_and_push_give_one_digest_that_skopeo_reads(
     assert built.reference == f"{registry.host}/publish/bundle@{built.digest}"
     assert inspect("--tls-verify=false", f"docker://{target}")["Digest"] == built.digest
     assert inspect(f"oci:{project}/dist/oci:{target}")["Digest"] == built.digest
-    found = run(sources.read_bundle_tree(built.reference, ACCESS))
-    assert found.tree == run(sources.read_bundle_tree(str(project / "bundle"), ACCESS)).tree
+    found = run(transports.read_bundle_tree(built.reference, ACCESS))
+    assert found.tree == run(transports.read_bundle_tree(str(project / "bundle"), ACCESS)).tree
     skopeo("copy", "--all", "--src-tls-verify=false", f"docker://{target}", f"oci:{project}/copy:x")
 
 
@@ -139,7 +139,7 @@ def test_push_takes_what_was_built(project: Path, registry: RegistryServer) -> N
         publish.push_catalog("", f"{registry.host}/publish/c:v1", ACCESS, project=project)
     )
     assert (
-        run(sources.read_catalog_tree(catalog.reference, ACCESS)).tree.data(
+        run(transports.read_catalog_tree(catalog.reference, ACCESS)).tree.data(
             "memcached/catalog.yaml"
         )
         == CATALOG.encode()

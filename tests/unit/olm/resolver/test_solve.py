@@ -11,12 +11,12 @@ import pytest
 from olmkit.base.versions import Version, VersionRange
 from olmkit.olm.resolver import solve as resolver
 from olmkit.olm.resolver.resolution import (
+    CatalogEntries,
     CatalogKey,
     Entry,
     Installed,
     Property,
     ResolverInput,
-    Source,
     Subscription,
 )
 from olmkit.olm.resolver.solve import Answer, Failed, Generated, Result, Unsatisfiable
@@ -68,7 +68,7 @@ def inputs(
     installed: Sequence[Installed] = (),
     **fields: Any,
 ) -> ResolverInput:
-    sources = [Source(key=CAT, entries=tuple(entries))]
+    sources = [CatalogEntries(key=CAT, entries=tuple(entries))]
     fields = {"sources": sources, "installed": installed} | fields
     return ResolverInput(
         namespace="apps", global_namespace="olm", subscriptions=subscriptions, **fields
@@ -141,12 +141,14 @@ def test_what_is_installed_provides_before_any_catalog() -> None:
 
 
 def test_of_other_catalogs_the_priority_decides_and_then_the_name() -> None:
-    def provider(name: str, priority: int) -> Source:
+    def provider(name: str, priority: int) -> CatalogEntries:
         key = CatalogKey(name, "olm")
-        return Source(key=key, priority=priority, entries=(entry("b.v1", GVK, catalog=key),))
+        return CatalogEntries(
+            key=key, priority=priority, entries=(entry("b.v1", GVK, catalog=key),)
+        )
 
-    def chosen(*sources: Source) -> str:
-        own = Source(key=CAT, entries=(entry("a.v1", NEEDS_API),))
+    def chosen(*sources: CatalogEntries) -> str:
+        own = CatalogEntries(key=CAT, entries=(entry("a.v1", NEEDS_API),))
         found = inputs((), subscription("a"), sources=[own, *sources])
         return only(resolver.resolve(found)).generated[0].catalog.name
 
@@ -206,7 +208,9 @@ def test_what_is_not_there_is_told_in_olms_words(fields: dict[str, Any], words: 
         (inputs([entry("a.v1"), entry("a.v2")], subscription("a")), "several-heads"),
         (inputs([entry("a.v1", replaces="a.v1")], subscription("a")), "no-head"),
         (
-            inputs(CHAIN, subscription("a"), sources=[Source(key=CAT, trouble="it is away")]),
+            inputs(
+                CHAIN, subscription("a"), sources=[CatalogEntries(key=CAT, trouble="it is away")]
+            ),
             "catalog-unavailable",
         ),
         (inputs([entry("a.v1", channel="x/y")], subscription("a", channel="x/y")), "origin"),
@@ -226,8 +230,8 @@ def test_some_faults_stop_the_whole_namespace(found: ResolverInput, kind: str) -
 
 def test_catalogs_out_of_scope_are_not_seen() -> None:
     key = CatalogKey("far", "elsewhere")
-    far = Source(key=key, entries=(entry("b.v1", GVK, catalog=key),), trouble="it is away")
-    own = Source(key=CAT, entries=(entry("a.v1"),))
+    far = CatalogEntries(key=key, entries=(entry("b.v1", GVK, catalog=key),), trouble="it is away")
+    own = CatalogEntries(key=CAT, entries=(entry("a.v1"),))
 
     assert csvs(only(resolver.resolve(inputs((), subscription("a"), sources=[own, far])))) == [
         "a.v1"

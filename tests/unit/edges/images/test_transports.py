@@ -12,9 +12,9 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
-from olmkit.edges.images import sources, transfer
+from olmkit.edges.images import transfer, transports
 from olmkit.edges.images.layout import Layout
-from olmkit.edges.images.sources import CONFIGS_LABEL, DATABASE_LABEL, PACKAGE_LABEL, Access
+from olmkit.edges.images.transports import CONFIGS_LABEL, DATABASE_LABEL, PACKAGE_LABEL, Access
 from olmkit.oci import image, layer
 from olmkit.oci.content import Platform
 from olmkit.oci.image import Image, Index
@@ -44,32 +44,32 @@ def keep(folder: Path, made: Image | Index) -> str:
 
 
 def test_folder_is_told_from_a_reference_by_looking(tmp_path: Path) -> None:
-    assert sources.parse(str(tmp_path)) == FolderReference(str(tmp_path))
-    assert sources.parse("oci:x") == LayoutReference("x")
-    assert isinstance(sources.parse("quay.io/a/b:1"), Reference)
+    assert transports.parse(str(tmp_path)) == FolderReference(str(tmp_path))
+    assert transports.parse("oci:x") == LayoutReference("x")
+    assert isinstance(transports.parse("quay.io/a/b:1"), Reference)
     with pytest.raises(ConfigurationError, match="neither a folder nor an image"):
-        sources.parse("no-such-folder")
+        transports.parse("no-such-folder")
 
 
 def test_bundle_is_read_from_folder_and_image_alike(tmp_path: Path) -> None:
     for path, file in FILES.items():
         (tmp_path / "bundle" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "bundle" / path).write_bytes(file.data)
-    folder = run(sources.read_bundle_tree(str(tmp_path / "bundle"), ACCESS))
-    found = run(sources.read_bundle_tree(keep(tmp_path / "oci", BUNDLE), ACCESS))
+    folder = run(transports.read_bundle_tree(str(tmp_path / "bundle"), ACCESS))
+    found = run(transports.read_bundle_tree(keep(tmp_path / "oci", BUNDLE), ACCESS))
     assert folder.tree == found.tree == FILES
     assert folder.is_bundle
     assert found.is_bundle
     assert folder.pinned == ""
     assert found.pinned == f"oci:{tmp_path}/oci@{BUNDLE.digest}"
     assert found.labels == {PACKAGE_LABEL: "x"}
-    again = run(sources.read_bundle_tree(found.pinned, ACCESS))
+    again = run(transports.read_bundle_tree(found.pinned, ACCESS))
     assert again.tree == FILES
 
 
 def test_catalog_is_read_relative_to_its_folder(tmp_path: Path) -> None:
     text = keep(tmp_path, CATALOG)
-    for read in (sources.read_catalog_tree, sources.read_tree):
+    for read in (transports.read_catalog_tree, transports.read_tree):
         found = run(read(text, ACCESS))
         assert list(found.tree) == ["x/catalog.yaml"]
         assert not found.is_bundle
@@ -78,11 +78,11 @@ def test_catalog_is_read_relative_to_its_folder(tmp_path: Path) -> None:
 def test_image_from_a_registry_is_read(registry: RegistryServer) -> None:
     async def push() -> None:
         target = Reference.parse(f"{registry.host}/sources/bundle:v1")
-        async with sources.open_store(target, ACCESS) as store:
+        async with transports.open_store(target, ACCESS) as store:
             await transfer.copy(MemoryStore.of(BUNDLE), store, BUNDLE.descriptor, tag="v1")
 
     run(push())
-    found = run(sources.read_tree(f"{registry.host}/sources/bundle:v1", ACCESS))
+    found = run(transports.read_tree(f"{registry.host}/sources/bundle:v1", ACCESS))
     assert found.tree == FILES
     assert found.pinned == f"{registry.host}/sources/bundle@{BUNDLE.digest}"
 
@@ -90,23 +90,23 @@ def test_image_from_a_registry_is_read(registry: RegistryServer) -> None:
 def test_image_of_another_kind_is_refused_with_its_labels(tmp_path: Path) -> None:
     bundle, catalog = keep(tmp_path / "b", BUNDLE), keep(tmp_path / "c", CATALOG)
     with pytest.raises(InputError, match="is no bundle image") as caught:
-        run(sources.read_bundle_tree(catalog, ACCESS))
+        run(transports.read_bundle_tree(catalog, ACCESS))
     assert CONFIGS_LABEL in caught.value.hint
     with pytest.raises(InputError, match="is no catalog image"):
-        run(sources.read_catalog_tree(bundle, ACCESS))
+        run(transports.read_catalog_tree(bundle, ACCESS))
     bare = image.data_image(layer.write(FILES), {}, created_by="test")
     with pytest.raises(InputError, match="is no catalog image") as caught:
-        run(sources.read_tree(keep(tmp_path / "n", bare), ACCESS))
+        run(transports.read_tree(keep(tmp_path / "n", bare), ACCESS))
     assert caught.value.hint == "it has no labels at all"
     old = image.data_image(layer.write(FILES), {DATABASE_LABEL: "/x.db"}, created_by="test")
     with pytest.raises(InputError, match="SQLite"):
-        run(sources.read_tree(keep(tmp_path / "o", old), ACCESS))
+        run(transports.read_tree(keep(tmp_path / "o", old), ACCESS))
 
 
 def test_label_cannot_lead_out_of_the_image(tmp_path: Path) -> None:
     evil = image.data_image(layer.write(FILES), {CONFIGS_LABEL: "/../../etc"}, created_by="test")
     with pytest.raises(InputError, match="leaves the image"):
-        run(sources.read_catalog_tree(keep(tmp_path, evil), ACCESS))
+        run(transports.read_catalog_tree(keep(tmp_path, evil), ACCESS))
 
 
 def test_platform_matters_only_when_it_is_asked_for(tmp_path: Path) -> None:
@@ -117,12 +117,12 @@ def test_platform_matters_only_when_it_is_asked_for(tmp_path: Path) -> None:
         platforms=[Platform(os="linux", architecture=name) for name in ("riscv64", "loong64")],
     )
     text = keep(tmp_path, odd)
-    assert run(sources.read_bundle_tree(text, ACCESS)).tree == FILES
+    assert run(transports.read_bundle_tree(text, ACCESS)).tree == FILES
     wanted = replace(ACCESS, platform=Platform(os="linux", architecture="amd64"))
     with pytest.raises(InputError, match="is not for `linux/amd64`"):
-        run(sources.read_bundle_tree(text, wanted))
+        run(transports.read_bundle_tree(text, wanted))
 
 
 def test_own_platform_has_the_names_of_go() -> None:
-    assert sources.own_platform().os == "linux"
-    assert sources.own_platform().architecture not in ("x86_64", "aarch64")
+    assert transports.own_platform().os == "linux"
+    assert transports.own_platform().architecture not in ("x86_64", "aarch64")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from olmkit.bundle.kinds import REPLACED_BY_OLM, SUPPORTED
+from olmkit.bundle.supported_kinds import REPLACED_BY_OLM, SUPPORTED
 
 
 def test_no_kind_is_both_supported_and_replaced() -> None:

@@ -27,6 +27,7 @@ from olmkit.oci.content import Descriptor, Platform
 from olmkit.oci.image import Image
 from olmkit.oci.layer import Files, Limits
 from olmkit.oci.reference import (
+    AnyReference,
     ArchiveReference,
     DockerArchiveReference,
     EngineReference,
@@ -34,7 +35,6 @@ from olmkit.oci.reference import (
     ImageReference,
     LayoutReference,
     Reference,
-    Source,
 )
 from olmkit.oci.store import Store
 
@@ -70,7 +70,7 @@ class ImageFiles:
     image's.
     """
 
-    source: Source
+    source: AnyReference
     tree: Tree = field(repr=False)
     pinned: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -84,7 +84,7 @@ class ImageFiles:
         return PACKAGE_LABEL in self.labels
 
 
-def parse(text: str) -> Source:
+def parse(text: str) -> AnyReference:
     """`text` as a folder that exists, or as what it says."""
     with contextlib.suppress(OSError, ValueError):
         if text and Path(text).is_dir():
