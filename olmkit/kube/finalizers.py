@@ -36,5 +36,21 @@ def remove(manifest: Manifest, finalizer: str) -> bool:
     return True
 
 
+def of_operators(manifest: Manifest) -> list[str]:
+    """The finalizers that operators and OLM honor; Kubernetes honors its own."""
+    return [
+        name
+        for name in objects.sequence(objects.metadata(manifest).get("finalizers"))
+        if isinstance(name, str) and not _is_own(name)
+    ]
+
+
+def _is_own(name: str) -> bool:
+    domain = name.partition("/")[0]
+    return name in ("foregroundDeletion", "orphan", "kubernetes") or domain.endswith(
+        ("kubernetes.io", ".k8s.io")
+    )
+
+
 def is_being_deleted(manifest: Manifest) -> bool:
     return bool(objects.metadata(manifest).get("deletionTimestamp"))

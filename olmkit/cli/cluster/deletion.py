@@ -15,7 +15,7 @@ import click
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit
-from olmkit.cli.frame.output import plural
+from olmkit.cli.frame.output import plural, printable
 from olmkit.jobs.cluster.write import Removed
 from olmkit.kube.objects import Manifest
 from olmkit.olm.explain.explanation import subject
@@ -28,28 +28,34 @@ dry_run_option = click.option(
 _NOTHING = "there is nothing to delete"
 
 
-def confirm(app: App, found: Sequence[Manifest], *, yes: bool) -> None:
-    """Go on only when the user wants these objects deleted.
+def confirm(app: App, found: Sequence[Manifest], *, also: Sequence[str] = (), yes: bool) -> None:
+    """Go on only when the user wants these objects deleted, and what `also` says in words.
 
     Raises `ConfigurationError` when there is nobody to ask.
     """
-    if yes or not found:
+    if yes or not (found or also):
         return
-    for one in found:
-        app.terminal.say(f"will delete {subject(one)}")
+    for what in (*also, *map(subject, found)):
+        app.terminal.say(f"will delete {what}")
     if not sys.stdin.isatty():
         raise ConfigurationError(
             "this deletes objects, and there is nobody to ask", hint="say `--yes`"
         )
-    if not click.confirm(f"delete {plural(len(found), 'object')}?", err=True):
+    more = " and the others" if also else ""
+    if not click.confirm(f"delete {plural(len(found), 'object')}{more}?", err=True):
         raise click.Abort
 
 
 def rehearse(
-    app: App, found: Sequence[Manifest], *, stays: Sequence[str] = (), **facts: Any
+    app: App,
+    found: Sequence[Manifest],
+    *,
+    also: Sequence[str] = (),
+    stays: Sequence[str] = (),
+    **facts: Any,
 ) -> None:
     """Show what would be deleted, in the form of `give`."""
-    names = [subject(one) for one in found]
+    names = [*also, *map(subject, found)]
     app.emit(_value(names, [], stays, facts), text="\n".join(names) or _NOTHING)
 
 
@@ -67,6 +73,8 @@ def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
     ]
     app.emit(_value(gone, left, stays, facts), text="\n".join(lines) or _NOTHING)
     if left:
+        if done.hint:
+            app.terminal.say(f"hint: {printable(done.hint)}")
         app.exit(Exit.WORLD)
 
 

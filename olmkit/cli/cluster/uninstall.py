@@ -10,7 +10,8 @@ from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option, timeout_option
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import uninstall as job
-from olmkit.jobs.cluster_v0.uninstall import UninstallOptions
+from olmkit.jobs.cluster_v0 import uninstall_plan
+from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions
 
 
 @command(
@@ -25,7 +26,7 @@ from olmkit.jobs.cluster_v0.uninstall import UninstallOptions
 @click.option(
     "--remove-finalizers",
     is_flag=True,
-    help="Remove the finalizers of the objects, for an operator that no longer runs (OLM v1).",
+    help="Remove the finalizers of what does not go, for an operator that no longer runs.",
 )
 @dry_run_option
 @yes_option
@@ -49,6 +50,7 @@ def uninstall(
 
     CRDs and their objects stay unless you say otherwise: with them goes all that is in them.
     OLM v1 deletes the CRDs in any case, so it needs `--delete-operands` when objects exist.
+    What an earlier run, or another program, has left of the operator is found and removed too.
     """
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
@@ -64,25 +66,31 @@ def uninstall(
             yes=yes,
         )
         return
-    if remove_finalizers:
-        raise click.UsageError("`--remove-finalizers` is for OLM v1 only.")
 
     async def run() -> None:
         async with target.open() as (reader, namespace):
-            made = await job.plan(
+            made = await uninstall_plan.plan(
                 reader,
                 UninstallOptions(
                     namespace=namespace,
                     package=package,
                     delete_crds=delete_crds,
                     delete_operands=delete_operands,
+                    remove_finalizers=remove_finalizers,
                 ),
                 report=app.terminal.note,
+                timeouts=timeouts,
             )
             if dry_run:
-                deletion.rehearse(app, made.all, stays=made.stays, package=made.options.package)
+                deletion.rehearse(
+                    app,
+                    made.all,
+                    also=made.unlisted,
+                    stays=made.stays,
+                    package=made.options.package,
+                )
                 return
-            deletion.confirm(app, made.all, yes=yes)
+            deletion.confirm(app, made.all, also=made.unlisted, yes=yes)
             with install_status.watching(app, "deleting") as report:
                 done = await job.carry_out(reader, made, report=report, timeouts=timeouts)
             deletion.give(app, done, stays=made.stays, package=made.options.package)

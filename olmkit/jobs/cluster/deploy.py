@@ -14,6 +14,7 @@ from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import operands as operand_objects
 from olmkit.jobs.cluster import read, wait, write
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
@@ -120,7 +121,7 @@ async def removal(
     """What would be deleted. Raises `InputError` when objects of its kinds would go unasked."""
     found = await read.present(reader, found)
     crds = [one for one in found if objects.kind(one) == kinds.CRD[1]]
-    operands = await wait.operands(reader, crds, report=report)
+    operands = await operand_objects.all_of(reader, crds, report=report)
     if operands and not keep_crds and not delete_operands:
         raise InputError(
             f"{len(operands)} objects of its kinds are there and would go with the CRDs",
@@ -129,7 +130,7 @@ async def removal(
     kept = crds if keep_crds else []
     return Undeploying(
         objects=tuple(one for one in reversed(found) if one not in kept),
-        operands=tuple(operands) if delete_operands else (),
+        operands=operands if delete_operands else (),
         kept=tuple(kept),
     )
 

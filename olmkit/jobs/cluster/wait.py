@@ -8,8 +8,8 @@ is believed only after it has lasted, since OLM passes through some of them on i
 from __future__ import annotations
 
 import asyncio
-import functools
-from collections.abc import Awaitable, Callable, Iterable
+import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -17,7 +17,7 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import read
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
-from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain.explanation import Blame, Diagnosis, Explanation, Standing
@@ -41,8 +41,7 @@ _BELIEVED = 12.0
 # OLM may look once more at an operator with webhooks, when it has said that it succeeded.
 _SETTLED = 3.0
 _TRIED_AGAIN = 1.0
-# An operator that OLM has just upgraded may not convert its objects yet.
-_CONVERTED = 60.0
+_WEBHOOK = re.compile(r"conversion webhook for |failed calling webhook|failed to call webhook")
 _APPROVAL = ("needs-approval", "upgrade-needs-approval")
 
 
@@ -153,29 +152,6 @@ async def until_well(
     return await settled(look, explained, report=report, timeouts=timeouts)
 
 
-async def operands(
-    reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report = silent
-) -> list[Manifest]:
-    """The objects of the kinds that the CRDs define; any version that is served lists them all.
-
-    A server, or a webhook behind it, that does not answer is waited for, for a minute.
-    """
-    found: list[Manifest] = []
-    end = asyncio.get_running_loop().time() + _CONVERTED
-    for crd in crds:
-        spec = kinds.spec(crd)
-        served = [
-            text(version.get("name"))
-            for version in sequence(spec.get("versions"))
-            if isinstance(version, dict) and version.get("served")
-        ]
-        if served:
-            api = f"{text(spec.get('group'))}/{served[-1]}"
-            kind = (api, text(mapping(spec.get("names")).get("kind")))
-            found += await patiently(functools.partial(reader.list, kind), report, end)
-    return found
-
-
 async def until_gone(
     reader: ClusterObjects, wanted: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> tuple[Manifest, ...]:
@@ -228,17 +204,26 @@ def waiting_plans(seen: ClusterState) -> list[Manifest]:
     return sorted(found, key=lambda plan: kinds.number(kinds.spec(plan).get("generation")))
 
 
-async def patiently(work: Callable[[], Awaitable[T]], report: Report, end: float) -> T:
+def is_of_webhook(error: ClusterError) -> bool:
+    """Whether the API server refuses because a webhook of an operator does not answer."""
+    return _WEBHOOK.search(error.message) is not None
+
+
+async def patiently(
+    work: Callable[[], Awaitable[T]], report: Report, end: float, *, webhooks: float | None = None
+) -> T:
     """What `work` gives; while the API server is away, until `end`, it is tried again.
 
-    `end` is a time of the loop. Raises the `ClusterError` that does not pass.
+    `end` is a time of the loop, and so is `webhooks`: until then, a webhook that does not answer
+    is waited for. Raises the `ClusterError` that does not pass.
     """
     reported = False
     while True:
         try:
             found = await work()
         except ClusterError as error:
-            if not error.temporary or asyncio.get_running_loop().time() >= end:
+            last = end if webhooks is None or not is_of_webhook(error) else min(end, webhooks)
+            if not error.temporary or asyncio.get_running_loop().time() >= last:
                 raise
             if not reported:
                 report(f"{error.message}; trying again")

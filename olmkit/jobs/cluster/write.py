@@ -7,15 +7,16 @@ only when it is ours. Deleting goes step by step, and asks the API whether a ste
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import wait
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.kube import objects
-from olmkit.kube.api import AlreadyExists, ClusterError, Propagation
+from olmkit.kube import finalizers, objects
+from olmkit.kube.api import AlreadyExists, ClusterError, Conflict, NotFound, Propagation
 from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects
 from olmkit.olm.explain import explanation
@@ -30,6 +31,7 @@ class Removed:
 
     gone: Objects
     left: Objects = ()
+    hint: str = ""
 
 
 async def create(
@@ -96,28 +98,61 @@ async def delete(
     operands: Objects = (),
     report: Report,
     timeouts: Timeouts,
+    remove_finalizers: bool = False,
 ) -> Removed:
-    """Delete the objects step by step, each step gone before the next.
+    """Delete the objects step by step, each step gone before the next; `timeouts` is for all.
 
     `operands` go first, in the foreground: with all that they own, which would stay for ever
-    when their CRD goes before the garbage collector has come to it.
+    when their CRD goes before the garbage collector has come to it. `remove_finalizers`: what does
+    not go in a while loses the finalizers that operators honor. Raises `ClusterError` when a
+    webhook of the operator refuses to answer for operands.
     """
     gone: list[Manifest] = []
     clock = asyncio.get_running_loop().time
+    end = clock() + timeouts.seconds
     for step in (operands, *steps):
         propagation = Propagation.FOREGROUND if step is operands else Propagation.BACKGROUND
         there = []
-        end = clock() + timeouts.seconds
+        webhooks = clock() + timeouts.believed
         for manifest in step:
             deletion = functools.partial(reader.delete, manifest, propagation=propagation)
-            if await wait.patiently(deletion, report, end):
+            if await wait.patiently(deletion, report, end, webhooks=webhooks):
                 there.append(manifest)
                 report(f"deleting {explanation.subject(manifest)}")
-        left = await wait.until_gone(reader, tuple(there), report=report, timeouts=timeouts)
+        rest = replace(timeouts, seconds=max(0.0, end - clock()))
+        first = replace(rest, seconds=min(rest.seconds, timeouts.believed))
+        left = await wait.until_gone(
+            reader, tuple(there), report=report, timeouts=first if remove_finalizers else rest
+        )
+        if left and remove_finalizers:
+            await _remove_finalizers(reader, left, report)
+            rest = replace(timeouts, seconds=max(0.0, end - clock()))
+            left = await wait.until_gone(reader, left, report=report, timeouts=rest)
         gone += [one for one in there if one not in left]
         if left:
             return Removed(gone=tuple(gone), left=left)
     return Removed(gone=tuple(gone))
+
+
+async def _remove_finalizers(reader: ClusterObjects, left: Objects, report: Report) -> None:
+    for manifest in left:
+        found = await reader.current(manifest)
+        dropped = finalizers.of_operators(found) if found is not None else []
+        if found is None or not dropped:
+            continue
+        kept = [one for one in objects.metadata(found)["finalizers"] if one not in dropped]
+        version = objects.metadata(found).get("resourceVersion")
+        report(f"removing {', '.join(dropped)} of {explanation.subject(found)}")
+        with contextlib.suppress(Conflict, NotFound):
+            await reader.merge(
+                found, {"metadata": {"finalizers": kept or None, "resourceVersion": version}}
+            )
+
+
+async def held_by(reader: ClusterObjects, left: Iterable[Manifest]) -> Objects:
+    """Those of the objects that finalizers of operators, or of OLM, keep."""
+    there = [await reader.current(one) for one in left]
+    return tuple(one for one in there if one is not None and finalizers.of_operators(one))
 
 
 async def _is_alike(reader: ClusterObjects, manifest: Manifest) -> bool:

@@ -8,6 +8,7 @@ deletes with the group, and makes once more when it was looking at the group the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from olmkit.edges.cluster.objects import ClusterObjects, Kind
@@ -19,6 +20,12 @@ from olmkit.olm import kinds
 _OWNER = "olm.owner"
 _MANAGED = "olm.managed"
 _RBAC = "rbac.authorization.k8s.io/v1"
+_LEASE = ("coordination.k8s.io/v1", "Lease")
+# Parts of one operator alone; a Namespace or a Subscription of a dependency is not.
+_PARTS = frozenset(
+    ("ClusterRole", "ClusterRoleBinding", "ConfigMap", "Deployment", "OperatorCondition", "Role",
+     "RoleBinding", "Secret", "Service", "ServiceAccount")
+)  # fmt: skip
 _KINDS: tuple[Kind, ...] = (
     (_RBAC, "ClusterRoleBinding"),
     (_RBAC, "ClusterRole"),
@@ -48,6 +55,37 @@ async def of_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[
         labels = ",".join(f"{key}={value}" for key, value in owner.items())
         found += await if_allowed(reader.list((_RBAC, "ClusterRole"), labels=labels), ())
     return found
+
+
+async def leases(
+    reader: ClusterObjects, namespace: str, csvs: Iterable[Manifest]
+) -> list[Manifest]:
+    """The Leases by which the pods of the CSVs chose their leader: they name a pod, no owner."""
+    names = [re.escape(name) for csv in csvs for name in kinds.deployment_names(csv) if name]
+    if not names:
+        return []
+    # The name of a pod: of the Deployment, of its ReplicaSet, and its own.
+    holder = re.compile(rf"(?:{'|'.join(names)})-[a-z0-9]{{1,10}}-[a-z0-9]{{5}}(?![a-z0-9-])")
+    found = await if_allowed(reader.list(_LEASE, namespace), ())
+    return [
+        one for one in found if holder.match(text(mapping(one.get("spec")).get("holderIdentity")))
+    ]
+
+
+async def of_operator(reader: ClusterObjects, package: str, namespace: str) -> list[Manifest]:
+    """What OLM lists as parts of an operator and the API still has, without CRDs and CSVs."""
+    name = kinds.operator_name(package, namespace)
+    listed = await if_allowed(reader.find(kinds.OPERATOR, name), None)
+    refs = sequence(mapping(kinds.status(listed).get("components")).get("refs"))
+    found = []
+    for ref in map(mapping, refs):
+        kind = text(ref.get("apiVersion")), text(ref.get("kind"))
+        place = text(ref.get("namespace"))
+        if kind[1] not in _PARTS or place not in ("", namespace):
+            continue
+        question = reader.find(kind, text(ref.get("name")), place)
+        found.append(await if_allowed(question, None))
+    return [one for one in found if one is not None]
 
 
 async def _of_csvs(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import operands as operand_objects
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.read import if_allowed
@@ -73,7 +74,7 @@ async def plan(
     crds = await reader.list(kinds.CRD, labels=labels)
     if extension is None and not crds:
         raise InputError(explain(ExtensionState(name=name)).message)
-    operands = await cluster_wait.operands(reader, crds, report=report)
+    operands = await operand_objects.all_of(reader, crds, report=report)
     package = extensions.asked(extension or {}).get("packageName", name)
     return ExtensionRemoval(
         name=owner,

@@ -27,11 +27,11 @@ from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.bundle import CatalogImage
 from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.jobs.cluster_v0 import install, uninstall, upgrade, upgrade_plan
+from olmkit.jobs.cluster_v0 import install, uninstall, uninstall_plan, upgrade, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import InstallOptions
-from olmkit.jobs.cluster_v0.uninstall import UninstallOptions
+from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions
 from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
-from olmkit.kube.api import Forbidden, Resource
+from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm import install_objects
 from olmkit.olm.explain.explanation import Standing
@@ -69,6 +69,7 @@ KINDS = (
     resource("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", cluster=True),
     resource("packages.operators.coreos.com", "v1", "PackageManifest", "packagemanifests"),
     resource(OLM, "v1", "Operator", "operators", cluster=True),
+    resource("coordination.k8s.io", "v1", "Lease", "leases"),
 )  # fmt: skip
 
 
@@ -469,7 +470,9 @@ def test_a_csv_that_nobody_asks_for_is_named_before_it_stands_in_the_way() -> No
 
             with pytest.raises(InputError, match=r"cache\.v0\.9\.0"):
                 await installed(reader)
-            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
             assert [one["kind"] for one in plan.all] == ["ClusterServiceVersion"]
 
     run(story)
@@ -662,10 +665,12 @@ def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
                                   "metadata": {"name": "mine", "namespace": "other"}})  # fmt: skip
 
             with pytest.raises(InputError, match="would go with the CRDs"):
-                await uninstall.plan(
+                await uninstall_plan.plan(
                     reader, UninstallOptions(namespace="apps", package="cache", delete_crds=True)
                 )
-            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
             assert [one["kind"] for one in plan.all] == [
                 "Subscription",
                 "ClusterServiceVersion",
@@ -697,12 +702,16 @@ def test_roles_that_olm_forgets_go_too() -> None:
                     "metadata": {"name": name, "labels": labels | more},
                 })  # fmt: skip
 
-            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
             assert [one["metadata"]["name"] for one in plan.leftovers] == ["forgotten"]
 
             twin = made("ClusterServiceVersion", "cache.v1.0.0", "other")
             server.put("clusterserviceversions", twin)
-            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
             assert plan.leftovers == ()
 
     run(story)
@@ -721,7 +730,9 @@ def test_a_plan_that_olm_still_works_on_goes_before_its_csv() -> None:
                 server.put("installplans", made("InstallPlan", name, spec=spec,
                                                 status={"phase": phase}))  # fmt: skip
 
-            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
 
             order = [one["metadata"]["name"] for one in plan.all]
             assert order[:3] == ["cache", "install-now", "cache.v1.0.0"]
@@ -771,7 +782,7 @@ def test_what_olm_makes_while_it_is_removed_is_removed_too() -> None:
             await installed(reader)
             server.put("operators", components())
             options = UninstallOptions(namespace="apps", package="cache", delete_crds=True)
-            plan = await uninstall.plan(reader, options)
+            plan = await uninstall_plan.plan(reader, options)
             said: list[str] = []
 
             def report(line: str) -> None:
@@ -803,7 +814,9 @@ def test_olms_list_stays_as_long_as_a_crd_is_on_it() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
-            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
 
             def report(line: str) -> None:
                 if line.startswith("deleting ClusterServiceVersion"):
@@ -821,7 +834,9 @@ def test_who_asks_for_the_operator_again_while_it_is_removed_keeps_it() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
-            plan = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            plan = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
             (subscription,) = plan.subscriptions
 
             def report(line: str) -> None:
@@ -847,7 +862,9 @@ def test_roles_that_olm_makes_once_more_for_a_group_that_is_gone_are_swept_away(
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader)
-            made = await uninstall.plan(reader, UninstallOptions(namespace="apps", package="cache"))
+            made = await uninstall_plan.plan(
+                reader, UninstallOptions(namespace="apps", package="cache")
+            )
             (group,) = [one for one in made.all if one["kind"] == "OperatorGroup"]
             name = group["metadata"]["name"]
             server.put("clusterroles", role("forgotten", name, "apps"))
@@ -877,7 +894,7 @@ def test_crds_stay_until_all_that_operands_own_is_gone() -> None:
             options = UninstallOptions(
                 namespace="apps", package="cache", delete_crds=True, delete_operands=True
             )
-            plan = await uninstall.plan(reader, options)
+            plan = await uninstall_plan.plan(reader, options)
             assert [one["kind"] for one in plan.all][:2] == ["Cache", "Subscription"]
 
             # Nobody collects garbage here at first.
@@ -890,7 +907,7 @@ def test_crds_stay_until_all_that_operands_own_is_gone() -> None:
             assert server.all("subscriptions")
 
             server.remove("caches", "mine", "apps")
-            plan = await uninstall.plan(reader, options)
+            plan = await uninstall_plan.plan(reader, options)
             done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=QUICK)
             assert done.left == ()
             assert server.all("customresourcedefinitions") == []
@@ -904,7 +921,7 @@ def test_who_may_look_at_one_namespace_alone_can_uninstall_there() -> None:
             await installed(reader)
             server.denies = lambda access: access.namespace != "apps"
             options = UninstallOptions(namespace="apps", package="cache")
-            plan = await uninstall.plan(reader, options)
+            plan = await uninstall_plan.plan(reader, options)
             assert plan.stays == ("the CRDs caches.example.com",)
             done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=QUICK)
 
@@ -915,7 +932,7 @@ def test_who_may_look_at_one_namespace_alone_can_uninstall_there() -> None:
             await installed(reader)
             server.denies = lambda access: access.namespace != "apps"
             with pytest.raises(Forbidden, match="customresourcedefinitions"):
-                await uninstall.plan(reader, replace(options, delete_crds=True))
+                await uninstall_plan.plan(reader, replace(options, delete_crds=True))
 
     run(story)
 
@@ -925,8 +942,222 @@ def test_nothing_to_uninstall_says_where_it_is() -> None:
         async with cluster("1.0.0") as (reader, _, _):
             await installed(reader)
             with pytest.raises(InputError) as raised:
-                await uninstall.plan(reader, UninstallOptions(namespace="other", package="cache"))
+                await uninstall_plan.plan(
+                    reader, UninstallOptions(namespace="other", package="cache")
+                )
             assert "`apps`" in raised.value.hint
+
+    run(story)
+
+
+def crd_of_caches(**spec: Any) -> Manifest:
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {
+            "name": "caches.example.com",
+            "labels": {"operators.coreos.com/cache.apps": ""},
+        },
+        "spec": {
+            "group": "example.com",
+            "names": {"kind": "Cache"},
+            "versions": [{"name": "v1", "served": True, "storage": True}],
+            **spec,
+        },
+    }
+
+
+def a_cache(name: str = "mine", **metadata: Any) -> Manifest:
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Cache",
+        "metadata": {"name": name, "namespace": "apps", **metadata},
+    }
+
+
+WEBHOOK = {
+    "strategy": "Webhook",
+    "webhook": {"clientConfig": {"service": {"name": "gone", "namespace": "apps"}}},
+}
+BOTH = UninstallOptions(namespace="apps", package="cache", delete_crds=True, delete_operands=True)
+
+
+class NothingConverts(ClusterObjects):
+    """The API of a cluster in which the conversion webhook of the caches is gone."""
+
+    async def list(self, kind: Any, namespace: str = "", *, labels: str = "") -> Any:
+        if kind[1] == "Cache":
+            crd = await self.find(("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+                                  "caches.example.com")  # fmt: skip
+            if crd is not None and crd["spec"].get("conversion", {}).get("strategy") == "Webhook":
+                raise ClusterError("conversion webhook for example.com/v1, Kind=Cache failed: no",
+                                   code=500, temporary=True)  # fmt: skip
+        return await super().list(kind, namespace, labels=labels)
+
+
+def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (plain, server, _):
+            reader = NothingConverts(plain.cluster)
+            await installed(reader)
+            server.put("customresourcedefinitions", crd_of_caches(conversion=WEBHOOK))
+            server.put("caches", a_cache())
+
+            for fields, other in (
+                ({"delete_operands": True}, "--delete-crds"),
+                ({"delete_crds": True}, "--delete-operands"),
+            ):
+                with pytest.raises(InputError, match="cannot be listed") as raised:
+                    await uninstall_plan.plan(
+                        reader, UninstallOptions(namespace="apps", package="cache", **fields)
+                    )
+                assert f"say `{other}` too" in raised.value.hint
+            bare = UninstallOptions(namespace="apps", package="cache")
+            plan = await uninstall_plan.plan(reader, bare)
+            assert "which cannot be listed: conversion webhook" in plan.stays[0]
+            plan = await uninstall_plan.plan(reader, BOTH)
+            assert plan.unlisted == (
+                "all objects of caches.example.com, which nothing converts any more",
+            )
+            said: list[str] = []
+            done = await uninstall.carry_out(reader, plan, report=said.append, timeouts=QUICK)
+
+            # The collector of garbage is not here: the object waits for it.
+            assert [one["kind"] for one in done.left] == ["Cache"]
+            assert server.all("clusterserviceversions") == []
+            steps = ("ClusterServiceVersion", "switching off", "deleting Cache")
+            order = [next(i for i, line in enumerate(said) if step in line) for step in steps]
+            assert order == sorted(order)
+            server.remove("caches", "mine", "apps")
+            plan = await uninstall_plan.plan(reader, BOTH)
+            assert (await uninstall.carry_out(
+                reader, plan, report=said.append, timeouts=QUICK)).left == ()  # fmt: skip
+            assert server.all("customresourcedefinitions") == []
+
+    run(story)
+
+
+class NothingAdmits(ClusterObjects):
+    """The API of a cluster in which a validating webhook holds all caches until its CSV is gone."""
+
+    async def delete(self, manifest: Any, **fields: Any) -> bool:
+        if manifest["kind"] == "Cache" and await self.list((f"{OLM}/v1alpha1",
+                                                            "ClusterServiceVersion")):  # fmt: skip
+            raise ClusterError("Internal error occurred: failed calling webhook \"v\": no",
+                               code=500, temporary=True)  # fmt: skip
+        fields.pop("propagation", None)
+        return await super().delete(manifest, **fields)
+
+
+def test_an_operator_whose_webhook_is_dead_goes_before_its_objects() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (plain, server, _):
+            reader = NothingAdmits(plain.cluster)
+            await installed(reader)
+            server.put("customresourcedefinitions", crd_of_caches())
+            server.put("caches", a_cache())
+            plan = await uninstall_plan.plan(reader, BOTH)
+            said: list[str] = []
+            done = await uninstall.carry_out(reader, plan, report=said.append, timeouts=QUICK)
+
+            assert done.left == ()
+            assert any("the operator goes before its objects" in line for line in said)
+            kinds = [one["kind"] for one in done.gone]
+            assert kinds.index("ClusterServiceVersion") < kinds.index("Cache")
+            assert kinds.index("Cache") < kinds.index("CustomResourceDefinition")
+
+    run(story)
+
+
+def test_what_a_plain_uninstall_left_can_be_removed_later() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.put("customresourcedefinitions", crd_of_caches())
+            server.put("caches", a_cache())
+            server.put("clusterroles", {"apiVersion": "rbac.authorization.k8s.io/v1",
+                                        "kind": "ClusterRole",
+                                        "metadata": {"name": "left"}})  # fmt: skip
+            listed = components("CustomResourceDefinition")
+            server.put("operators", listed)
+
+            with pytest.raises(InputError, match="of an earlier install stays: 1 objects") as said:
+                await uninstall_plan.plan(reader, replace(BOTH, delete_crds=False,
+                                                          delete_operands=False))  # fmt: skip
+            assert "the Operator cache.apps" in said.value.message
+            assert said.value.hint == "`--delete-crds --delete-operands` removes that too"
+
+            refs = [{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                     "name": "left"}]  # fmt: skip
+            server.put("operators", listed | {"status": {"components": {"refs": refs}}})
+            plan = await uninstall_plan.plan(reader, BOTH)
+            names = [one["metadata"]["name"] for one in plan.all]
+            assert names == ["mine", "left", "caches.example.com", "cache.apps"]
+
+    run(story)
+
+
+def test_a_crd_that_another_operator_needs_stays() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            await installed(reader)
+            server.put("customresourcedefinitions", crd_of_caches())
+            server.put("caches", a_cache())
+            for side in ("owned", "required"):
+                names = {side: [{"name": "caches.example.com"}]}
+                other = made("ClusterServiceVersion", "other.v1", "elsewhere",
+                             spec={"customresourcedefinitions": names})  # fmt: skip
+                server.put("clusterserviceversions", other)
+                plan = await uninstall_plan.plan(reader, BOTH)
+
+                assert not {"Cache", "CustomResourceDefinition"} & {one["kind"] for one in plan.all}
+                (words,) = plan.stays
+                assert words == (
+                    "the CRD caches.example.com with its objects: "
+                    "ClusterServiceVersion elsewhere/other.v1 needs it"
+                )
+
+    run(story)
+
+
+def test_finalizers_that_no_operator_removes_are_named_and_dropped_when_told() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.put("customresourcedefinitions", crd_of_caches())
+            server.put("caches", a_cache(finalizers=["example.com/cleanup"]))
+            short = replace(QUICK, seconds=0.3)
+            plan = await uninstall_plan.plan(reader, BOTH)
+            done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=short)
+            assert "removes the finalizer `example.com/cleanup`; `--remove-finalizers`" in done.hint
+
+            plan = await uninstall_plan.plan(reader, replace(BOTH, remove_finalizers=True))
+            said: list[str] = []
+            await uninstall.carry_out(reader, plan, report=said.append, timeouts=QUICK)
+            assert "removing example.com/cleanup of Cache apps/mine" in said
+            (held,) = server.all("caches")
+            assert held["metadata"]["finalizers"] == ["foregroundDeletion"]  # Kubernetes' own
+
+    run(story)
+
+
+def test_the_lease_of_the_operators_pods_goes_with_it() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, olm):
+            deployments = [{"name": "cache-manager"}]
+            olm.csv_spec = {"install": {"spec": {"deployments": deployments}}}
+            await installed(reader)
+            for name, holder in (
+                ("ours", "cache-manager-7f5d847cdf-2gmb2_1b6c"),
+                ("other", "cache-manager-two-7f5d847cdf-2gmb2_1b6c"),
+                ("strange", "cache-manager"),
+            ):
+                server.put("leases", {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                                      "metadata": {"name": name, "namespace": "apps"},
+                                      "spec": {"holderIdentity": holder}})  # fmt: skip
+
+            plan = await uninstall_plan.plan(reader, UninstallOptions(namespace="apps",
+                                                                      package="cache"))  # fmt: skip
+
+            assert [one["metadata"]["name"] for one in plan.leftovers] == ["ours"]
 
     run(story)
 

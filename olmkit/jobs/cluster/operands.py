@@ -1,0 +1,128 @@
+"""The objects of the kinds that CRDs define, also where nothing converts them any more.
+
+A list asks the conversion webhook for every object that is stored in another version than the
+one that is asked for. When the operator behind it is gone, such objects can be neither read
+nor deleted, until the CRD says that they need no conversion.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import wait
+from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.wait import Report
+from olmkit.kube.api import ClusterError
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.explain import explanation
+
+# An operator that OLM has just upgraded may not convert its objects yet.
+_CONVERTED = 60.0
+_SERVICE = ("v1", "Service")
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A CRD whose objects cannot be listed, and why."""
+
+    crd: Manifest
+    error: ClusterError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operands:
+    """The objects, and the CRDs whose webhook does not answer."""
+
+    found: tuple[Manifest, ...] = ()
+    unread: tuple[Unread, ...] = ()
+
+
+async def listed(
+    reader: ClusterObjects,
+    crds: Iterable[Manifest],
+    *,
+    report: Report = wait.silent,
+    seconds: float = _CONVERTED,
+) -> Operands:
+    """The objects of the kinds that the CRDs define.
+
+    A server, or a webhook behind it, that does not answer is waited for: for `seconds`, and for
+    a minute at the most. A webhook whose Service does not exist is not waited for.
+    """
+    found: list[Manifest] = []
+    unread: list[Unread] = []
+    end = asyncio.get_running_loop().time() + min(seconds, _CONVERTED)
+    for crd in crds:
+        kind = kind_of(crd)
+        if kind is None:
+            continue
+        answers = await _has_service(reader, crd)
+        look = functools.partial(reader.list, kind)
+        try:
+            found += await wait.patiently(look, report, end, webhooks=end if answers else 0.0)
+        except ClusterError as error:
+            if not wait.is_of_webhook(error):
+                raise
+            unread.append(Unread(crd, error))
+    return Operands(found=tuple(found), unread=tuple(unread))
+
+
+async def all_of(
+    reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report = wait.silent
+) -> tuple[Manifest, ...]:
+    """The same; raises `ClusterError` for objects that cannot be listed."""
+    listing = await listed(reader, crds, report=report)
+    for one in listing.unread:
+        raise one.error
+    return listing.found
+
+
+async def freed(
+    reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report
+) -> tuple[Manifest, ...]:
+    """The objects of CRDs whose webhook is gone, after their conversion was switched off.
+
+    Only for CRDs that are about to be deleted with all their objects.
+    """
+    found: list[Manifest] = []
+    for crd in crds:
+        report(f"switching off the conversion of {explanation.subject(crd)}")
+        await reader.merge(crd, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+        kind = kind_of(crd)
+        if kind is not None:
+            # The server takes a moment to serve the CRD as it is now.
+            end = asyncio.get_running_loop().time() + wait.Timeouts().believed
+            look = functools.partial(reader.list, kind)
+            found += await wait.patiently(look, report, end)
+    return tuple(found)
+
+
+def kind_of(crd: Manifest) -> tuple[str, str] | None:
+    """API version and kind under which the objects are asked for; None when none is served.
+
+    The version of storage, where it is served: it needs the least conversion.
+    """
+    spec = kinds.spec(crd)
+    served = [mapping(one) for one in sequence(spec.get("versions")) if mapping(one).get("served")]
+    if not served:
+        return None
+    stored = [one for one in served if one.get("storage")]
+    version = text((stored or served[-1:])[0].get("name"))
+    return f"{text(spec.get('group'))}/{version}", text(mapping(spec.get("names")).get("kind"))
+
+
+async def _has_service(reader: ClusterObjects, crd: Manifest) -> bool:
+    """Whether the conversion webhook of a CRD can answer sometime: its Service exists."""
+    client = mapping(mapping(mapping(kinds.spec(crd).get("conversion")).get("webhook")).get(
+        "clientConfig"))  # fmt: skip
+    service = mapping(client.get("service"))
+    if not service:
+        return True
+    there: Manifest = {}
+    question = reader.find(_SERVICE, text(service.get("name")), text(service.get("namespace")))
+    return await if_allowed(question, there) is not None

@@ -1,0 +1,343 @@
+"""What uninstalling an operator deletes, and what stays: a plan, before anything is written.
+
+Found by the Subscription and its CSV; without them, by what OLM noted at the CRDs and in its
+list of the operator's parts, so that what an earlier run left can still be removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from olmkit.base.diagnostics import InputError
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import operands
+from olmkit.jobs.cluster import read as cluster_read
+from olmkit.jobs.cluster import wait as cluster_wait
+from olmkit.jobs.cluster.operands import Operands
+from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster.wait import Report, Timeouts
+from olmkit.jobs.cluster_v0 import leftovers
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import install_objects, kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import explanation
+from olmkit.olm.explain.installs import explain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UninstallOptions:
+    """`keep_ours`: the CatalogSource and the OperatorGroup that olmkit made stay.
+
+    `remove_finalizers`: what does not go loses the finalizers that operators and OLM honor.
+    """
+
+    namespace: str
+    package: str
+    delete_crds: bool = False
+    delete_operands: bool = False
+    remove_finalizers: bool = False
+    keep_ours: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UninstallPlan:
+    """What would be deleted, step by step, and what stays with a word on why.
+
+    `options` name the package itself, also where a Subscription was named. `sources` are the
+    CSVs and InstallPlans of the operator seen so far: they name what OLM makes. The objects of
+    `unread` CRDs go too, but can be listed only when nothing converts them any more.
+    """
+
+    options: UninstallOptions
+    operands: tuple[Manifest, ...] = ()
+    subscriptions: tuple[Manifest, ...] = ()
+    plans: tuple[Manifest, ...] = ()
+    csvs: tuple[Manifest, ...] = ()
+    leftovers: tuple[Manifest, ...] = ()
+    ours: tuple[Manifest, ...] = ()
+    crds: tuple[Manifest, ...] = ()
+    operators: tuple[Manifest, ...] = ()
+    sources: tuple[Manifest, ...] = ()
+    unattended: tuple[Manifest, ...] = ()
+    unread: tuple[Manifest, ...] = ()
+    stays: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[Manifest, ...]:
+        """Everything that goes, in order."""
+        return (*self.operands, *(one for step in self.steps for one in step))
+
+    @property
+    def unlisted(self) -> tuple[str, ...]:
+        """In words, the objects that go and cannot be listed before."""
+        return tuple(
+            f"all objects of {objects.name(crd)}, which nothing converts any more"
+            for crd in self.unread
+        )
+
+    @property
+    def steps(self) -> tuple[tuple[Manifest, ...], ...]:
+        """What goes at once after the operands, each step gone before the next."""
+        return (*self.operator, *self.definitions)
+
+    @property
+    def operator(self) -> tuple[tuple[Manifest, ...], ...]:
+        """The steps after which the operator is gone."""
+        return (self.subscriptions, self.plans, self.csvs, self.leftovers, self.ours)
+
+    @property
+    def definitions(self) -> tuple[tuple[Manifest, ...], ...]:
+        """The last steps: what defines the operator's APIs, and OLM's list of its parts."""
+        return (self.crds, self.operators)
+
+
+async def plan(
+    reader: ClusterObjects,
+    options: UninstallOptions,
+    *,
+    report: Report = cluster_wait.silent,
+    timeouts: Timeouts | None = None,
+) -> UninstallPlan:
+    """What would be deleted; nothing is written.
+
+    What is left of an operator without a Subscription and without a CSV is found as well.
+    Raises `InputError` when nothing of the package is there, or when deleting the CRDs would
+    delete objects that the options do not name.
+    """
+    await cluster_read.require_olm(reader)
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    seconds = (timeouts or Timeouts()).seconds
+    made = await removal(reader, options, seen, report=report, seconds=seconds)
+    if not made.subscriptions and not made.csvs:
+        more = await leftovers.of_operator(reader, options.package, options.namespace)
+        made = replace(made, leftovers=(*made.leftovers, *more))
+        if not made.all and not made.unread:
+            raise _nothing(seen, options, made)
+    if options.delete_crds and made.unattended:
+        raise InputError(
+            f"{len(made.unattended)} objects of its APIs are there and would go with the CRDs",
+            hint="say `--delete-operands` too, or delete them first",
+        )
+    return made
+
+
+def _nothing(seen: ClusterState, options: UninstallOptions, made: UninstallPlan) -> InputError:
+    """Why there is nothing to delete; `made` says what stays."""
+    said = explain(seen, options.package)
+    if made.stays:
+        what = "; ".join(made.stays)
+        hint = "" if options.delete_crds else "`--delete-crds --delete-operands` removes that too"
+        return InputError(f"{said.message}; of an earlier install stays: {what}", hint=hint)
+    return InputError(said.message, hint=said.hint if "`-n`" in said.hint else "")
+
+
+async def removal(
+    reader: ClusterObjects,
+    options: UninstallOptions,
+    seen: ClusterState,
+    *,
+    sources: tuple[Manifest, ...] = (),
+    report: Report = cluster_wait.silent,
+    seconds: float = 0.0,
+) -> UninstallPlan:
+    """What is seen of the operator, also of what the `sources` from before have made."""
+    subscription = seen.subscription(options.package)
+    csvs = _csvs(seen, options.package, subscription)
+    if subscription is not None:
+        options = replace(options, package=kinds.subscription_key(subscription).package)
+    sources = _sources(sources, seen, options.package, csvs)
+    made = [one for one in sources if objects.kind(one) == kinds.CSV[1]]
+    plans = [one for one in sources if objects.kind(one) == kinds.INSTALL_PLAN[1]]
+    crds, shared = await _crds(reader, options, seen, made)
+    listing = await _operands(reader, options, crds, report, seconds)
+    unattended = () if options.delete_operands else listing.found
+    unread = tuple(one.crd for one in listing.unread)
+    if unread and (options.delete_operands or options.delete_crds):
+        _check_unread(options, listing.unread[0])
+    operators = await _operators(reader, options)
+    keeps = not options.delete_crds and (crds or kinds.CRD[1] in kinds.component_kinds(operators))
+    return UninstallPlan(
+        options=options,
+        operands=listing.found if options.delete_operands else (),
+        unattended=unattended,
+        subscriptions=(subscription,) if subscription else (),
+        plans=tuple(_unfinished(seen, csvs)),
+        csvs=tuple(csvs),
+        leftovers=(
+            *await leftovers.of_csvs(
+                reader, options.namespace, _names(sources, options.package), plans
+            ),
+            *await leftovers.leases(reader, options.namespace, made),
+        ),
+        ours=() if options.keep_ours else tuple(_ours(seen, options.package, subscription, csvs)),
+        crds=tuple(crds) if options.delete_crds and not unattended else (),
+        operators=() if operators is None or keeps else (operators,),
+        sources=sources,
+        unread=unread if options.delete_crds and options.delete_operands else (),
+        stays=tuple(_stays(options, crds, shared, listing, operators if keeps else None)),
+    )
+
+
+def _stays(
+    options: UninstallOptions,
+    crds: list[Manifest],
+    shared: dict[str, str],
+    listing: Operands,
+    operators: Manifest | None,
+) -> Iterator[str]:
+    """What stays, each with the reason."""
+    if listing.found and not options.delete_operands:
+        yield f"{len(listing.found)} objects of its APIs, which no operator looks after any more"
+    if listing.unread and not options.delete_operands:
+        names = ", ".join(objects.name(one.crd) for one in listing.unread)
+        yield f"the objects of {names}, which cannot be listed: {listing.unread[0].error.message}"
+    if crds and not options.delete_crds:
+        yield f"the CRDs {', '.join(objects.name(crd) for crd in crds)}"
+    for name, owner in shared.items():
+        yield f"the CRD {name} with its objects: {owner} needs it"
+    if operators is not None:
+        yield f"the Operator {objects.name(operators)}: OLM keeps it as long as a CRD is there"
+
+
+def _check_unread(options: UninstallOptions, unread: operands.Unread) -> None:
+    """Refuse what cannot work without the webhook, unless CRDs and objects go together."""
+    if options.delete_crds and options.delete_operands:
+        return
+    other = "--delete-operands" if options.delete_crds else "--delete-crds"
+    raise InputError(
+        f"the objects of {objects.name(unread.crd)} cannot be listed: {unread.error.message}",
+        hint=f"say `{other}` too: CRD and objects then go without a conversion; or say neither, "
+        "and both stay",
+    )
+
+
+async def _crds(
+    reader: ClusterObjects, options: UninstallOptions, seen: ClusterState, csvs: list[Manifest]
+) -> tuple[list[Manifest], dict[str, str]]:
+    """The CRDs that are there, and those that other operators need: name → ClusterServiceVersion.
+
+    For those who may not read them and leave them, no more than names.
+    """
+    names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
+    label = kinds.operator_label(options.package, options.namespace)
+    labelled = await if_allowed(reader.list(kinds.CRD, labels=label), ())
+    names |= dict.fromkeys(objects.name(one) for one in labelled)
+    own = {objects.name(one) for one in csvs}
+    shared: dict[str, str] = {}
+    for csv in await if_allowed(reader.list(kinds.CSV), seen.csvs):
+        place = objects.namespace(csv)
+        if kinds.is_copy(csv) or (place == options.namespace and objects.name(csv) in own):
+            continue
+        for name in (*kinds.owned_crds(csv), *kinds.required_crds(csv)):
+            if name in names:
+                shared[name] = explanation.subject(csv)
+    found = []
+    for name in names:
+        if name in shared:
+            continue
+        question = reader.find(kinds.CRD, name)
+        named: Manifest = {"metadata": {"name": name}}
+        found.append(await (question if options.delete_crds else if_allowed(question, named)))
+    return [crd for crd in found if crd is not None], shared
+
+
+async def _operands(
+    reader: ClusterObjects,
+    options: UninstallOptions,
+    crds: list[Manifest],
+    report: Report,
+    seconds: float,
+) -> Operands:
+    if options.delete_crds or options.delete_operands:
+        return await operands.listed(reader, crds, report=report, seconds=seconds)
+    # They stay, and are only counted: a webhook that is away is no reason to wait.
+    return await if_allowed(operands.listed(reader, crds, seconds=0.0), Operands())
+
+
+async def _operators(reader: ClusterObjects, options: UninstallOptions) -> Manifest | None:
+    """OLM's list of what belongs to the operator, which it keeps as long as a CRD is on it."""
+    name = kinds.operator_name(options.package, options.namespace)
+    return await if_allowed(reader.find(kinds.OPERATOR, name), None)
+
+
+def _sources(
+    before: tuple[Manifest, ...], seen: ClusterState, package: str, csvs: list[Manifest]
+) -> tuple[Manifest, ...]:
+    """The CSVs, and the InstallPlans that install any of the package, each as last seen."""
+    known = {(objects.kind(one), objects.name(one)): one for one in (*before, *csvs)}
+    names = {name for kind, name in known if kind == kinds.CSV[1]}
+    for plan in seen.plans:
+        installs = kinds.plan_csvs(plan)
+        if any(name in names or kinds.package_named_in(name) == package for name in installs):
+            known[objects.kind(plan), objects.name(plan)] = plan
+    return tuple(known.values())
+
+
+def _names(sources: tuple[Manifest, ...], package: str) -> set[str]:
+    """The names of the CSVs, also of those that plans are about to make."""
+    names = {objects.name(one) for one in sources if objects.kind(one) == kinds.CSV[1]}
+    planned = {name for one in sources for name in kinds.plan_csvs(one)}
+    return names | {name for name in planned if kinds.package_named_in(name) == package}
+
+
+def _csvs(seen: ClusterState, package: str, subscription: Manifest | None) -> list[Manifest]:
+    """The CSVs of the operator: what the Subscription names, and what those replace."""
+    names: list[str] = []
+    if subscription is not None:
+        status = kinds.status(subscription)
+        names += [text(status.get("installedCSV")), text(status.get("currentCSV"))]
+        package = kinds.subscription_key(subscription).package
+    label = kinds.operator_label(package, seen.namespace)
+    found = [
+        csv
+        for csv in seen.own_csvs()
+        if objects.name(csv) in names or label in objects.labels_of(csv)
+    ]
+    chain = {text(kinds.spec(csv).get("replaces")) for csv in found}
+    found += [csv for csv in seen.own_csvs() if objects.name(csv) in chain and csv not in found]
+    if subscription is None:
+        own = [csv for csv in seen.own_csvs() if kinds.package(csv) == package]
+        found += [csv for csv in own if csv not in found]
+    return found
+
+
+def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
+    """The InstallPlans that OLM still works on, and that install nothing of others.
+
+    It would make the CSV once more, when that is deleted before its plan is done.
+    """
+    names = {objects.name(csv) for csv in csvs}
+    return [
+        plan
+        for plan in seen.plans
+        if kinds.phase(plan) != "Complete"
+        and kinds.plan_csvs(plan)
+        and names.issuperset(kinds.plan_csvs(plan))
+    ]
+
+
+def _ours(
+    seen: ClusterState, package: str, subscription: Manifest | None, csvs: list[Manifest]
+) -> list[Manifest]:
+    """What olmkit made for this package and nobody else uses."""
+    others = [one for one in seen.subscriptions if one is not subscription]
+    found: list[Manifest] = []
+    for catalog in seen.catalogs:
+        used = any(
+            kinds.subscription_key(other).catalog == objects.name(catalog)
+            and kinds.subscription_key(other).catalog_namespace == objects.namespace(catalog)
+            for other in (*others, *seen.elsewhere)
+        )
+        if (
+            objects.namespace(catalog) == seen.namespace
+            and install_objects.is_ours(catalog)
+            and objects.labels_of(catalog).get(install_objects.PART_OF) == package
+            and not used
+        ):
+            found.append(catalog)
+    rest = [csv for csv in seen.own_csvs() if csv not in csvs]
+    if not others and not rest:
+        found += [group for group in seen.groups if install_objects.is_ours(group)]
+    return found
