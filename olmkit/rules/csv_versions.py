@@ -210,7 +210,7 @@ def skip_range(bundle: Bundle) -> Iterator[Finding]:
         )
 
 
-@rule("CSV037", "csv-version-missing", suite=SOUND_SUITE)
+@rule("CSV037", "csv-version-missing", suite=SOUND_SUITE, also=("operatorhub",))
 def csv_version_missing(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no version, or 0.0.0.
 

@@ -32,32 +32,40 @@ DEFAULT_SUITE = "default"  # what operator-sdk checks when nothing is selected
 SOUND_SUITE = "sound"  # what else OLM, the API server or a catalog refuses or loses
 CRASH = "BUG001"
 
-# Where the rules of each kind of subject live; imported when the first of them is wanted.
+# Where the rules of each kind of subject are; imported when the first of them is needed.
 MODULES: Mapping[str, tuple[str, ...]] = {
-    BUNDLE: tuple(
-        f"olmkit.rules.{module}"
-        for module in (
-            "apis",
-            "crds",
-            "csv_versions",
-            "csvs",
-            "dependencies",
-            "examples",
-            "install_modes",
-            "installs",
-            "webhooks",
-            "metadata",
-            "objects",
-            "related_images",
-            "schemas",
-            "sizes",
-        )
+    BUNDLE: (
+        "apis",
+        "crds",
+        "csv_versions",
+        "csvs",
+        "dependencies",
+        "examples",
+        "install_modes",
+        "installs",
+        "webhooks",
+        "metadata",
+        "objects",
+        "related_images",
+        "schemas",
+        "sizes",
     ),
-    CATALOG: tuple(
-        f"olmkit.rules.{module}"
-        for module in ("catalog_bundles", "catalogs", "deprecations", "graphs")
-    ),
-    RELEASE: ("olmkit.rules.releases",),
+    CATALOG: ("catalog_bundles", "catalogs", "deprecations", "graphs"),
+    RELEASE: ("releases",),
+}
+# More rules for bundles, imported only for profiles that have one of their suites.
+OPTIONAL_MODULES: Mapping[str, frozenset[str]] = {
+    "publishing.certification": frozenset({"certified"}),
+    "publishing.good_practices": frozenset({"good-practices"}),
+    "publishing.hub_annotations": frozenset({"capabilities", "categories"}),
+    "publishing.hub_fields": frozenset({"operatorhub"}),
+    "publishing.kube_apis": frozenset({"removed-apis"}),
+    "publishing.multiarch": frozenset({"multiarch"}),
+    "publishing.olmv1": frozenset({"olmv1"}),
+    "publishing.openshift": frozenset({"openshift"}),
+    "publishing.openshift_limits": frozenset({"community"}),
+    "publishing.protective_objects": frozenset({"object"}),
+    "publishing.required_fields": frozenset({"required-fields", "yaml-lint"}),
 }
 
 FAMILIES: Mapping[str, str] = {
@@ -66,7 +74,12 @@ FAMILIES: Mapping[str, str] = {
     "OBJ": "manifests of a bundle",
     "CSV": "ClusterServiceVersions",
     "CRD": "CustomResourceDefinitions",
+    "KUB": "removed and deprecated APIs of Kubernetes",
     "HUB": "publishing requirements",
+    "OCP": "publishing for OpenShift",
+    "CRT": "certification for OpenShift",
+    "MUL": "platforms of images",
+    "EXT": "installing with OLM v1",
     "FBC": "blobs of a catalog",
     "GRF": "upgrade graphs",
     "UPG": "upgrades from an earlier state of a catalog",
@@ -94,10 +107,15 @@ class Finding(NamedTuple):
 class Facts(NamedTuple):
     """What a check knows beyond the subject: the world that it is meant for.
 
-    Empty values mean "not said"; rules then judge by the bundle alone.
+    Empty values mean "unknown"; rules then judge by the bundle alone. `kube_version` is a version
+    of Kubernetes, `openshift_versions` has the form of `com.redhat.openshift.versions`.
+    `categories` replaces the standard ones. `containerfile` is the text of the bundle's
+    Containerfile. `platforms` has `os/architecture` of each image that was inspected; an image
+    that could not be inspected has none.
     """
 
     kube_version: str = ""
+    openshift_versions: str = ""
     categories: frozenset[str] | None = None
     containerfile: bytes | None = None
     platforms: Mapping[str, tuple[str, ...]] | None = None
@@ -117,6 +135,12 @@ class Rule(NamedTuple):
     subject: str
     check: Check
     wants_facts: bool
+    also: frozenset[str] = frozenset()
+
+    @property
+    def suites(self) -> frozenset[str]:
+        """The suite of the rule, and those that have it, too."""
+        return self.also | {self.suite}
 
     @property
     def family(self) -> str:
@@ -154,6 +178,7 @@ _HUB_SUITES = frozenset(
         "good-practices",
     }
 )
+_OPENSHIFT_SUITES = _HUB_SUITES | {"openshift"}
 
 # Published bundles live with these; a new publication should not begin with them.
 _STRICT: Mapping[str, Severity] = dict.fromkeys(
@@ -182,19 +207,19 @@ PROFILES: Mapping[str, Profile] = {
         Profile(
             name="community",
             summary="also what the community catalog of OpenShift demands",
-            suites=_HUB_SUITES | {"community"},
+            suites=_OPENSHIFT_SUITES | {"community", "required-fields", "yaml-lint"},
             severities=_STRICT,
         ),
         Profile(
             name="openshift",
             summary="also what OpenShift's console and catalogs read",
-            suites=_HUB_SUITES | {"openshift", "multiarch"},
+            suites=_OPENSHIFT_SUITES | {"multiarch", "object"},
             severities=_STRICT,
         ),
         Profile(
             name="certified",
             summary="also what certification for OpenShift demands",
-            suites=_HUB_SUITES | {"openshift", "multiarch", "certified"},
+            suites=_OPENSHIFT_SUITES | {"multiarch", "certified"},
             severities=_STRICT,
         ),
         Profile(
@@ -218,8 +243,12 @@ def rule(
     severity: Severity = Severity.ERROR,
     suite: str = DEFAULT_SUITE,
     subject: str = BUNDLE,
+    also: tuple[str, ...] = (),
 ) -> Callable[[C], C]:
-    """Register a rule: a generator of findings over a subject, and `Facts` if it wants them."""
+    """Register a rule: a generator of findings over a subject, and `Facts` if it wants them.
+
+    `also` names further suites that have the rule.
+    """
     if not _CODE.fullmatch(code):
         raise ValueError(f"`{code}` is no rule code")
 
@@ -235,6 +264,7 @@ def rule(
             subject=subject,
             check=check,
             wants_facts=check.__code__.co_argcount > 1,
+            also=frozenset(also),
         )
         return check
 
@@ -244,6 +274,10 @@ def rule(
 def rules(subject: str = BUNDLE) -> tuple[Rule, ...]:
     """Every rule for a kind of subject, by code."""
     _load(subject)
+    return _loaded_rules(subject)
+
+
+def _loaded_rules(subject: str) -> tuple[Rule, ...]:
     return tuple(entry for _, entry in sorted(_rules.items()) if entry.subject == subject)
 
 
@@ -286,14 +320,16 @@ def choose(
     name rules by code (`CSV012`), by name, by family (`CSV`) or by suite, and a
     suite that is also a family means the suite.
     """
-    everything = rules(subject)
+    # What is named may be anywhere; a profile alone needs only the modules of its suites.
+    _load(subject, None if select or ignore else wanted.suites)
+    everything = _loaded_rules(subject)
     if select:
         picked = _match(select, everything)
     else:
         picked = {
             entry.code
             for entry in everything
-            if entry.suite in wanted.suites and entry.code not in wanted.off
+            if entry.suites & wanted.suites and entry.code not in wanted.off
         }
     picked -= _match(ignore, everything)
     return tuple(entry for entry in everything if entry.code in picked)
@@ -355,7 +391,7 @@ def _match(words: Sequence[str], everything: Sequence[Rule]) -> set[str]:
             entry.code
             for entry in everything
             if word.upper() in (entry.code, entry.family)
-            or word.lower() in (entry.name, entry.suite)
+            or word.lower() in (entry.name, *entry.suites)
         }
         if not hits and not _is_known_elsewhere(word):
             raise _unknown(word)
@@ -364,9 +400,8 @@ def _match(words: Sequence[str], everything: Sequence[Rule]) -> set[str]:
 
 
 def _is_known_elsewhere(word: str) -> bool:
-    """Families and suites may be empty so far; naming them is no mistake."""
-    suites = {suite for entry in PROFILES.values() for suite in entry.suites}
-    return word.upper() in FAMILIES or word.lower() in suites
+    """Whether a family or a suite has rules for another kind of subject."""
+    return word.upper() in FAMILIES
 
 
 def _unknown(word: str) -> ConfigurationError:
@@ -382,11 +417,19 @@ def _unknown(word: str) -> ConfigurationError:
     )
 
 
-def _load(subject: str) -> None:
-    if subject not in _loaded:
-        for module in MODULES[subject]:
-            importlib.import_module(module)
-        _loaded.add(subject)
+def _load(subject: str, suites: frozenset[str] | None = None) -> None:
+    """Import the rules for a kind of subject: all, or at least those of the suites."""
+    modules = MODULES[subject]
+    if subject == BUNDLE:
+        modules += tuple(
+            module
+            for module, known in OPTIONAL_MODULES.items()
+            if suites is None or known & suites
+        )
+    for module in modules:
+        if module not in _loaded:
+            importlib.import_module(f"olmkit.rules.{module}")
+            _loaded.add(module)
 
 
 def _shown(message: str) -> str:

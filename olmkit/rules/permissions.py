@@ -1,0 +1,78 @@
+"""The permissions of a bundle: the RBAC rules of the CSV and of its Roles and ClusterRoles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from olmkit.base.diagnostics import Location
+from olmkit.base.documents import Document, Key
+from olmkit.bundle import model
+from olmkit.bundle.model import Bundle
+from olmkit.rules import objects
+
+ROLES = ("Role", "ClusterRole")
+
+
+class Permission(NamedTuple):
+    """One RBAC rule, and where it is written."""
+
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...]
+    document: Document
+    keys: tuple[Key, ...]
+
+    @property
+    def at(self) -> Location:
+        return self.document.at(*self.keys)
+
+    def allows(self, group: str, resource: str, verbs: frozenset[str]) -> bool:
+        """Whether the rule covers one of `verbs` on the resource, wildcards included."""
+        return (
+            bool({group, "*", "[*]"} & {*self.groups})
+            and bool({resource, "*", "[*]"} & {*self.resources})
+            and bool((verbs | {"*", "[*]"}) & {*self.verbs})
+        )
+
+
+def of_csv(bundle: Bundle) -> Iterator[Permission]:
+    """The rules of `clusterPermissions`, then those of `permissions`."""
+    csv = bundle.csv
+    for section in ("clusterPermissions", "permissions") if csv else ():
+        if csv is None:
+            return
+        for index, entry in enumerate(model.sequence(csv.install_spec.get(section))):
+            rules = model.sequence(model.mapping(entry).get("rules"))
+            for position, value in enumerate(rules):
+                keys = ("spec", "install", "spec", section, index, "rules", position)
+                yield _permission(model.mapping(value), csv.document, keys)
+
+
+def of_roles(bundle: Bundle) -> Iterator[Permission]:
+    """The rules of the Roles and ClusterRoles among the manifests."""
+    for resource in objects.resources(bundle):
+        if resource.kind in ROLES:
+            for index, value in enumerate(model.sequence(resource.value.get("rules"))):
+                yield _permission(model.mapping(value), resource.document, ("rules", index))
+
+
+def every(bundle: Bundle) -> Iterator[Permission]:
+    """Every rule of the bundle."""
+    yield from of_csv(bundle)
+    yield from of_roles(bundle)
+
+
+def _permission(value: Mapping[str, Any], document: Document, keys: tuple[Key, ...]) -> Permission:
+    def texts(field: str) -> tuple[str, ...]:
+        return tuple(model.text(item) for item in model.sequence(value.get(field)))
+
+    return Permission(
+        groups=texts("apiGroups"),
+        resources=texts("resources"),
+        verbs=texts("verbs"),
+        names=texts("resourceNames"),
+        document=document,
+        keys=keys,
+    )

@@ -1,0 +1,195 @@
+"""Rules about what certification for OpenShift requires of a bundle.
+
+Source: the operator checks of https://github.com/redhat-openshift-ecosystem/openshift-preflight
+that read only files, and the static checks of the certified catalog's pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmkit.base.diagnostics import Severity
+from olmkit.bundle import model
+from olmkit.bundle.model import Bundle
+from olmkit.rules import dependencies, permissions
+from olmkit.rules.engine import Finding, rule
+
+SUITE = "certified"
+FEATURES = "features.operators.openshift.io/"
+REQUIRED_FEATURES = (
+    "disconnected",
+    "fips-compliant",
+    "proxy-aware",
+    "tls-profiles",
+    "token-auth-aws",
+    "token-auth-azure",
+    "token-auth-gcp",
+)
+_OPTIONAL_FEATURES = ("cnf", "cni", "csi")
+_INFRASTRUCTURE = "operators.openshift.io/infrastructure-features"
+_USE = frozenset({"use"})
+
+
+@rule("CRT001", "feature-annotation-missing", suite=SUITE)
+def feature_annotation_missing(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV does not say whether it supports a feature of OpenShift.
+
+    Why: preflight's check `RequiredAnnotations` wants an answer for each of seven features.
+
+    Fix: write each annotation `features.operators.openshift.io/…` with `"true"` or `"false"`.
+    """
+    csv = bundle.csv
+    missing = [key for key in REQUIRED_FEATURES if csv and FEATURES + key not in csv.annotations]
+    for key in missing:
+        if csv is not None:
+            yield Finding(
+                f"annotation `{FEATURES}{key}` is missing",
+                at=csv.at("metadata", "annotations"),
+                hint='write "true" or "false"',
+            )
+
+
+@rule("CRT002", "feature-annotation-value", suite=SUITE)
+def feature_annotation_value(bundle: Bundle) -> Iterator[Finding]:
+    """The annotation of a feature is neither true nor false.
+
+    Why: preflight's check `RequiredAnnotations` accepts the texts `true` and `false`.
+
+    Fix: write `"true"` or `"false"`.
+    """
+    csv = bundle.csv
+    for key in (*REQUIRED_FEATURES, *_OPTIONAL_FEATURES):
+        value = csv.annotations.get(FEATURES + key) if csv else None
+        if csv is not None and value is not None and value not in ("true", "false"):
+            yield Finding(
+                f"`{value}` is neither `true` nor `false`",
+                at=csv.at("metadata", "annotations", FEATURES + key),
+                hint='write "true" or "false"',
+            )
+
+
+@rule("CRT003", "image-not-related", severity=Severity.WARNING, suite=SUITE)
+def image_not_related(bundle: Bundle) -> Iterator[Finding]:
+    """An image of the CSV is not among its related images.
+
+    Why: a mirror of the catalog lacks the image. Preflight's check
+    `AllImageRefsInRelatedImages` reports it.
+
+    Fix: list it at `spec.relatedImages`; `olmkit bundle generate` does it.
+    """
+    csv = bundle.csv
+    if csv is None:
+        return
+    listed = {model.text(entry.get("image")) for entry in csv.related_images}
+    for index, name, image in container_images(csv.deployments):
+        if image and image not in listed:
+            yield Finding(
+                f"image `{image}` of container `{name}` is not in `spec.relatedImages`",
+                at=csv.at("spec", "install", "spec", "deployments", index),
+                hint="list it at `spec.relatedImages`",
+            )
+
+
+@rule("CRT004", "disconnected-guidelines", severity=Severity.WARNING, suite=SUITE)
+def disconnected_guidelines(bundle: Bundle) -> Iterator[Finding]:
+    """The operator claims to work in a disconnected cluster, and is not prepared for it.
+
+    Why: a disconnected cluster has only mirrored images, which are found by digest. Preflight's
+    check `FollowsRestrictedNetworkEnablementGuidelines` reports it.
+
+    Fix: pin every related image by digest, and pass images to the operator in variables that
+    begin with `RELATED_IMAGE_`.
+    """
+    csv = bundle.csv
+    if csv is None or not _claims_disconnected(csv.annotations):
+        return
+    if not csv.related_images:
+        yield Finding("`spec.relatedImages` is missing", at=csv.at("spec", "relatedImages"))
+    for index, entry in enumerate(csv.related_images):
+        image = model.text(entry.get("image"))
+        if image and "@" not in image:
+            yield Finding(
+                f"related image `{image}` is not pinned by digest",
+                at=csv.at("spec", "relatedImages", index, "image"),
+                hint="pin it: `olmkit bundle generate --image-digests`",
+            )
+    variables = (
+        model.text(model.mapping(variable).get("name"))
+        for _, container in containers(csv.deployments)
+        for variable in model.sequence(container.get("env"))
+    )
+    if not any(name.startswith("RELATED_IMAGE_") for name in variables):
+        yield Finding(
+            "no variable of the operator begins with `RELATED_IMAGE_`",
+            at=csv.at("spec", "install", "spec", "deployments"),
+            hint="pass the images of operands in such variables",
+        )
+
+
+@rule("CRT005", "scc-several", suite=SUITE)
+def scc_several(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV requests several SecurityContextConstraints.
+
+    Why: preflight's check `SecurityContextConstraintsInCSV` allows one.
+
+    Fix: request the one that the operator needs.
+    """
+    csv = bundle.csv
+    names = {
+        name: permission
+        for permission in permissions.of_csv(bundle)
+        if permission.allows("security.openshift.io", "securitycontextconstraints", _USE)
+        for name in permission.names
+    }
+    if csv is not None and len(names) > 1:
+        yield Finding(
+            f"the CSV requests {len(names)} SecurityContextConstraints: {', '.join(sorted(names))}",
+            at=next(iter(names.values())).at,
+            hint="request one",
+        )
+
+
+@rule("CRT006", "skip-range-alone", severity=Severity.WARNING, suite=SUITE)
+def skip_range_alone(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV has a skip range and does not replace a bundle.
+
+    Why: in a channel with other bundles this prunes the upgrade graph: the older bundles cannot
+    be installed any more. The pipeline reports it.
+
+    Fix: write `spec.replaces`, or list skipped bundles at `spec.skips`.
+    """
+    csv = bundle.csv
+    if csv is not None and csv.skip_range and not csv.replaces:
+        yield Finding(
+            "`olm.skipRange` without `spec.replaces` prunes the upgrade graph",
+            at=csv.at("metadata", "annotations", "olm.skipRange"),
+            hint="write `spec.replaces`",
+        )
+
+
+def containers(
+    deployments: tuple[Mapping[str, Any], ...],
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Every container with the index of its deployment, init containers included."""
+    for index, deployment in enumerate(deployments):
+        template = model.mapping(model.mapping(deployment.get("spec")).get("template"))
+        pod = model.mapping(template.get("spec"))
+        for section in ("containers", "initContainers"):
+            for item in model.sequence(pod.get(section)):
+                yield index, model.mapping(item)
+
+
+def container_images(
+    deployments: tuple[Mapping[str, Any], ...],
+) -> Iterator[tuple[int, str, str]]:
+    """Index of the deployment, name and image of every container."""
+    for index, container in containers(deployments):
+        yield index, model.text(container.get("name")), model.text(container.get("image"))
+
+
+def _claims_disconnected(annotations: Mapping[str, str]) -> bool:
+    if annotations.get(FEATURES + "disconnected") == "true":
+        return True
+    listed = dependencies.json_value(annotations.get(_INFRASTRUCTURE, ""))
+    return any(model.text(item).lower() == "disconnected" for item in model.sequence(listed))

@@ -1,0 +1,90 @@
+"""Rules about the annotations of a CSV by which catalogs sort it: capabilities and categories."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from olmkit.bundle.model import Bundle
+from olmkit.rules.engine import Facts, Finding, rule
+
+CAPABILITIES = (
+    "Basic Install",
+    "Seamless Upgrades",
+    "Full Lifecycle",
+    "Deep Insights",
+    "Auto Pilot",
+)
+CATEGORIES = frozenset(
+    {
+        "AI/Machine Learning",
+        "Application Runtime",
+        "Big Data",
+        "Cloud Provider",
+        "Database",
+        "Developer Tools",
+        "Integration & Delivery",
+        "Logging & Tracing",
+        "Modernization & Migration",
+        "Monitoring",
+        "Networking",
+        "Observability",
+        "OpenShift Optional",
+        "Security",
+        "Storage",
+        "Streaming & Messaging",
+    }
+)
+
+
+@rule("HUB020", "capability-level", suite="capabilities")
+def capability_level(bundle: Bundle) -> Iterator[Finding]:
+    """The capability level is not one of the five.
+
+    Why: catalogs filter by it, and show no level for another value.
+
+    Fix: write `Basic Install`, `Seamless Upgrades`, `Full Lifecycle`, `Deep Insights` or
+    `Auto Pilot`, exactly so.
+    """
+    csv = bundle.csv
+    level = csv.annotations.get("capabilities") if csv else None
+    if csv is not None and level is not None and level not in CAPABILITIES:
+        yield Finding(
+            f"`{level}` is not a capability level",
+            at=csv.at("metadata", "annotations", "capabilities"),
+            hint=_nearest(level, CAPABILITIES),
+        )
+
+
+@rule("HUB021", "category", suite="categories")
+def category(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
+    """A category is not one of the standard ones.
+
+    Why: catalogs filter by category, so users do not find the operator. The variable
+    `OPERATOR_BUNDLE_CATEGORIES` may name a JSON file whose list `categories` replaces the
+    standard ones.
+
+    Fix: write standard categories, separated by commas, exactly as the list has them.
+    """
+    csv = bundle.csv
+    listed = csv.annotations.get("categories") if csv else None
+    known = CATEGORIES if facts.categories is None else facts.categories
+    kind = "standard" if facts.categories is None else "custom"
+    for name in () if listed is None else listed.split(","):
+        if csv is not None and name.strip() not in known:
+            yield Finding(
+                f"`{name.strip()}` is not among the {kind} categories"
+                if name.strip()
+                else f"an empty entry is not among the {kind} categories",
+                at=csv.at("metadata", "annotations", "categories"),
+                hint=_nearest(name.strip(), tuple(sorted(known))),
+            )
+
+
+def _nearest(word: str, known: tuple[str, ...]) -> str:
+    import difflib
+
+    folded = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(word.lower(), folded, n=1)
+    if near:
+        return f"write `{folded[near[0]]}`"
+    return f"use one of {', '.join(f'`{name}`' for name in known)}"

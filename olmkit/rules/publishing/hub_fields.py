@@ -1,0 +1,325 @@
+"""Rules about what OperatorHub.io shows of a CSV: who provides it, links, icon.
+
+Source of the suite `operatorhub`: the validator `operatorhub/v2` of operator-framework/api.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from olmkit.base.diagnostics import Severity
+from olmkit.bundle import model
+from olmkit.bundle.model import Bundle
+from olmkit.rules.engine import Finding, rule
+
+SUITE = "operatorhub"
+MEDIA_TYPES = ("image/gif", "image/jpeg", "image/png", "image/svg+xml")
+
+# An address as RFC 5322 has it, also with a display name; text outside of ASCII is allowed.
+_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+"
+_QUOTED = r'"(?:[^"\\\r\n]|\\.)*"'
+_LOCAL = rf"(?:{_ATOM}(?:\.{_ATOM})*|{_QUOTED})"
+_DOMAIN = rf"(?:{_ATOM}(?:\.{_ATOM})*|\[[^\[\]\\\r\n]*\])"
+_ADDRESS = re.compile(
+    rf"\s*(?:{_LOCAL}@{_DOMAIN}|(?:(?:{_ATOM}|{_QUOTED}|[.\s])*)<{_LOCAL}@{_DOMAIN}>)\s*"
+)
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
+_HOST = re.compile(
+    r"(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.]+(?:%25[^\]]*)?\]|(?:[^\[\]<>\"\s\\^`{|}%:]|%[0-9A-Fa-f]{2})*)"
+    r"(?::[0-9]*)?"
+)
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_USABLE = re.compile(r"(?:https?://[^\s/]+\S*|mailto:[^\s@]+@\S+)", re.IGNORECASE)
+
+
+@rule("HUB001", "provider-missing", suite=SUITE)
+def provider_missing(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV does not name its provider.
+
+    Why: catalogs show next to the operator who provides it.
+
+    Fix: write `spec.provider.name`.
+    """
+    csv = bundle.csv
+    if csv is not None and csv.spec and not _provider(csv.spec, "name").strip():
+        yield Finding(
+            "`spec.provider.name` is missing",
+            at=csv.at("spec", "provider", "name"),
+            hint="write the name of your organization",
+        )
+
+
+@rule("HUB002", "maintainer-incomplete", suite=SUITE)
+def maintainer_incomplete(bundle: Bundle) -> Iterator[Finding]:
+    """A maintainer lacks a name or an email address.
+
+    Why: users who have a problem with the operator need both.
+
+    Fix: write `name` and `email`.
+    """
+    for index, entry, at in _entries(bundle, "maintainers"):
+        missing = [key for key in ("name", "email") if not model.text(entry.get(key))]
+        for key in missing:
+            yield Finding(f"maintainer {index + 1} has no `{key}`", at=at, hint=f"write `{key}`")
+
+
+@rule("HUB003", "maintainer-email", suite=SUITE)
+def maintainer_email(bundle: Bundle) -> Iterator[Finding]:
+    """The email address of a maintainer is not an address.
+
+    Why: mail to it cannot be delivered.
+
+    Fix: write one address, such as `kettle@example.com`.
+    """
+    csv = bundle.csv
+    for index, entry, _ in _entries(bundle, "maintainers"):
+        email = model.text(entry.get("email"))
+        if csv is not None and email and not is_address(email):
+            yield Finding(
+                f"email `{email}` is invalid",
+                at=csv.at("spec", "maintainers", index, "email"),
+                hint="write one email address",
+            )
+
+
+@rule("HUB004", "link-incomplete", suite=SUITE)
+def link_incomplete(bundle: Bundle) -> Iterator[Finding]:
+    """A link lacks a name or a URL.
+
+    Why: catalogs show the name and open the URL.
+
+    Fix: write `name` and `url`.
+    """
+    for index, entry, at in _entries(bundle, "links"):
+        for key in ("name", "url"):
+            if not model.text(entry.get(key)):
+                yield Finding(f"link {index + 1} has no `{key}`", at=at, hint=f"write `{key}`")
+
+
+@rule("HUB005", "link-url", suite=SUITE)
+def link_url(bundle: Bundle) -> Iterator[Finding]:
+    """The URL of a link is not a URL.
+
+    Why: a browser cannot open it.
+
+    Fix: write an absolute URL with its scheme, such as `https://example.com/kettle`.
+    """
+    csv = bundle.csv
+    for index, entry, _ in _entries(bundle, "links"):
+        url = model.text(entry.get("url"))
+        if csv is not None and url and not is_request_uri(url):
+            yield Finding(
+                f"link URL `{url}` is invalid",
+                at=csv.at("spec", "links", index, "url"),
+                hint="write an absolute URL with its scheme, such as `https://example.com`",
+            )
+
+
+@rule("HUB006", "link-unusable", severity=Severity.WARNING, suite=SUITE)
+def link_unusable(bundle: Bundle) -> Iterator[Finding]:
+    """A link of the CSV cannot be opened from a catalog.
+
+    Why: a path leads nowhere outside of its site, a space ends the URL, and browsers know only
+    few schemes. operator-sdk accepts such links, and does not look at the URL of the provider.
+
+    Fix: write a URL that begins with `https://`.
+    """
+    csv = bundle.csv
+    if csv is None:
+        return
+    urls = [
+        (model.text(entry.get("url")), csv.at("spec", "links", index, "url"))
+        for index, entry, _ in _entries(bundle, "links")
+    ]
+    urls = [(url, at) for url, at in urls if is_request_uri(url)]
+    urls.append((_provider(csv.spec, "url"), csv.at("spec", "provider", "url")))
+    for url, at in urls:
+        if url and not _USABLE.fullmatch(url):
+            yield Finding(
+                f"`{url}` is not a link that a browser can open",
+                at=at,
+                hint="write a URL that begins with `https://`",
+            )
+
+
+@rule("HUB007", "icon-missing", severity=Severity.WARNING, suite=SUITE)
+def icon_missing(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV has no icon.
+
+    Why: catalogs show a placeholder instead.
+
+    Fix: embed a PNG, JPEG, GIF or SVG image at `spec.icon`.
+    """
+    csv = bundle.csv
+    if csv is not None and csv.spec and not _icons(bundle):
+        yield Finding(
+            "the CSV has no icon",
+            at=csv.at("spec", "icon"),
+            hint="embed a PNG, JPEG, GIF or SVG image at `spec.icon`",
+        )
+
+
+@rule("HUB008", "icon-several", suite=SUITE)
+def icon_several(bundle: Bundle) -> Iterator[Finding]:
+    """The CSV has more than one icon.
+
+    Why: catalogs show one, the first.
+
+    Fix: keep one entry.
+    """
+    csv = bundle.csv
+    if csv is not None and len(_icons(bundle)) > 1:
+        yield Finding(
+            f"the CSV has {len(_icons(bundle))} icons, and catalogs show one",
+            at=csv.at("spec", "icon", 1),
+            hint="keep one entry of `spec.icon`",
+        )
+
+
+@rule("HUB009", "icon-incomplete", suite=SUITE)
+def icon_incomplete(bundle: Bundle) -> Iterator[Finding]:
+    """The icon has no data or no media type.
+
+    Why: catalogs need both to show it. Generators write an empty icon as a placeholder.
+
+    Fix: write `base64data` and `mediatype`, or remove the icon.
+    """
+    csv = bundle.csv
+    for entry in _icons(bundle)[:1]:
+        for key in ("base64data", "mediatype"):
+            if csv is not None and not model.text(entry.get(key)):
+                yield Finding(
+                    f"the icon has no `{key}`",
+                    at=csv.at("spec", "icon", 0, key),
+                    hint=f"write `{key}`, or remove the icon",
+                )
+
+
+@rule("HUB010", "icon-media-type", suite=SUITE)
+def icon_media_type(bundle: Bundle) -> Iterator[Finding]:
+    """The media type of the icon is not one that catalogs show.
+
+    Why: catalogs show PNG, JPEG, GIF and SVG images. The name is compared exactly.
+
+    Fix: write `image/png`, `image/jpeg`, `image/gif` or `image/svg+xml`.
+    """
+    csv = bundle.csv
+    for entry in _icons(bundle)[:1]:
+        media_type = model.text(entry.get("mediatype"))
+        if csv is not None and media_type and media_type not in MEDIA_TYPES:
+            detected = _detected(entry)
+            yield Finding(
+                f"icon media type `{media_type}` is not shown by catalogs",
+                at=csv.at("spec", "icon", 0, "mediatype"),
+                hint=f"write `{detected}`"
+                if detected in MEDIA_TYPES
+                else f"use one of {', '.join(f'`{name}`' for name in MEDIA_TYPES)}",
+            )
+
+
+@rule("HUB011", "icon-data", suite=SUITE)
+def icon_data(bundle: Bundle) -> Iterator[Finding]:
+    """The data of the icon is not base64.
+
+    Why: catalogs cannot show it. operator-sdk does not look at the data.
+
+    Fix: encode the image with `base64 -w0`; write no `data:` in front.
+    """
+    csv = bundle.csv
+    for entry in _icons(bundle)[:1]:
+        data = model.text(entry.get("base64data"))
+        if csv is not None and data and decoded(data) is None:
+            yield Finding(
+                "the icon's `base64data` is not base64",
+                at=csv.at("spec", "icon", 0, "base64data"),
+                hint="remove `data:` and the media type before the data"
+                if data.startswith("data:")
+                else "encode the image with `base64 -w0`",
+            )
+
+
+@rule("HUB012", "icon-mismatch", severity=Severity.WARNING, suite=SUITE)
+def icon_mismatch(bundle: Bundle) -> Iterator[Finding]:
+    """The icon is not of the media type that the CSV names.
+
+    Why: browsers may not show it.
+
+    Fix: write the media type that the image has.
+    """
+    csv = bundle.csv
+    for entry in _icons(bundle)[:1]:
+        media_type = model.text(entry.get("mediatype"))
+        detected = _detected(entry)
+        if csv is None or media_type not in MEDIA_TYPES or detected == media_type:
+            continue
+        if detected is not None:
+            yield Finding(
+                f"the icon is `{detected}`, not `{media_type}`"
+                if detected
+                else f"the icon is not an image of type `{media_type}`",
+                at=csv.at("spec", "icon", 0, "mediatype"),
+                hint=f"write `{detected}`" if detected else "embed an image",
+            )
+
+
+def is_address(text: str) -> bool:
+    """Whether `text` is one email address, with or without a display name."""
+    return len(text) < 1000 and _ADDRESS.fullmatch(text) is not None
+
+
+def is_web_url(text: str) -> bool:
+    """Whether `text` is a URL of the web."""
+    return text.startswith(("http://", "https://")) and _USABLE.fullmatch(text) is not None
+
+
+def is_request_uri(text: str) -> bool:
+    """Whether Go's `url.ParseRequestURI` accepts `text`: an absolute URI, or an absolute path."""
+    if not text or _CONTROL.search(text):
+        return False
+    scheme = _SCHEME.fullmatch(text)
+    rest = scheme[2] if scheme else text
+    if not rest.startswith("/"):
+        return scheme is not None
+    path = rest.partition("?")[0]
+    if rest.startswith("//") and (scheme or not rest.startswith("///")):
+        host, slash, path = path[2:].partition("/")
+        if not _HOST.fullmatch(host):
+            return False
+        path = slash + path
+    return not _BAD_ESCAPE.search(path)
+
+
+def decoded(text: str) -> bytes | None:
+    """The bytes of base64 text, line breaks and spaces left out; None when it is not base64."""
+    try:
+        return binascii.a2b_base64("".join(text.split()), strict_mode=True)
+    except (binascii.Error, ValueError):
+        return None
+
+
+def _detected(entry: Mapping[str, Any]) -> str | None:
+    """The media type of the image itself, empty if unknown; None when there is no data."""
+    from olmkit.catalog.blobs import icons
+
+    data = decoded(model.text(entry.get("base64data")))
+    return icons.detect(data) if data else None
+
+
+def _icons(bundle: Bundle) -> list[Mapping[str, Any]]:
+    csv = bundle.csv
+    return [model.mapping(item) for item in model.sequence(csv.spec.get("icon"))] if csv else []
+
+
+def _provider(spec: Mapping[str, Any], key: str) -> str:
+    return model.text(model.mapping(spec.get("provider")).get(key))
+
+
+def _entries(bundle: Bundle, section: str) -> Iterator[tuple[int, Mapping[str, Any], Any]]:
+    csv = bundle.csv
+    if csv is not None:
+        for index, item in enumerate(model.sequence(csv.spec.get(section))):
+            yield index, model.mapping(item), csv.at("spec", section, index)

@@ -1,0 +1,150 @@
+"""Rules about Kubernetes' own APIs: versions that are removed or deprecated.
+
+An API version that the cluster no longer serves makes the installation fail. Whether it does is
+known only for a version of Kubernetes: the one that the caller names, or the CSV's oldest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from olmkit.base.diagnostics import Location, Severity
+from olmkit.bundle import model
+from olmkit.bundle.model import Bundle
+from olmkit.kube import lifecycle
+from olmkit.kube.lifecycle import Lifecycle
+from olmkit.kube.objects import GVK
+from olmkit.rules import objects, permissions, targets
+from olmkit.rules.engine import Facts, Finding, rule
+
+SUITE = "removed-apis"
+
+
+class _Use(NamedTuple):
+    """A place of the bundle that uses an API of Kubernetes."""
+
+    gvk: GVK
+    name: str
+    at: Location
+
+
+@rule("KUB001", "removed-api", severity=Severity.WARNING, suite=SUITE)
+def removed_api(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
+    """The bundle uses an API version that Kubernetes has removed.
+
+    Why: a cluster of that release or a later one does not serve it, so the object cannot be
+    created. It is an error if `--k8s-version`, `--ocp-versions` or `minKubeVersion` says that
+    the bundle is for such a cluster, otherwise a warning. operator-sdk knows the removals of
+    1.22, 1.25 and 1.26 only, and takes a release candidate for the release before.
+
+    Fix: use the API version that replaces it.
+    """
+    target = targets.kube_minor(bundle, facts)
+    for use in _uses(bundle):
+        end = lifecycle.of(use.gvk)
+        if end is not None and end.removed <= lifecycle.LATEST:
+            gone = target is not None and target >= end.removed
+            yield _finding(
+                use, f"removed in v1.{end.removed}", end, Severity.ERROR if gone else None
+            )
+
+
+@rule("KUB002", "deprecated-api", severity=Severity.WARNING, suite=SUITE)
+def deprecated_api(bundle: Bundle) -> Iterator[Finding]:
+    """The bundle uses an API version that Kubernetes is going to remove.
+
+    Why: the version is deprecated, and the release that removes it is announced.
+
+    Fix: use the API version that replaces it.
+    """
+    for use in _uses(bundle):
+        end = lifecycle.of(use.gvk)
+        if end is not None and end.removed > lifecycle.LATEST:
+            words = f"deprecated since v1.{end.deprecated} and will be removed in v1.{end.removed}"
+            yield _finding(use, words, end, None)
+
+
+@rule("KUB003", "removed-resource-permission", severity=Severity.WARNING, suite=SUITE)
+def removed_resource_permission(bundle: Bundle) -> Iterator[Finding]:
+    """The bundle requests permissions for a resource that Kubernetes has removed.
+
+    Why: no release that is supported serves the resource, in any version. Permissions for a
+    resource that has a served version are fine, because they name a group and not a version;
+    operator-sdk 1.42 warns about those, too.
+
+    Fix: remove the resource from the rule.
+    """
+    removed = {(group, plural): release for group, plural, release in lifecycle.removed_resources()}
+    for permission in permissions.every(bundle):
+        for group, plural in sorted(
+            (group, plural) for group in permission.groups for plural in permission.resources
+        ):
+            release = removed.get((group, plural))
+            if release is not None:
+                yield Finding(
+                    f"permissions for `{plural}` of group `{group}`, which were removed in "
+                    f"v1.{release}",
+                    at=permission.at,
+                    hint=f"remove `{plural}` from `resources`",
+                )
+
+
+@rule("KUB004", "removed-api-described", severity=Severity.WARNING, suite=SUITE)
+def removed_api_described(bundle: Bundle) -> Iterator[Finding]:
+    """The resources of an API description name a version that Kubernetes has removed.
+
+    Why: the console lists what an API creates from them. The version may be short, so this is
+    a warning even if a full version of that name is an error.
+
+    Fix: write the version that is served.
+    """
+    csv = bundle.csv
+    ends = {(gvk.version, gvk.kind): end for gvk, end in lifecycle.LIFECYCLES.items()}
+    for gvk, at in _described(bundle):
+        end = ends.get((gvk.version, gvk.kind))
+        if (
+            csv is not None
+            and not gvk.group
+            and end is not None
+            and end.removed <= lifecycle.LATEST
+        ):
+            yield Finding(
+                f"`{gvk.kind}` of version `{gvk.version}` was removed in v1.{end.removed}",
+                at=at,
+                hint=f"write `{end.replacement.rpartition('/')[2]}`" if end.replacement else "",
+            )
+
+
+def _finding(use: _Use, state: str, end: Lifecycle, severity: Severity | None) -> Finding:
+    name = f" `{use.name}`" if use.name else ""
+    return Finding(
+        f"{use.gvk.kind}{name} uses `{use.gvk.api_version}`, which is {state}"
+        if "deprecated" in state
+        else f"{use.gvk.kind}{name} uses `{use.gvk.api_version}`, which was {state}",
+        at=use.at,
+        hint=f"use `{end.replacement}`" if end.replacement else "remove the object",
+        severity=severity,
+    )
+
+
+def _uses(bundle: Bundle) -> Iterator[_Use]:
+    for crd in bundle.crds:
+        yield _Use(crd.gvk, crd.name, crd.at("apiVersion"))
+    for resource in objects.resources(bundle):
+        if resource.kind in (model.CSV_KIND, model.CRD_KIND):
+            continue
+        yield _Use(resource.gvk, resource.name, resource.at("apiVersion"))
+    for gvk, at in _described(bundle):
+        if gvk.group:
+            yield _Use(gvk, "", at)
+
+
+def _described(bundle: Bundle) -> Iterator[tuple[GVK, Location]]:
+    csv = bundle.csv
+    for api in (*csv.owned_crds, *csv.required_crds) if csv else ():
+        for index, item in enumerate(model.sequence(api.value.get("resources"))):
+            value = model.mapping(item)
+            gvk = GVK.parse(model.text(value.get("version")), model.text(value.get("kind")))
+            if csv is not None:
+                yield gvk, csv.at(*api.keys, "resources", index, "version")

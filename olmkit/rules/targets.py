@@ -1,0 +1,43 @@
+"""The versions of Kubernetes and OpenShift that a bundle is checked for."""
+
+from __future__ import annotations
+
+from olmkit.base.versions import Version
+from olmkit.bundle.model import Bundle
+from olmkit.kube import openshift
+from olmkit.rules.engine import Facts
+
+OPENSHIFT_VERSIONS = "com.redhat.openshift.versions"
+
+
+def kube_minor(bundle: Bundle, facts: Facts) -> int | None:
+    """The newest minor version of Kubernetes 1 that the caller or the CSV names; None if unknown.
+
+    Of several versions of OpenShift the newest counts. A pre-release is of its own minor version
+    if the caller names it; as a `minKubeVersion` it comes before, as `1.25.0-0` is written to
+    allow any build of 1.25.
+    """
+    known = [minor_of(facts.kube_version)]
+    if facts.openshift_versions:
+        named = openshift.parse(facts.openshift_versions) or ()
+        known += [openshift.kubernetes(minor) for minor in named[-1:]]
+    oldest = bundle.csv.min_kube_version if bundle.csv else ""
+    minor = minor_of(oldest)
+    if minor is not None:
+        is_early = Version.parse_tolerantly(oldest) < Version(1, minor, 0)
+        known.append(minor - is_early)
+    return max((minor for minor in known if minor is not None), default=None)
+
+
+def minor_of(version: str) -> int | None:
+    """`25` of `1.25`, `v1.25.3` or `1.25.0-rc.1`; None when `version` is not a version."""
+    found = Version.read(version) if version.strip() else None
+    if found is None:
+        return None
+    return found.minor if found.major == 1 else found.major * 1000
+
+
+def openshift_minors(bundle: Bundle, facts: Facts) -> tuple[int, ...] | None:
+    """The minor versions of OpenShift 4 that the bundle is for; None when nothing names them."""
+    named = facts.openshift_versions or bundle.annotations.get(OPENSHIFT_VERSIONS, "")
+    return openshift.parse(named) if named.strip() else None
