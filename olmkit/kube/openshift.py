@@ -36,13 +36,15 @@ def parse(text: str) -> tuple[int, ...] | None:
     if "," in text:
         listed = [_minor(part.partition("-")[0].strip()) for part in text.split(",")]
         known = [minor for minor in listed if minor is not None]
-        return tuple(range(min(known), LATEST + 1)) if len(known) == len(listed) else None
+        return (
+            tuple(range(min(known), max(LATEST, *known) + 1)) if len(known) == len(listed) else None
+        )
     first, dash, last = text.partition("-")
     start = _minor(first.strip())
-    end = _minor(last.strip()) if dash else LATEST
-    if start is None or end is None:
+    end = _minor(last.strip()) if dash else max(start or 0, LATEST)
+    if start is None or end is None or end < start:
         return None
-    return tuple(range(start, max(end, start if not dash else end) + 1))
+    return tuple(range(start, end + 1))
 
 
 def _minor(text: str) -> int | None:

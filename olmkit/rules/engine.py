@@ -422,9 +422,7 @@ def _load(subject: str, suites: frozenset[str] | None = None) -> None:
     modules = MODULES[subject]
     if subject == BUNDLE:
         modules += tuple(
-            module
-            for module, known in OPTIONAL_MODULES.items()
-            if suites is None or known & suites
+            module for module, known in OPTIONAL_MODULES.items() if suites is None or known & suites
         )
     for module in modules:
         if module not in _loaded:

@@ -30,11 +30,11 @@ def kube_minor(bundle: Bundle, facts: Facts) -> int | None:
 
 
 def minor_of(version: str) -> int | None:
-    """`25` of `1.25`, `v1.25.3` or `1.25.0-rc.1`; None when `version` is not a version."""
+    """`25` of `1.25`, `v1.25.3` or `1.25.0-rc.1`; None when it is not a version of Kubernetes 1."""
     found = Version.read(version) if version.strip() else None
     if found is None:
         return None
-    return found.minor if found.major == 1 else found.major * 1000
+    return found.minor if found.major == 1 else None
 
 
 def openshift_minors(bundle: Bundle, facts: Facts) -> tuple[int, ...] | None:

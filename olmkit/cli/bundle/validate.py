@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
+from olmkit.cli.bundle import fact_options
 from olmkit.cli.frame import app as frame
 from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.output import ReadQuoted
 from olmkit.cli.frame.registry_options import registry_options
-from olmkit.cli.frame.validation import ValidationReport, finding_options
+from olmkit.cli.frame.validation import Checks, ValidationReport, finding_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs import validation as checked
 from olmkit.jobs.bundle import validate as check
-from olmkit.jobs.bundle.validate import CheckOptions
+from olmkit.jobs.bundle.validate import CheckOptions, GivenFacts
 from olmkit.jobs.validation import Pulled
-from olmkit.rules import engine
-from olmkit.rules.engine import Facts
+from olmkit.rules import engine, pipelines
 
 
 @frame.command(
@@ -36,13 +38,17 @@ from olmkit.rules.engine import Facts
     type=click.Choice(tuple(engine.PROFILES)),
     default="default",
     show_default=True,
-    help="What the bundle is meant for.",
+    help="What the bundle is for.",
 )
 @click.option(
-    "--k8s-version", default="", metavar="VERSION", help="The Kubernetes version it is meant for."
+    "--select-optional",
+    default="",
+    metavar="SELECTOR",
+    help="Add the rules of operator-sdk's optional validators, such as `suite=operatorframework`.",
 )
-@click.option("--explain", metavar="RULE", help="Tell what a rule wants, why, and how to fix it.")
-@click.option("--list-rules", is_flag=True, help="List the rules of the profile.")
+@fact_options.fact_options
+@click.option("--explain", metavar="RULE", help="Print what a rule finds, why, and how to fix it.")
+@click.option("--list-rules", is_flag=True, help="List the rules that would run.")
 @registry_options
 def validate(
     app: App,
@@ -51,8 +57,10 @@ def validate(
     output: str,
     profile: str,
     select: tuple[str, ...],
+    select_optional: str,
     ignore: tuple[str, ...],
-    k8s_version: str,
+    given: GivenFacts,
+    inspect_images: bool,
     fail_on_warnings: bool,
     explain: str | None,
     list_rules: bool,
@@ -64,7 +72,7 @@ def validate(
         profile=profile,
         select=validation.words(select),
         ignore=validation.words(ignore),
-        facts=Facts(kube_version=k8s_version),
+        suites=fact_options.suites(select_optional),
     )
     if explain is not None:
         _explain(app, explain)
@@ -75,9 +83,15 @@ def validate(
             "no bundle is named", hint="name a folder or an image: `olmkit bundle validate bundle/`"
         )
     else:
+        options = options._replace(facts=fact_options.facts(given))
         pulled: Pulled = {}
         if not checked.are_folders(references):
             pulled = app.run(check.pull(references, access))
+        if inspect_images:
+            from olmkit.jobs.bundle import facts
+
+            platforms = app.run(facts.read_platforms(references, access, pulled))
+            options = options._replace(facts=options.facts._replace(platforms=platforms))
         results = check.validate_bundles(references, options, pulled=pulled)
         validation.give(
             app,
@@ -89,8 +103,20 @@ def validate(
                 sources=_sources(app, pulled),
                 title=lambda result: result.name or result.reference,
                 facts=lambda result: {"name": result.name},
+                checks=_checks(options),
             ),
         )
+
+
+def _checks(options: CheckOptions) -> Checks:
+    rules = options.rules()
+    return Checks(
+        profile=options.profile,
+        rules=Counter(sorted(rule.suite for rule in rules)),
+        not_run=pipelines.not_run(
+            options.chosen_profile, rules, options.facts, named=bool(options.select)
+        ),
+    )
 
 
 def _sources(app: App, pulled: Pulled) -> ReadQuoted:
@@ -122,8 +148,8 @@ def _explain(app: App, word: str) -> None:
 
 
 def _list_rules(app: App, options: CheckOptions) -> None:
-    profile = engine.profile(options.profile)
-    chosen = engine.choose(profile, select=options.select, ignore=options.ignore)
+    profile = options.chosen_profile
+    chosen = options.rules()
     if app.is_json:
         app.emit(
             [

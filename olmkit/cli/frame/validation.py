@@ -6,7 +6,7 @@ noun and what a finding may quote, is handed in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -18,8 +18,17 @@ from olmkit.cli.frame.exits import Exit, exit_code
 from olmkit.cli.frame.output import ReadQuoted
 from olmkit.jobs.validation import ValidationResult
 from olmkit.rules import engine
+from olmkit.rules.pipelines import Elsewhere
 
 FORMATS = ("text", "json", "sarif", "github", "concise")
+
+
+class Checks(NamedTuple):
+    """What ran: the profile, its rules by suite, and what could not run here."""
+
+    profile: str
+    rules: Mapping[str, int]
+    not_run: Sequence[Elsewhere] = ()
 
 
 class ValidationReport(NamedTuple):
@@ -32,6 +41,7 @@ class ValidationReport(NamedTuple):
     sources: ReadQuoted
     title: Callable[[Any], str] = lambda result: f"`{result.reference}`"
     facts: Callable[[Any], dict[str, Any]] = lambda _: {}
+    checks: Checks | None = None
 
 
 def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
@@ -50,7 +60,7 @@ def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
             "--select",
             multiple=True,
             metavar="RULES",
-            help="Ask these rules only: codes, names or families, separated by commas.",
+            help="Run only these rules: codes, names, families or suites, separated by commas.",
         ),
         click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out."),
         click.option("--fail-on-warnings", is_flag=True, help="Exit code 1 for warnings, too."),
@@ -113,12 +123,30 @@ def _show_text(app: App, verdict: ValidationReport, found: Sequence[Diagnostic])
     if failed and all(result.passed for result in results):
         state += ", since warnings count as errors"
     app.terminal.note(f"{summary}; {state}" if summary else state)
+    if verdict.checks is not None and verdict.checks.not_run:
+        app.terminal.note(_checks_text(verdict.checks))
+
+
+def _checks_text(checks: Checks) -> str:
+    ran = output.plural(sum(checks.rules.values()), "rule")
+    lines = [f"Ran {ran} of profile `{checks.profile}`; not checked here:"]
+    lines += [f"  {entry.check}: {entry.reason}; {entry.how}" for entry in checks.not_run]
+    return "\n".join(lines)
+
+
+def _checks_json(checks: Checks) -> dict[str, Any]:
+    return {
+        "profile": checks.profile,
+        "rules": dict(checks.rules),
+        "notRun": [entry._asdict() for entry in checks.not_run],
+    }
 
 
 def _json(verdict: ValidationReport) -> dict[str, Any]:
     passed = [_passed(verdict, result) for result in verdict.results]
     return {
         "passed": all(passed),
+        **({"checks": _checks_json(verdict.checks)} if verdict.checks else {}),
         f"{verdict.noun}s": [
             {
                 "reference": result.reference,

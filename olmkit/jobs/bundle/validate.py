@@ -20,19 +20,42 @@ from olmkit.edges import disk, workers
 from olmkit.jobs import validation
 from olmkit.jobs.validation import Pulled, ValidationResult
 from olmkit.rules import engine
-from olmkit.rules.engine import Facts, Rule
+from olmkit.rules.engine import Facts, Profile, Rule
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
 
 
+class GivenFacts(NamedTuple):
+    """Facts as text, as the command line has them; empty ones are not given.
+
+    `optional_values` has the form of operator-sdk: `KEY=VALUE`, several separated by commas.
+    """
+
+    kube_version: str = ""
+    openshift_versions: str = ""
+    containerfile: str = ""
+    categories: str = ""
+    optional_values: Sequence[str] = ()
+
+
 class CheckOptions(NamedTuple):
-    """Which rules are asked, and for which world."""
+    """Which rules run, and what they know. `suites` are added to those of the profile."""
 
     profile: str = "default"
     select: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    suites: frozenset[str] = frozenset()
     facts: Facts = Facts()
+
+    @property
+    def chosen_profile(self) -> Profile:
+        profile = engine.profile(self.profile)
+        return profile._replace(suites=profile.suites | self.suites)
+
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that run; `ConfigurationError` for an unknown rule or profile."""
+        return engine.choose(self.chosen_profile, select=self.select, ignore=self.ignore)
 
 
 async def pull(references: Sequence[str], access: Access) -> Pulled:
@@ -79,11 +102,8 @@ def _without_collector() -> Iterator[None]:
 
 class _Check:
     def __init__(self, options: CheckOptions) -> None:
-        profile = engine.profile(options.profile)
-        self._rules: tuple[Rule, ...] = engine.choose(
-            profile, select=options.select, ignore=options.ignore
-        )
-        self._severities = profile.severities
+        self._rules = options.rules()
+        self._severities = options.chosen_profile.severities
         self._facts = options.facts
 
     def run(self, reference: str, tree: Tree | OlmkitError | None) -> ValidationResult:

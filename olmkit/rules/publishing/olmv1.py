@@ -15,8 +15,8 @@ from olmkit.base.documents import Key
 from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
 from olmkit.rules import permissions
-from olmkit.rules.publishing import certification
 from olmkit.rules.engine import Finding, rule
+from olmkit.rules.publishing import certification
 
 SUITE = "olmv1"
 _DEPENDENCIES = ("olm.package", "olm.gvk", "olm.constraint")

@@ -85,7 +85,7 @@ def pdb_permission(bundle: Bundle) -> Iterator[Finding]:
     for permission in permissions.every(bundle):
         if _names(permission, "policy", "poddisruptionbudgets", _PDB_VERBS):
             yield Finding(
-                "the permissions allow to change PodDisruptionBudgets",
+                "the permissions allow changes of PodDisruptionBudgets",
                 at=permission.at,
                 hint="remove the verbs `create`, `update` and `patch`, unless operands need them",
             )

@@ -14,7 +14,6 @@ from typing import Any
 from olmkit.base.diagnostics import Fix, Location, Severity
 from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
-
 from olmkit.rules.engine import Finding, rule
 from olmkit.rules.publishing import hub_fields
 

@@ -16,8 +16,10 @@ from olmkit.base.tree import Tree
 from olmkit.bundle import layout
 from olmkit.edges import disk
 from olmkit.rules import engine
+from olmkit.rules.engine import Facts
 
 HERE = Path(__file__).parent
+IMAGE = "registry.example.org/kitchen/kettle:1.2.3"
 PREFIX = "operators.operatorframework.io"
 FILES = {
     "csv": "manifests/kettle.clusterserviceversion.yaml",
@@ -41,11 +43,31 @@ def broken(minimal: Tree) -> Callable[[Mapping[str, Any]], Tree]:
 
 @pytest.fixture(scope="session")
 def judge(broken: Callable[[Mapping[str, Any]], Tree]) -> Judge:
-    """What all rules say about a changed bundle."""
+    """What the default rules report about a changed bundle."""
 
     def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
         bundle = layout.read(broken(changes), "kettle")
-        return engine.run(bundle, engine.rules())
+        return engine.run(bundle, engine.choose(engine.profile("default")))
+
+    return judged
+
+
+@pytest.fixture(scope="session")
+def publishable() -> Tree:
+    return disk.read_tree(HERE / "publishable")
+
+
+@pytest.fixture(scope="session")
+def judge_publication(publishable: Tree) -> Judge:
+    """What all rules report about a changed bundle that could be published."""
+
+    def judged(changes: Mapping[str, Any]) -> tuple[Diagnostic, ...]:
+        bundle = layout.read(_changed(publishable, changes), changes.get("root", "kettle"))
+        facts = Facts(platforms={IMAGE: ("linux/amd64",)})
+        for name, value in changes.get("facts", {}).items():
+            known = value.encode() if name == "containerfile" else value
+            facts = facts._replace(**{name: known})
+        return engine.run(bundle, engine.rules(), facts=facts)
 
     return judged
 

@@ -99,8 +99,41 @@ def test_an_unknown_rule_is_refused_with_the_nearest_one() -> None:
     assert caught.value.hint == "did you mean `repeated-install-mode`"
 
 
-def test_a_family_without_rules_so_far_may_be_named() -> None:
-    assert engine.choose(engine.profile("default"), select=["HUB"]) == ()
+def test_a_family_of_another_kind_of_subject_may_be_named() -> None:
+    assert engine.choose(engine.profile("default"), select=["GRF"]) == ()
+
+
+def test_a_rule_of_two_suites_runs_with_either() -> None:
+    hub = {rule.code for rule in engine.choose(engine.profile("default"), select=["operatorhub"])}
+
+    assert {"HUB001", "CSV037"} <= hub
+
+
+@pytest.mark.parametrize("name", list(engine.PROFILES))
+def test_every_suite_of_a_profile_has_rules(name: str) -> None:
+    profile = engine.profile(name)
+
+    suites = {suite for rule in engine.choose(profile) for suite in rule.suites}
+
+    assert profile.suites <= suites
+
+
+def test_every_suite_and_every_optional_module_is_used() -> None:
+    of_profiles = {suite for profile in engine.PROFILES.values() for suite in profile.suites}
+
+    assert {rule.suite for rule in engine.rules()} <= of_profiles
+    assert {suite for suites in engine.OPTIONAL_MODULES.values() for suite in suites} == (
+        of_profiles - {"default", "sound"}
+    )
+
+
+def test_profiles_differ() -> None:
+    codes = {
+        name: frozenset(rule.code for rule in engine.choose(profile))
+        for name, profile in engine.PROFILES.items()
+    }
+
+    assert len(set(codes.values())) == len(codes)
 
 
 def test_an_unknown_profile_is_refused_with_the_known_ones() -> None:

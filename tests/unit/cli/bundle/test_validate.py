@@ -81,6 +81,9 @@ def test_json_has_a_result_and_the_findings(run: Run, bundle: Path) -> None:
     value = json.loads(out)
     assert (code, err) == (0, "")
     assert (value["version"], value["command"]) == (1, "bundle validate")
+    checks = value["result"].pop("checks")
+    assert (checks["profile"], checks["notRun"]) == ("default", [])
+    assert set(checks["rules"]) == {"default", "sound"}
     assert value["result"] == {
         "passed": True,
         "bundles": [
@@ -360,3 +363,69 @@ def test_a_rule_that_crashes_is_exit_code_70(run: Run, monkeypatch: pytest.Monke
 
     assert code == 70
     assert "error[BUG001]: rule `CSV012` stopped with RuntimeError: oh" in out
+
+
+@pytest.mark.usefixtures("bundle")
+def test_a_publishing_profile_reports_what_did_not_run(run: Run) -> None:
+    _, _, err = run("bundle", "--profile", "certified")
+
+    assert "rules of profile `certified`; not checked here:" in err
+    assert "run `preflight check operator IMAGE`" in err
+
+
+@pytest.mark.usefixtures("bundle")
+def test_a_selector_of_operator_sdk_adds_rules(run: Run) -> None:
+    code, out, _ = run("bundle", "--select-optional", "name=good-practices", "-o", "concise")
+
+    assert code == 0
+    assert "warning HUB061 container `manager` does not request cpu and memory" in out
+
+
+@pytest.mark.usefixtures("bundle")
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--k8s-version", "banana"), "`banana` is not a version of Kubernetes"),
+        (("--k8s-version", "1.250"), "`1.250` is not a version of Kubernetes"),
+        (("--ocp-versions", "4"), "`4` names no versions of OpenShift"),
+        (("--containerfile", "absent"), "cannot read the Containerfile: `absent` does not exist"),
+        (("--categories", "absent"), "cannot read the file of categories"),
+        (("--optional-values", "k8s=1.25"), "`k8s=1.25` is not an optional value"),
+        (("--optional-values", "container-tools=nerdctl"), "`nerdctl` is not a container tool"),
+        (("--select-optional", "name=other"), "`name=other` selects no validator"),
+    ],
+)
+def test_nonsense_is_refused(run: Run, words: tuple[str, ...], message: str) -> None:
+    code, out, err = run("bundle", *words)
+
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {message}")
+
+
+def test_a_version_of_kubernetes_makes_a_removed_api_an_error(run: Run, bundle: Path) -> None:
+    (bundle / "manifests" / "pdb.yaml").write_text(
+        "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n"
+        "metadata: {name: kettle}\nspec: {maxUnavailable: 1}\n"
+    )
+    _change(bundle, CSV, "minKubeVersion: 1.28.0", "minKubeVersion: 1.20.0")
+    arguments = ("bundle", "--select", "KUB001", "-o", "concise")
+
+    assert run(*arguments)[0] == 0
+    assert run(*arguments, "--k8s-version", "1.24")[0] == 0
+    assert run(*arguments, "--k8s-version", "1.25.0-rc.1")[0] == 1
+    assert run(*arguments, "--optional-values", "k8s-version=1.30")[0] == 1
+    assert run(*arguments, "--ocp-versions", "v4.11-v4.12")[0] == 1
+    assert run(*arguments, "--ocp-versions", "=v4.11")[0] == 0
+
+
+def test_categories_of_a_file_replace_the_standard_ones(
+    run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _change(bundle, CSV, "capabilities: Basic Install", "categories: Cooking")
+    (bundle.parent / "known.json").write_text('{"categories": ["Cooking"]}')
+    arguments = ("bundle", "--select", "categories")
+
+    assert run(*arguments)[0] == 1
+    assert run(*arguments, "--categories", "known.json")[0] == 0
+    monkeypatch.setenv("OPERATOR_BUNDLE_CATEGORIES", "known.json")
+    assert run(*arguments)[0] == 0

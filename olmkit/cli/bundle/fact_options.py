@@ -1,0 +1,89 @@
+"""The options that say what a bundle is for: versions, and files that are not in it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from olmkit.cli.frame import options
+from olmkit.jobs.bundle.validate import GivenFacts
+from olmkit.rules.engine import Facts
+
+CATEGORIES_VARIABLE = "OPERATOR_BUNDLE_CATEGORIES"
+
+
+def fact_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command; its function gets them as `given`."""
+
+    @functools.wraps(run)
+    def gathered(*positional: Any, **arguments: Any) -> Any:
+        given = GivenFacts(
+            kube_version=arguments.pop("k8s_version"),
+            openshift_versions=arguments.pop("ocp_versions"),
+            containerfile=arguments.pop("containerfile"),
+            categories=arguments.pop("categories"),
+            optional_values=arguments.pop("optional_values"),
+        )
+        return run(*positional, given=given, **arguments)
+
+    added = (
+        click.option(
+            "--k8s-version",
+            default="",
+            metavar="VERSION",
+            help="The newest Kubernetes that the bundle is for; removed APIs are errors then.",
+        ),
+        click.option(
+            "--ocp-versions",
+            default="",
+            metavar="RANGE",
+            help="The OpenShift that it is for, such as `v4.16-v4.18`; by default as annotated.",
+        ),
+        click.option(
+            "--containerfile",
+            default="",
+            metavar="FILE",
+            help="The bundle's Containerfile, whose labels catalogs read.",
+        ),
+        click.option(
+            "--categories",
+            default="",
+            metavar="FILE",
+            envvar=CATEGORIES_VARIABLE,
+            help="A JSON file with the list `categories`, instead of the standard ones.",
+        ),
+        click.option(
+            "--optional-values",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="As for operator-sdk: `k8s-version`, `index-path`, `container-tools`.",
+        ),
+        click.option(
+            "--inspect-images",
+            is_flag=True,
+            help="Read the platforms of the bundle's images from their registries.",
+        ),
+    )
+    return options.add(gathered, added)
+
+
+def facts(given: GivenFacts) -> Facts:
+    """The facts that were given; `ConfigurationError` for nonsense."""
+    if given == GivenFacts():
+        return Facts()
+    # Loaded only when needed: the check of one bundle starts faster without it.
+    from olmkit.jobs.bundle import facts as job
+
+    return job.gather(given)
+
+
+def suites(selector: str) -> frozenset[str]:
+    """The suites of the validators that operator-sdk's selector chooses."""
+    if not selector:
+        return frozenset()
+    from olmkit.rules import optional_validators
+
+    return optional_validators.suites(selector)

@@ -1,0 +1,91 @@
+"""What the pipelines behind a profile check that rules over files cannot, and how to run it.
+
+Source: the documentation of the pipelines of OperatorHub.io, of OpenShift's community catalog and
+of its certified catalog, and the checks of openshift-preflight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from olmkit.rules.engine import Facts, Profile, Rule
+
+
+class Elsewhere(NamedTuple):
+    """A check that did not run here: what it is, why not, and how to run it."""
+
+    check: str
+    reason: str
+    how: str
+
+
+_IMAGES: Final = Elsewhere(
+    "platforms of the images",
+    "images are read only on request",
+    "add `--inspect-images`",
+)
+_CONTAINERFILE: Final = Elsewhere(
+    "OpenShift label of the image",
+    "the Containerfile is not known",
+    "add `--containerfile bundle.Dockerfile`",
+)
+_INSTALLATION: Final = Elsewhere(
+    "installation by OLM",
+    "needs a cluster",
+    "run `olmkit install --bundle IMAGE -n NAMESPACE`",
+)
+_GRAPH: Final = Elsewhere(
+    "upgrade graph of the operator",
+    "needs all versions of the operator",
+    "run `olmkit catalog validate` on the rendered catalog",
+)
+_REPOSITORY: Final = Elsewhere(
+    "`ci.yaml`, names across versions and changed files",
+    "needs the repository of the catalog",
+    "open the pull request; its pipeline runs them",
+)
+_SCORECARD: Final = Elsewhere(
+    "scorecard (`ScorecardBasicSpecCheck`, `ScorecardOlmSuiteCheck`)",
+    "needs a cluster",
+    "run `operator-sdk scorecard FOLDER`",
+)
+_PREFLIGHT: Final = Elsewhere(
+    "preflight (`DeployableByOLM`)",
+    "needs a cluster and the bundle's image in a registry",
+    "run `preflight check operator IMAGE`",
+)
+_CERTIFIED_IMAGES: Final = Elsewhere(
+    "preflight (`BundleImageRefsAreCertified`)",
+    "needs Red Hat's register of images",
+    "run `preflight check operator IMAGE`",
+)
+_V1: Final = Elsewhere(
+    "installation by OLM v1",
+    "needs a cluster",
+    "run `olmkit install PACKAGE --olm v1 --catalog IMAGE -n NAMESPACE`",
+)
+
+ELSEWHERE: Final[Mapping[str, tuple[Elsewhere, ...]]] = {
+    "operatorhub": (_GRAPH, _REPOSITORY, _INSTALLATION),
+    "community": (_GRAPH, _REPOSITORY, _PREFLIGHT),
+    "openshift": (_GRAPH, _INSTALLATION),
+    "certified": (_GRAPH, _REPOSITORY, _CERTIFIED_IMAGES, _SCORECARD, _PREFLIGHT),
+    "olmv1": (_V1,),
+}
+
+
+def not_run(
+    profile: Profile, chosen: tuple[Rule, ...], facts: Facts, *, named: bool = False
+) -> tuple[Elsewhere, ...]:
+    """What did not run: rules that lack a fact, and what else the profile's pipeline checks.
+
+    `named`: the caller named the rules, so that only those are of interest.
+    """
+    suites = {rule.suite for rule in chosen}
+    missing = []
+    if "multiarch" in suites and facts.platforms is None:
+        missing.append(_IMAGES)
+    if "community" in suites and facts.containerfile is None:
+        missing.append(_CONTAINERFILE)
+    return (*missing, *(() if named else ELSEWHERE.get(profile.name, ())))
