@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from olmkit.base.diagnostics import Location
 from olmkit.base.documents import Document, Key
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects as kube
 from olmkit.rules import objects
 
 ROLES = ("Role", "ClusterRole")
@@ -43,19 +43,19 @@ def of_csv(bundle: Bundle) -> Iterator[Permission]:
     for section in ("clusterPermissions", "permissions") if csv else ():
         if csv is None:
             return
-        for index, entry in enumerate(model.sequence(csv.install_spec.get(section))):
-            rules = model.sequence(model.mapping(entry).get("rules"))
+        for index, entry in enumerate(kube.sequence(csv.install_spec.get(section))):
+            rules = kube.sequence(kube.mapping(entry).get("rules"))
             for position, value in enumerate(rules):
                 keys = ("spec", "install", "spec", section, index, "rules", position)
-                yield _permission(model.mapping(value), csv.document, keys)
+                yield _permission(kube.mapping(value), csv.document, keys)
 
 
 def of_roles(bundle: Bundle) -> Iterator[Permission]:
     """The rules of the Roles and ClusterRoles among the manifests."""
     for resource in objects.resources(bundle):
         if resource.kind in ROLES:
-            for index, value in enumerate(model.sequence(resource.value.get("rules"))):
-                yield _permission(model.mapping(value), resource.document, ("rules", index))
+            for index, value in enumerate(kube.sequence(resource.value.get("rules"))):
+                yield _permission(kube.mapping(value), resource.document, ("rules", index))
 
 
 def every(bundle: Bundle) -> Iterator[Permission]:
@@ -66,7 +66,7 @@ def every(bundle: Bundle) -> Iterator[Permission]:
 
 def _permission(value: Mapping[str, Any], document: Document, keys: tuple[Key, ...]) -> Permission:
     def texts(field: str) -> tuple[str, ...]:
-        return tuple(model.text(item) for item in model.sequence(value.get(field)))
+        return tuple(kube.scalar_text(item) for item in kube.sequence(value.get(field)))
 
     return Permission(
         groups=texts("apiGroups"),

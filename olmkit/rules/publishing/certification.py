@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmkit.base.diagnostics import Severity
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects as kube
 from olmkit.rules import dependencies, permissions
 from olmkit.rules.engine import Finding, rule
 
@@ -81,7 +81,7 @@ def image_not_related(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     if csv is None:
         return
-    listed = {model.text(entry.get("image")) for entry in csv.related_images}
+    listed = {kube.scalar_text(entry.get("image")) for entry in csv.related_images}
     for index, name, image in container_images(csv.deployments):
         if image and image not in listed:
             yield Finding(
@@ -107,7 +107,7 @@ def disconnected_guidelines(bundle: Bundle) -> Iterator[Finding]:
     if not csv.related_images:
         yield Finding("`spec.relatedImages` is missing", at=csv.at("spec", "relatedImages"))
     for index, entry in enumerate(csv.related_images):
-        image = model.text(entry.get("image"))
+        image = kube.scalar_text(entry.get("image"))
         if image and "@" not in image:
             yield Finding(
                 f"related image `{image}` is not pinned by digest",
@@ -115,9 +115,9 @@ def disconnected_guidelines(bundle: Bundle) -> Iterator[Finding]:
                 hint="pin it: `olmkit bundle generate --image-digests`",
             )
     variables = (
-        model.text(model.mapping(variable).get("name"))
+        kube.scalar_text(kube.mapping(variable).get("name"))
         for _, container in containers(csv.deployments)
-        for variable in model.sequence(container.get("env"))
+        for variable in kube.sequence(container.get("env"))
     )
     if not any(name.startswith("RELATED_IMAGE_") for name in variables):
         yield Finding(
@@ -173,11 +173,11 @@ def containers(
 ) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """Every container with the index of its deployment, init containers included."""
     for index, deployment in enumerate(deployments):
-        template = model.mapping(model.mapping(deployment.get("spec")).get("template"))
-        pod = model.mapping(template.get("spec"))
+        template = kube.mapping(kube.mapping(deployment.get("spec")).get("template"))
+        pod = kube.mapping(template.get("spec"))
         for section in ("containers", "initContainers"):
-            for item in model.sequence(pod.get(section)):
-                yield index, model.mapping(item)
+            for item in kube.sequence(pod.get(section)):
+                yield index, kube.mapping(item)
 
 
 def container_images(
@@ -185,11 +185,15 @@ def container_images(
 ) -> Iterator[tuple[int, str, str]]:
     """Index of the deployment, name and image of every container."""
     for index, container in containers(deployments):
-        yield index, model.text(container.get("name")), model.text(container.get("image"))
+        yield (
+            index,
+            kube.scalar_text(container.get("name")),
+            kube.scalar_text(container.get("image")),
+        )
 
 
 def _claims_disconnected(annotations: Mapping[str, str]) -> bool:
     if annotations.get(FEATURES + "disconnected") == "true":
         return True
     listed = dependencies.json_value(annotations.get(_INFRASTRUCTURE, ""))
-    return any(model.text(item).lower() == "disconnected" for item in model.sequence(listed))
+    return any(kube.scalar_text(item).lower() == "disconnected" for item in kube.sequence(listed))

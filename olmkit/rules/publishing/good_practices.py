@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from olmkit.base.diagnostics import Severity
 from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects as kube
 from olmkit.rules import csv_versions, permissions
 from olmkit.rules.engine import Finding, rule
 
@@ -50,15 +51,15 @@ def resource_requests(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for index, deployment in enumerate(csv.deployments if csv else ()):
-        template = model.mapping(model.mapping(deployment.get("spec")).get("template"))
-        containers = model.sequence(model.mapping(template.get("spec")).get("containers"))
+        template = kube.mapping(kube.mapping(deployment.get("spec")).get("template"))
+        containers = kube.sequence(kube.mapping(template.get("spec")).get("containers"))
         for position, item in enumerate(containers):
-            container = model.mapping(item)
-            resources = model.mapping(container.get("resources"))
-            requests = model.mapping(resources.get("requests"))
+            container = kube.mapping(item)
+            resources = kube.mapping(container.get("resources"))
+            requests = kube.mapping(resources.get("requests"))
             missing = [key for key in ("cpu", "memory") if requests.get(key) is None]
             if csv is not None and missing:
-                name = model.text(container.get("name"))
+                name = kube.scalar_text(container.get("name"))
                 keys = ("spec", "install", "spec", "deployments", index, "spec", "template")
                 yield Finding(
                     f"container `{name}` does not request {' and '.join(missing)}",
@@ -80,7 +81,7 @@ def api_description(bundle: Bundle) -> Iterator[Finding]:
         return
     for sort, apis in (("owned", csv.owned_crds), ("required", csv.required_crds)):
         for api in apis:
-            if not model.text(api.value.get("description")).strip():
+            if not kube.scalar_text(api.value.get("description")).strip():
                 yield Finding(
                     f"{sort} CRD `{api.name}` has no description",
                     at=csv.at(*api.keys, "description"),

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmkit.base.diagnostics import Severity
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects as kube
 from olmkit.rules.engine import Finding, rule
 
 SUITE = "operatorhub"
@@ -62,7 +62,7 @@ def maintainer_incomplete(bundle: Bundle) -> Iterator[Finding]:
     Fix: write `name` and `email`.
     """
     for index, entry, at in _entries(bundle, "maintainers"):
-        missing = [key for key in ("name", "email") if not model.text(entry.get(key))]
+        missing = [key for key in ("name", "email") if not kube.scalar_text(entry.get(key))]
         for key in missing:
             yield Finding(f"maintainer {index + 1} has no `{key}`", at=at, hint=f"write `{key}`")
 
@@ -77,7 +77,7 @@ def maintainer_email(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for index, entry, _ in _entries(bundle, "maintainers"):
-        email = model.text(entry.get("email"))
+        email = kube.scalar_text(entry.get("email"))
         if csv is not None and email and not is_address(email):
             yield Finding(
                 f"email `{email}` is invalid",
@@ -96,7 +96,7 @@ def link_incomplete(bundle: Bundle) -> Iterator[Finding]:
     """
     for index, entry, at in _entries(bundle, "links"):
         for key in ("name", "url"):
-            if not model.text(entry.get(key)):
+            if not kube.scalar_text(entry.get(key)):
                 yield Finding(f"link {index + 1} has no `{key}`", at=at, hint=f"write `{key}`")
 
 
@@ -110,7 +110,7 @@ def link_url(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for index, entry, _ in _entries(bundle, "links"):
-        url = model.text(entry.get("url"))
+        url = kube.scalar_text(entry.get("url"))
         if csv is not None and url and not is_request_uri(url):
             yield Finding(
                 f"link URL `{url}` is invalid",
@@ -132,7 +132,7 @@ def link_unusable(bundle: Bundle) -> Iterator[Finding]:
     if csv is None:
         return
     urls = [
-        (model.text(entry.get("url")), csv.at("spec", "links", index, "url"))
+        (kube.scalar_text(entry.get("url")), csv.at("spec", "links", index, "url"))
         for index, entry, _ in _entries(bundle, "links")
     ]
     urls = [(url, at) for url, at in urls if is_request_uri(url)]
@@ -191,7 +191,7 @@ def icon_incomplete(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     for entry in _icons(bundle)[:1]:
         for key in ("base64data", "mediatype"):
-            if csv is not None and not model.text(entry.get(key)):
+            if csv is not None and not kube.scalar_text(entry.get(key)):
                 yield Finding(
                     f"the icon has no `{key}`",
                     at=csv.at("spec", "icon", 0, key),
@@ -209,7 +209,7 @@ def icon_media_type(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for entry in _icons(bundle)[:1]:
-        media_type = model.text(entry.get("mediatype"))
+        media_type = kube.scalar_text(entry.get("mediatype"))
         if csv is not None and media_type and media_type not in MEDIA_TYPES:
             detected = _detected(entry)
             yield Finding(
@@ -231,7 +231,7 @@ def icon_data(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for entry in _icons(bundle)[:1]:
-        data = model.text(entry.get("base64data"))
+        data = kube.scalar_text(entry.get("base64data"))
         if csv is not None and data and decoded(data) is None:
             yield Finding(
                 "the icon's `base64data` is not base64",
@@ -252,7 +252,7 @@ def icon_mismatch(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for entry in _icons(bundle)[:1]:
-        media_type = model.text(entry.get("mediatype"))
+        media_type = kube.scalar_text(entry.get("mediatype"))
         detected = _detected(entry)
         if csv is None or media_type not in MEDIA_TYPES or detected == media_type:
             continue
@@ -305,21 +305,21 @@ def _detected(entry: Mapping[str, Any]) -> str | None:
     """The media type of the image itself, empty if unknown; None when there is no data."""
     from olmkit.catalog.blobs import icons
 
-    data = decoded(model.text(entry.get("base64data")))
+    data = decoded(kube.scalar_text(entry.get("base64data")))
     return icons.detect(data) if data else None
 
 
 def _icons(bundle: Bundle) -> list[Mapping[str, Any]]:
     csv = bundle.csv
-    return [model.mapping(item) for item in model.sequence(csv.spec.get("icon"))] if csv else []
+    return [kube.mapping(item) for item in kube.sequence(csv.spec.get("icon"))] if csv else []
 
 
 def _provider(spec: Mapping[str, Any], key: str) -> str:
-    return model.text(model.mapping(spec.get("provider")).get(key))
+    return kube.scalar_text(kube.mapping(spec.get("provider")).get(key))
 
 
 def _entries(bundle: Bundle, section: str) -> Iterator[tuple[int, Mapping[str, Any], Any]]:
     csv = bundle.csv
     if csv is not None:
-        for index, item in enumerate(model.sequence(csv.spec.get(section))):
-            yield index, model.mapping(item), csv.at("spec", section, index)
+        for index, item in enumerate(kube.sequence(csv.spec.get(section))):
+            yield index, kube.mapping(item), csv.at("spec", section, index)

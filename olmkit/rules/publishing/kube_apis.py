@@ -13,6 +13,7 @@ from olmkit.base.diagnostics import Location, Severity
 from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
 from olmkit.kube import lifecycle
+from olmkit.kube import objects as kube
 from olmkit.kube.lifecycle import Lifecycle
 from olmkit.kube.objects import GVK
 from olmkit.rules import objects, permissions, targets
@@ -143,8 +144,11 @@ def _uses(bundle: Bundle) -> Iterator[_Use]:
 def _described(bundle: Bundle) -> Iterator[tuple[GVK, Location]]:
     csv = bundle.csv
     for api in (*csv.owned_crds, *csv.required_crds) if csv else ():
-        for index, item in enumerate(model.sequence(api.value.get("resources"))):
-            value = model.mapping(item)
-            gvk = GVK.parse(model.text(value.get("version")), model.text(value.get("kind")))
+        for index, item in enumerate(kube.sequence(api.value.get("resources"))):
+            value = kube.mapping(item)
+            gvk = GVK.parse(
+                kube.scalar_text(value.get("version")),
+                kube.scalar_text(value.get("kind")),
+            )
             if csv is not None:
                 yield gvk, csv.at(*api.keys, "resources", index, "version")

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from olmkit.base.diagnostics import Location, Severity
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle, ClusterServiceVersion
+from olmkit.kube import objects as kube
 from olmkit.rules.engine import Facts, Finding, rule
 
 SUITE = "multiarch"
@@ -244,24 +244,24 @@ def _find_images(bundle: Bundle) -> _Images:
         managers=tuple(entry for entry in listed if entry.is_manager),
         others=tuple(entry for entry in listed if not entry.is_manager),
         related=tuple(
-            (model.text(entry.get("image")), csv.at("spec", "relatedImages", index))
+            (kube.scalar_text(entry.get("image")), csv.at("spec", "relatedImages", index))
             for index, entry in enumerate(csv.related_images)
         ),
     )
 
 
 def _containers(csv: ClusterServiceVersion, index: int) -> Iterator[_Container]:
-    spec = model.mapping(csv.deployments[index].get("spec"))
-    pod = model.mapping(model.mapping(spec.get("template")).get("spec"))
-    main = [model.mapping(item) for item in model.sequence(pod.get("containers"))]
+    spec = kube.mapping(csv.deployments[index].get("spec"))
+    pod = kube.mapping(kube.mapping(spec.get("template")).get("spec"))
+    main = [kube.mapping(item) for item in kube.sequence(pod.get("containers"))]
     named = any(item.get("name") == "manager" for item in main)
     keys = ("spec", "install", "spec", "deployments", index, "spec", "template", "spec")
     for section in ("containers", "initContainers"):
-        for position, item in enumerate(model.sequence(pod.get(section))):
-            container = model.mapping(item)
-            name = model.text(container.get("name"))
+        for position, item in enumerate(kube.sequence(pod.get(section))):
+            container = kube.mapping(item)
+            name = kube.scalar_text(container.get("name"))
             yield _Container(
-                image=model.text(container.get("image")),
+                image=kube.scalar_text(container.get("image")),
                 is_manager=section == "containers"
                 and (name == "manager" if named else name != _SIDECAR),
                 pod=pod,
@@ -271,11 +271,11 @@ def _containers(csv: ClusterServiceVersion, index: int) -> Iterator[_Container]:
 
 def _bound(pod: Mapping[str, Any]) -> Platforms:
     """The platforms that a required node affinity or a node selector names, of both parts."""
-    selector = model.mapping(pod.get("nodeSelector"))
-    fixed = {key: {model.text(selector[key])} for key in (_OS, _ARCH) if key in selector}
-    affinity = model.mapping(model.mapping(pod.get("affinity")).get("nodeAffinity"))
-    required = model.mapping(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
-    terms = [_term(item) for item in model.sequence(required.get("nodeSelectorTerms"))]
+    selector = kube.mapping(pod.get("nodeSelector"))
+    fixed = {key: {kube.scalar_text(selector[key])} for key in (_OS, _ARCH) if key in selector}
+    affinity = kube.mapping(kube.mapping(pod.get("affinity")).get("nodeAffinity"))
+    required = kube.mapping(affinity.get("requiredDuringSchedulingIgnoredDuringExecution"))
+    terms = [_term(item) for item in kube.sequence(required.get("nodeSelectorTerms"))]
     found: set[str] = set()
     for term in terms or [{}]:
         both = {**fixed, **term}
@@ -287,11 +287,11 @@ def _bound(pod: Mapping[str, Any]) -> Platforms:
 
 def _term(value: Any) -> dict[str, set[str]]:
     named: dict[str, set[str]] = {}
-    for item in model.sequence(model.mapping(value).get("matchExpressions")):
-        expression = model.mapping(item)
-        key = model.text(expression.get("key"))
+    for item in kube.sequence(kube.mapping(value).get("matchExpressions")):
+        expression = kube.mapping(item)
+        key = kube.scalar_text(expression.get("key"))
         if expression.get("operator") == "In" and key in (_OS, _ARCH):
             named.setdefault(key, set()).update(
-                model.text(word) for word in model.sequence(expression.get("values"))
+                kube.scalar_text(word) for word in kube.sequence(expression.get("values"))
             )
     return named

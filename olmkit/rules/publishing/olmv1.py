@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from olmkit.base import names
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.documents import Key
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects as kube
 from olmkit.rules import permissions
 from olmkit.rules.engine import Finding, rule
 from olmkit.rules.publishing import certification
@@ -126,8 +126,8 @@ def conversion_shared(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     seen: dict[str, int] = {}
     for index, webhook in enumerate(csv.webhooks if csv else ()):
-        for item in model.sequence(webhook.get("conversionCRDs")):
-            name = model.text(item)
+        for item in kube.sequence(webhook.get("conversionCRDs")):
+            name = kube.scalar_text(item)
             first = seen.setdefault(name, index)
             if csv is not None and first != index:
                 yield Finding(
@@ -150,13 +150,17 @@ def webhook_name_form(bundle: Bundle) -> Iterator[Finding]:
     if csv is None:
         return
     named = [
-        ("webhook", model.text(item.get("generateName")), (*_WEBHOOKS, index, "generateName"))
+        (
+            "webhook",
+            kube.scalar_text(item.get("generateName")),
+            (*_WEBHOOKS, index, "generateName"),
+        )
         for index, item in enumerate(csv.webhooks)
     ]
     named += [
         (
             "deployment",
-            model.text(item.get("name")),
+            kube.scalar_text(item.get("name")),
             ("spec", "install", "spec", "deployments", index, "name"),
         )
         for index, item in enumerate(csv.deployments)
@@ -178,10 +182,10 @@ def webhook_scope(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for index, webhook in enumerate(csv.webhooks if csv else ()):
-        for position, item in enumerate(model.sequence(webhook.get("rules"))):
-            value = model.mapping(item)
-            groups = {model.text(group) for group in model.sequence(value.get("apiGroups"))}
-            resources = {model.text(word) for word in model.sequence(value.get("resources"))}
+        for position, item in enumerate(kube.sequence(webhook.get("rules"))):
+            value = kube.mapping(item)
+            groups = {kube.scalar_text(group) for group in kube.sequence(value.get("apiGroups"))}
+            resources = {kube.scalar_text(word) for word in kube.sequence(value.get("resources"))}
             admission = "admissionregistration.k8s.io" in groups and bool(
                 resources & {*_ADMISSION, "*", "*/*"}
             )
@@ -239,9 +243,9 @@ def olmv0_annotation_read(bundle: Bundle) -> Iterator[Finding]:
     """
     csv = bundle.csv
     for index, container in certification.containers(csv.deployments if csv else ()):
-        for item in model.sequence(container.get("env")):
-            source = model.mapping(model.mapping(item).get("valueFrom")).get("fieldRef")
-            path = model.text(model.mapping(source).get("fieldPath"))
+        for item in kube.sequence(container.get("env")):
+            source = kube.mapping(kube.mapping(item).get("valueFrom")).get("fieldRef")
+            path = kube.scalar_text(kube.mapping(source).get("fieldPath"))
             if csv is not None and ("olm.operatorGroup" in path or "olm.operatorNamespace" in path):
                 yield Finding(
                     f"`{path}` is not set by OLM v1",
@@ -259,7 +263,7 @@ def cleanup_unsupported(bundle: Bundle) -> Iterator[Finding]:
     Fix: tell users to delete the objects before they delete the operator.
     """
     csv = bundle.csv
-    if csv is not None and model.mapping(csv.spec.get("cleanup")).get("enabled") is True:
+    if csv is not None and kube.mapping(csv.spec.get("cleanup")).get("enabled") is True:
         yield Finding(
             "OLM v1 does not implement `spec.cleanup`",
             at=csv.at("spec", "cleanup"),

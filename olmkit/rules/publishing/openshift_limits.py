@@ -14,9 +14,9 @@ from typing import Any
 
 from olmkit.base.diagnostics import Location, Severity
 from olmkit.base.versions import Version
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
 from olmkit.kube import lifecycle
+from olmkit.kube import objects as kube
 from olmkit.rules import dependencies, objects
 from olmkit.rules.engine import Facts, Finding, rule
 from olmkit.rules.targets import OPENSHIFT_VERSIONS
@@ -194,13 +194,13 @@ def _problem_of_properties(bundle: Bundle) -> str:
 def _limits(bundle: Bundle) -> Iterator[tuple[str, Location]]:
     """Every value of the property, of the annotation and of the properties file."""
     text = _properties_text(bundle)
-    for item in model.sequence(dependencies.json_value(text)) if text else ():
-        entry = model.mapping(item)
+    for item in kube.sequence(dependencies.json_value(text)) if text else ():
+        entry = kube.mapping(item)
         if entry.get("type") == MAX_OPENSHIFT and isinstance(entry.get("value"), str):
             yield entry["value"], _at(bundle)
     for found in bundle.properties:
         if found.type == MAX_OPENSHIFT:
-            yield model.text(found.value), found.at("value")
+            yield kube.scalar_text(found.value), found.at("value")
 
 
 def _at(bundle: Bundle) -> Location:

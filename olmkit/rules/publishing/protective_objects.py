@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Severity
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects as kube
 from olmkit.rules import objects, permissions
 from olmkit.rules.engine import Finding, rule
 
@@ -46,12 +46,12 @@ def pdb_blocks(bundle: Bundle) -> Iterator[Finding]:
     for resource in objects.resources(bundle):
         if resource.kind != "PodDisruptionBudget":
             continue
-        spec = model.mapping(resource.value.get("spec"))
+        spec = kube.mapping(resource.value.get("spec"))
         for field, pattern in (("maxUnavailable", _ZERO), ("minAvailable", _ALL)):
             value = spec.get(field)
-            if isinstance(value, str | int) and pattern.fullmatch(model.text(value)):
+            if isinstance(value, str | int) and pattern.fullmatch(kube.scalar_text(value)):
                 yield Finding(
-                    f"`{field}: {model.text(value)}` blocks every eviction",
+                    f"`{field}: {kube.scalar_text(value)}` blocks every eviction",
                     at=resource.at("spec", field),
                     hint="allow at least one pod to be unavailable",
                 )

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmkit.base.diagnostics import Fix, Location, Severity
-from olmkit.bundle import model
 from olmkit.bundle.model import Bundle
+from olmkit.kube import objects as kube
 from olmkit.rules.engine import Finding, rule
 from olmkit.rules.publishing import hub_fields
 
@@ -58,7 +58,7 @@ def description_length(bundle: Bundle) -> Iterator[Finding]:
     Fix: describe at `spec.description` what the operator does and what users have to prepare.
     """
     csv = bundle.csv
-    text = model.text(csv.spec.get("description")) if csv else ""
+    text = kube.scalar_text(csv.spec.get("description")) if csv else ""
     if csv is not None and len(text) < _MIN_DESCRIPTION:
         yield Finding(
             f"`spec.description` has {len(text)} characters, and 20 are required",
@@ -76,7 +76,7 @@ def icon_required(bundle: Bundle) -> Iterator[Finding]:
     Fix: embed a PNG, JPEG, GIF or SVG image at `spec.icon`.
     """
     csv = bundle.csv
-    if csv is not None and not model.sequence(csv.spec.get("icon")):
+    if csv is not None and not kube.sequence(csv.spec.get("icon")):
         yield Finding(
             "`spec.icon` is missing",
             at=csv.at("spec", "icon"),
@@ -115,7 +115,7 @@ def provider_length(bundle: Bundle) -> Iterator[Finding]:
     Fix: write `spec.provider.name`.
     """
     csv = bundle.csv
-    name = model.text(model.mapping(csv.spec.get("provider")).get("name")) if csv else ""
+    name = kube.scalar_text(kube.mapping(csv.spec.get("provider")).get("name")) if csv else ""
     if csv is not None and len(name) < _MIN_WORD:
         yield Finding(
             f"`spec.provider.name` has {len(name)} characters, and 3 are required",
@@ -204,7 +204,7 @@ def final_newline(bundle: Bundle) -> Iterator[Finding]:
 
 def _required_list(bundle: Bundle, section: str, hint: str) -> Iterator[Finding]:
     csv = bundle.csv
-    if csv is not None and not model.sequence(csv.spec.get(section)):
+    if csv is not None and not kube.sequence(csv.spec.get(section)):
         yield Finding(f"`spec.{section}` is missing", at=csv.at("spec", section), hint=hint)
 
 
