@@ -137,14 +137,14 @@ async def read_platforms(
 
 
 async def _platforms(image: str, access: Access) -> tuple[str, ...]:
-    from olmkit.edges.images import sources
+    from olmkit.edges.images import transports
     from olmkit.oci import store as stores
     from olmkit.oci.content import MAX_CONFIG_SIZE, ImageConfig, ImageManifest
     from olmkit.oci.reference import Reference
 
     reference = Reference.parse(image)
-    async with sources.open_store(reference, access) as store:
-        root = await store.resolve(sources.selector(reference))
+    async with transports.open_store(reference, access) as store:
+        root = await store.resolve(transports.selector(reference))
         manifest = await stores.read_manifest(store, root)
         if isinstance(manifest, ImageManifest):
             data = await stores.read(store, manifest.config, limit=MAX_CONFIG_SIZE)
