@@ -7,7 +7,7 @@ tests' server double stays on the other side of the wire.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -244,11 +244,13 @@ class Cluster(Protocol):
         timeout_seconds: int = 300,
         metadata_only: bool = False,
         initial_events: bool = False,
+        opened: Callable[[], None] | None = None,
     ) -> AsyncIterator[WatchEvent]:
         """Events until the server ends the stream; an `ERROR` event is raised.
 
         `initial_events`: first what is there, at least as new as `resource_version`, and
-        then a bookmark with the annotation `k8s.io/initial-events-end`.
+        then a bookmark with the annotation `k8s.io/initial-events-end`. `opened` is called
+        when the server has accepted the watch, which may be long before the first event.
         """
 
     async def create(

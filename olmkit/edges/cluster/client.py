@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -33,7 +33,7 @@ from olmkit.kube.objects import GVK, Manifest
 
 _LIST_TIMEOUT = 60.0  # ten thousand objects take seconds to come over
 _WATCH_GRACE = 30.0  # the server ends a watch by itself; later than this it never will
-_WATCH_IDLE = 150.0  # bookmarks come about once a minute
+_WATCH_IDLE = 150.0  # bookmarks come about once a minute, where the server has them
 
 _PLAIN = ":@!$&'()*+,;=~"  # beside letters, digits and `_.-`
 
@@ -152,6 +152,7 @@ class HttpCluster:
         timeout_seconds: int = 300,
         metadata_only: bool = False,
         initial_events: bool = False,
+        opened: Callable[[], None] | None = None,
         idle_timeout: float = _WATCH_IDLE,
     ) -> AsyncIterator[WatchEvent]:
         """Events until the server ends the stream, or nothing came for `idle_timeout` seconds."""
@@ -169,6 +170,7 @@ class HttpCluster:
             accept=_PARTIAL if metadata_only else "application/json",
             seconds=timeout_seconds + _WATCH_GRACE,
             idle=idle_timeout,
+            opened=opened,
         )
         async with contextlib.aclosing(stream) as lines:
             async for line in lines:

@@ -104,9 +104,19 @@ class Connection:
             response.release()
 
     async def stream(
-        self, path: str, *, params: Mapping[str, str], accept: str, seconds: float, idle: float
+        self,
+        path: str,
+        *,
+        params: Mapping[str, str],
+        accept: str,
+        seconds: float,
+        idle: float,
+        opened: Callable[[], None] | None = None,
     ) -> AsyncGenerator[bytes, None]:
-        """The lines of an answer until it ends, `seconds` have passed, or `idle` without a byte."""
+        """The lines of an answer until it ends, `seconds` have passed, or `idle` without a byte.
+
+        `opened` is called when the server has answered, before the first line.
+        """
         response = await self._open(
             "GET",
             path,
@@ -115,6 +125,8 @@ class Connection:
             limits=aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_TIMEOUT),
             head_first=True,
         )
+        if opened is not None:
+            opened()
         try:
             async for line in watch_stream.lines(response.content.readany, idle):
                 yield line

@@ -84,8 +84,9 @@ def watches_granted(cache: Cache) -> Check:
 def watches_kept(cache: Cache, *, patience: float = 300.0) -> Check:
     """No watch has been failing for more than `patience` seconds.
 
-    A watch on which nothing happens is well; one that cannot be begun again serves ever
-    older objects. For liveness: a new process gets a new connection and new credentials.
+    A watch that the server accepts is well, even when nothing comes on it. The check fails
+    only when the server cannot be reached, or refuses the watch: then the copy of the objects
+    grows old. For liveness: a new process gets a new connection and new credentials.
     What the server refused from the start is left to `watches_granted`.
     """
 

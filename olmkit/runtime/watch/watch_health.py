@@ -2,7 +2,8 @@
 
 Every watch tells the same story, in the log and to the probes. What goes wrong is
 said once, again when it changes or goes on for long, and its end is said too. A
-list is no proof of a watch: only what comes on the watch is, or its orderly end.
+list does not prove that a watch works. A watch works when the server accepts it and does
+not close it at once, whether or not events come.
 """
 
 from __future__ import annotations

@@ -65,6 +65,7 @@ class ApiServer(ApiState):
     `denies`: which accesses RBAC forbids. `allows`: what a SubjectAccessReview answers.
     `stale_at`: the version at which lists that may be old are read.
     `webhooks` are called as admission: fill it by `api_admission.of_configuration`.
+    `sends_bookmarks` is off for a server whose etcd reports no progress, such as etcd 3.4.
     """
 
     url: str = ""
@@ -82,6 +83,7 @@ class ApiServer(ApiState):
     stale_at: int | None = None
     webhooks: list[Webhook] = field(default_factory=list)
     streams_lists: bool = True
+    sends_bookmarks: bool = True
 
     @classmethod
     def of(
@@ -367,7 +369,10 @@ class ApiServer(ApiState):
                 await told.bookmark(version, ended=True)
             for change in replayed:
                 await told.change(selection, change)
-            await watch.follow(request, queue, selection, told, lambda: self.version)
+            marks = self.sends_bookmarks and request.query.get("allowWatchBookmarks") == "true"
+            await watch.follow(
+                request, queue, selection, told, lambda: self.version, bookmarks=marks
+            )
         except ConnectionError:
             pass
         finally:

@@ -57,14 +57,15 @@ async def follow(
     selection: Selection,
     told: Teller,
     present: Callable[[], int],
+    *,
+    bookmarks: bool,
 ) -> None:
     """Tell what happens until the watch ends; `present` is the version of the server."""
     clock = asyncio.get_running_loop().time
     seconds = float(request.query.get("timeoutSeconds") or 1800)
     end = clock() + seconds
-    marks = request.query.get("allowWatchBookmarks") == "true"
     last_mark = end - _LAST_BOOKMARK
-    mark = min(clock() + _BOOKMARKS, last_mark) if marks and seconds > _LAST_BOOKMARK else end
+    mark = min(clock() + _BOOKMARKS, last_mark) if bookmarks and seconds > _LAST_BOOKMARK else end
     while clock() < end:
         try:
             async with asyncio.timeout_at(min(mark, end)):
