@@ -1,12 +1,14 @@
 """A real Kubernetes cluster of one node on this machine, whose pods run, with OLM.
 
     python tests/cluster run            here, until its input ends; says when it is ready;
-                                        with --without-olm, Kubernetes alone
+                                        with --without-olm, Kubernetes alone; with
+                                        --old-etcd, on Debian's etcd 3.4
     python tests/cluster up | down      leaves it running for hand work, with both generations
                                         of OLM; ends it
     python tests/cluster olm-v1         adds OLM v1 to it: catalogd and operator-controller
     python tests/cluster env            what a shell evaluates to work with it
     python tests/cluster exec WORDS…    runs a program inside its namespaces
+    python tests/cluster images FOLDER  makes OCI layouts of the images that tests use
     python tests/cluster stop NAME [SIGNAL] | start NAME    one of its processes
 
 It needs root, and what `scripts/system-packages --e2e` and `scripts/build-programs`
@@ -40,11 +42,11 @@ import settings
 from settings import Settings
 
 HERE = Path(__file__).resolve().parent
-SETS = ("hyperkube", "coredns", "olm", "opm", "catalogd", "operator-controller")
+SETS = ("hyperkube", "etcd", "coredns", "olm", "opm", "catalogd", "operator-controller")
 FIRST = ("registry", "etcd", "containerd", "kube-apiserver")
 THEN = ("kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns")
 OLM = ("olm-operator", "catalog-operator")
-NEEDED = ("etcd", "containerd", "runc", "docker-registry", "iptables", "conntrack", "ip", "unshare")
+NEEDED = ("containerd", "runc", "docker-registry", "iptables", "conntrack", "ip", "unshare")
 START = 180.0  # seconds; a start from the cache takes 10 to 20, a busy machine longer
 
 
@@ -75,26 +77,30 @@ def missing() -> list[str]:
     return reasons
 
 
-def built() -> dict[str, Path]:
-    """Where the programs lie, built when they are not there."""
-    words = ["/bin/sh", str(HERE.parents[1] / "scripts/build-programs"), *SETS]
+def built(*sets: str) -> dict[str, Path]:
+    """Where the programs are, of all sets or of these; built when they are not there."""
+    sets = sets or SETS
+    words = ["/bin/sh", str(HERE.parents[1] / "scripts/build-programs"), *sets]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode:
         raise ClusterError("the programs of the cluster cannot be built")
-    return dict(zip(SETS, map(Path, done.stdout.split()), strict=True))
+    return dict(zip(sets, map(Path, done.stdout.split()), strict=True))
 
 
 class Running:
     """A cluster from entering to leaving it; leaving takes everything down."""
 
-    def __init__(self, programs: dict[str, Path], *, has_olm: bool) -> None:
+    def __init__(self, programs: dict[str, Path], *, has_olm: bool, old_etcd: bool = False) -> None:
         self._lock, number = _free_number()
         self.settings = Settings(
             folder=cache() / "clusters" / str(number),
             number=number,
             programs=programs,
             has_olm=has_olm,
+            old_etcd=old_etcd,
         )
+        if old_etcd and shutil.which("etcd", path=settings.PATH) is None:
+            raise ClusterError("Debian's etcd is not here: run scripts/system-packages --e2e")
         self._outer: subprocess.Popen[bytes] | None = None
         self._inner = 0
 
@@ -326,12 +332,12 @@ def _die_with_parent() -> None:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
-def run(*, detached: bool, has_olm: bool) -> None:
+def run(*, detached: bool, has_olm: bool, old_etcd: bool) -> None:
     """Bring the cluster up, say so, and take it down when the input ends or a signal comes."""
     waker, wake = os.pipe()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: os.write(wake, b"x"))
-    with Running(built(), has_olm=has_olm) as cluster:
+    with Running(built(), has_olm=has_olm, old_etcd=old_etcd) as cluster:
         sys.stdout.write(json.dumps(cluster.settings.facts()) + "\n")
         sys.stdout.flush()
         readers: list[Any] = [waker] if detached else [waker, sys.stdin.fileno()]
@@ -454,7 +460,11 @@ def main(words: list[str]) -> int:
                 return 1 if reasons else 0
             case ["run", *rest]:
                 refuse_when_missing()
-                run(detached="--detached" in rest, has_olm="--without-olm" not in rest)
+                run(
+                    detached="--detached" in rest,
+                    has_olm="--without-olm" not in rest,
+                    old_etcd="--old-etcd" in rest,
+                )
             case ["up"]:
                 refuse_when_missing()
                 sys.stdout.write(explain(up()) + "\n")
@@ -468,6 +478,9 @@ def main(words: list[str]) -> int:
                 inner = (_folder() / "pid").read_text().strip()
                 nsenter = ["nsenter", "-t", inner, "-m", "-n", "-p", "--", *command]
                 return subprocess.run(nsenter, check=False).returncode
+            case ["images", folder]:
+                for plan in images.plans(built("olm", "opm"), ""):
+                    images.layout(plan, Path(folder) / plan.name)
             case ["start", name]:
                 tell(_folder(), {"start": name})
             case ["stop", name, *rest]:

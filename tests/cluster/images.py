@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import io
 import json
+import platform
 import subprocess
 import tarfile
 import urllib.error
@@ -141,13 +142,45 @@ def seed_name(planned: Sequence[ImagePlan]) -> str:
     return "registry-" + hashlib.sha256(json.dumps([parts, texts]).encode()).hexdigest()[:12]
 
 
+def architecture() -> str:
+    """What images call the processor of this machine, whose programs they hold."""
+    machine = platform.machine()
+    return {"x86_64": "amd64", "aarch64": "arm64"}.get(machine, machine)
+
+
+def layout(plan: ImagePlan, folder: Path) -> None:
+    """Make the image as an OCI layout in a new folder, under the tag `1`."""
+    manifest, blobs = _made(plan)
+    for blob in (*blobs, manifest):
+        file = folder / "blobs" / _digest(blob).replace(":", "/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(blob)
+    named = {"annotations": {"org.opencontainers.image.ref.name": "1"}}
+    entry = _descriptor(manifest, _TYPE + "manifest.v1+json") | named
+    (folder / "index.json").write_text(json.dumps({"schemaVersion": 2, "manifests": [entry]}))
+    (folder / "oci-layout").write_text(json.dumps({"imageLayoutVersion": "1.0.0"}))
+
+
 def push(plan: ImagePlan, registry: str) -> None:
     """Make the image and push it under its name and tag."""
+    manifest, blobs = _made(plan)
+    for blob in blobs:
+        _push_blob(f"http://{registry}/v2/{plan.name}", blob)
+    _request(
+        "PUT",
+        f"http://{registry}/v2/{plan.name}/manifests/{plan.tag}",
+        manifest,
+        _TYPE + "manifest.v1+json",
+    )
+
+
+def _made(plan: ImagePlan) -> tuple[bytes, tuple[bytes, bytes]]:
+    """The manifest, and the layer and the configuration that it names."""
     archive = _archive(plan)
     layer = gzip.compress(archive, compresslevel=1, mtime=0)
     config = json.dumps(
         {
-            "architecture": "amd64",
+            "architecture": architecture(),
             "os": "linux",
             "config": {"Env": ["PATH=/bin:/usr/bin"], **plan.config},
             "rootfs": {"type": "layers", "diff_ids": [_digest(archive)]},
@@ -159,14 +192,7 @@ def push(plan: ImagePlan, registry: str) -> None:
         "config": _descriptor(config, _TYPE + "config.v1+json"),
         "layers": [_descriptor(layer, _TYPE + "layer.v1.tar+gzip")],
     }
-    for blob in (layer, config):
-        _push_blob(f"http://{registry}/v2/{plan.name}", blob)
-    _request(
-        "PUT",
-        f"http://{registry}/v2/{plan.name}/manifests/{plan.tag}",
-        json.dumps(manifest).encode(),
-        _TYPE + "manifest.v1+json",
-    )
+    return json.dumps(manifest).encode(), (layer, config)
 
 
 def _archive(plan: ImagePlan) -> bytes:

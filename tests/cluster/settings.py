@@ -27,6 +27,7 @@ class Settings:
     folder: Path
     number: int
     has_olm: bool = True
+    old_etcd: bool = False  # Debian's, which reports no progress of watches
     programs: Mapping[str, Path]
     token: str = field(default_factory=lambda: secrets.token_hex(16))
 
@@ -95,7 +96,8 @@ class Settings:
         words: dict[str, Sequence[str]] = {
             "registry": ["docker-registry", "serve", f"{folder}/registry.json"],
             "etcd": [
-                *("etcd", f"--data-dir={folder}/etcd", "--unsafe-no-fsync"),
+                "etcd" if self.old_etcd else str(self.programs["etcd"] / "etcd"),
+                *(f"--data-dir={folder}/etcd", "--unsafe-no-fsync"),
                 "--listen-client-urls=http://127.0.0.1:2379",
                 "--advertise-client-urls=http://127.0.0.1:2379",
                 "--listen-peer-urls=http://127.0.0.1:2380",

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,15 +34,48 @@ class SameGenerated(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class RealCluster:
-    """How to reach it. `outside` is this machine's address for its pods."""
+    """How to reach it. What it does not have skips the test that uses it, with the reason.
+
+    `facts` are those of the program `tests/cluster`; of an external cluster, those that the
+    variables of `external` name.
+    """
 
     kubeconfig: Path
-    registry: str
-    node: str
-    outside: str
-    folder: Path
-    programs: dict[str, Path] = field(repr=False)
     words: list[str] = field(repr=False)
+    facts: Mapping[str, Any] = field(repr=False)
+    is_external: bool = False
+
+    @property
+    def has_registry(self) -> bool:
+        return "registry" in self.facts
+
+    @property
+    def registry(self) -> str:
+        return str(self._fact("registry", "set OLMKIT_E2E_REGISTRY to one that its nodes reach"))
+
+    @property
+    def outside(self) -> str:
+        """The address of this machine for the pods of the cluster."""
+        hint = "set OLMKIT_E2E_ADDRESS to the address at which its pods reach this machine"
+        return str(self._fact("outside", hint))
+
+    @property
+    def node(self) -> str:
+        return str(self._fact("node", "its node is not on this machine"))
+
+    @property
+    def folder(self) -> Path:
+        return Path(self._fact("folder", "its processes are not on this machine"))
+
+    @property
+    def programs(self) -> dict[str, Path]:
+        found = self._fact("programs", "it does not run the programs that we build")
+        return {name: Path(path) for name, path in found.items()}
+
+    def _fact(self, name: str, why: str) -> Any:
+        if name not in self.facts:
+            pytest.skip(f"not possible in the cluster of {self.kubeconfig}: {why}")
+        return self.facts[name]
 
     def kubectl(self, *words: str, text: str = "", check: bool = True) -> str:
         """What kubectl prints; it must succeed unless `check` is off."""
@@ -103,15 +137,44 @@ class RealCluster:
 
 
 def _described(facts: dict[str, Any]) -> RealCluster:
-    return RealCluster(
-        kubeconfig=Path(facts["kubeconfig"]),
-        registry=facts["registry"],
-        node=facts["node"],
-        outside=facts["outside"],
-        folder=Path(facts["folder"]),
-        programs={name: Path(path) for name, path in facts["programs"].items()},
-        words=facts["kubectl"],
-    )
+    return RealCluster(kubeconfig=Path(facts["kubeconfig"]), words=facts["kubectl"], facts=facts)
+
+
+def external(kubeconfig: Path, tmp: Path) -> RealCluster:
+    """A cluster that a kubeconfig names: kind, k3d, one of a cloud. OLM must be installed in it.
+
+    `OLMKIT_E2E_REGISTRY` is `host[:port][/path]` of a registry which this machine and the
+    nodes reach under this name; the images that tests use are pushed there, with the usual
+    credentials. `OLMKIT_PLAIN_HTTP` says that it is not encrypted. `OLMKIT_E2E_ADDRESS` is
+    the address at which pods reach this machine.
+    """
+    kubectl = shutil.which("kubectl")
+    if kubectl is None:
+        pytest.skip("kubectl is not here, which a cluster of OLMKIT_E2E_KUBECONFIG needs")
+    found = {
+        "registry": os.environ.get("OLMKIT_E2E_REGISTRY"),
+        "outside": os.environ.get("OLMKIT_E2E_ADDRESS"),
+    }
+    facts = {name: value for name, value in found.items() if value}
+    words = [kubectl, f"--kubeconfig={kubeconfig}"]
+    made = RealCluster(kubeconfig=kubeconfig, words=words, facts=facts, is_external=True)
+    if made.get("crd", "subscriptions.operators.coreos.com") is None:
+        pytest.skip(f"the cluster of {kubeconfig} has no OLM: run `olmkit olm install`")
+    if made.has_registry:
+        _push_images(made, tmp)
+    return made
+
+
+def _push_images(cluster: RealCluster, folder: Path) -> None:
+    """Push what pods run; the programs in it are of this machine's architecture."""
+    nodes = {one["status"]["nodeInfo"]["architecture"] for one in cluster.list("nodes")}
+    own = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    if own not in nodes:
+        pytest.skip(f"the images are for {own}, and the nodes are {', '.join(sorted(nodes))}")
+    subprocess.run([sys.executable, str(PROGRAM), "images", str(folder)], check=True)
+    for layout in sorted(folder.iterdir()):
+        words = ["image", "push", f"oci:{layout}:1", f"{cluster.registry}/{layout.name}:1"]
+        subprocess.run([sys.executable, "-m", "olmkit", *words], check=True, capture_output=True)
 
 
 @contextmanager
@@ -142,11 +205,18 @@ def _started(missing: Callable[[str], NoReturn], *words: str) -> Iterator[RealCl
 
 
 @pytest.fixture(scope="session")
-def cluster(missing: Callable[[str], NoReturn]) -> Iterator[RealCluster]:
+def cluster(
+    missing: Callable[[str], NoReturn], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RealCluster]:
     """A cluster of one node; skipped with the reason where none can run, but never in CI.
 
-    `OLMKIT_CLUSTER` names the folder of one that runs already, for hand work.
+    `OLMKIT_CLUSTER` names the folder of one that runs already, for hand work, and
+    `OLMKIT_E2E_KUBECONFIG` an external cluster, see `external`.
     """
+    if os.environ.get("OLMKIT_E2E_KUBECONFIG"):
+        kubeconfig = Path(os.environ["OLMKIT_E2E_KUBECONFIG"])
+        yield external(kubeconfig, tmp_path_factory.mktemp("images"))
+        return
     if os.environ.get("OLMKIT_CLUSTER"):
         yield _described(json.loads(Path(os.environ["OLMKIT_CLUSTER"], "facts.json").read_text()))
         return

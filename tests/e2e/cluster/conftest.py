@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import shlex
 import shutil
 import subprocess
@@ -45,10 +46,12 @@ class Typist:
         self._folder = folder
         self.environment = os.environ | {
             "KUBECONFIG": str(cluster.kubeconfig),
-            "OLMKIT_PLAIN_HTTP": "1",
-            "OLMKIT_CATALOG_SERVER": f"{cluster.registry}/opm:1",
             "OLMKIT_NO_PROGRESS": "1",
         }
+        if cluster.has_registry:
+            self.environment["OLMKIT_CATALOG_SERVER"] = f"{cluster.registry}/opm:1"
+        if not cluster.is_external:
+            self.environment["OLMKIT_PLAIN_HTTP"] = "1"
 
     def tell(self, words: str) -> None:
         sys.stdout.write(f"\n{words}\n")
@@ -117,19 +120,19 @@ def wheels(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheels")
     requirements = folder / "requirements.txt"
     uv = str(Path(sys.executable).with_name("uv"))
-    platforms = ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64",
-                 "manylinux1_x86_64")  # fmt: skip
+    machine = platform.machine()
+    families = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "manylinux1")
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
     _run(*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(root))
     _run(
         *(uv, "pip", "compile", "-q", "--no-annotate", "--no-header", "--python-version", "3.11"),
-        *("--python-platform", "x86_64-manylinux_2_28"),
+        *("--python-platform", f"{machine}-manylinux_2_28"),
         *("--extra", "operator", "--extra", "serve", "-c", str(root / "requirements.lock")),
         *(str(root / "pyproject.toml"), "-o", str(requirements)),
     )
     _run(
         *(*pip, "download", "--no-deps", "--only-binary=:all:", "--python-version", "3.11"),
-        *(f"--platform={name}" for name in platforms),
+        *(f"--platform={family}_{machine}" for family in families),
         *("-d", str(folder), "-r", str(requirements)),
     )
     return folder
