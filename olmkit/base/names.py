@@ -7,6 +7,7 @@ a different plural would be a different API.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 
 MAX_LABEL = 63
@@ -31,6 +32,21 @@ def is_subdomain(text: str) -> bool:
     if not text or len(text) > MAX_SUBDOMAIN:
         return False
     return all(_LABEL.fullmatch(part) is not None for part in text.split("."))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host, without brackets and port, is this machine by its name or its address.
+
+    `localhost` and what is below it are reserved for that (RFC 6761). A name such as
+    `127.example.com` only looks like an address.
+    """
+    name = host.lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 def shortened(name: str, limit: int = MAX_LABEL) -> str:

@@ -24,15 +24,19 @@ import aiohttp
 from yarl import URL
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
-from olmkit.edges import proxies
+from olmkit.edges import proxies, urls
 
 T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_READING = frozenset({"GET", "HEAD"})
 _MAX_REDIRECTS = 5
 _CHUNK = 256 * 1024
+# For a body that is read as a whole: a server that sends a byte now and then must not hold us.
+_WHOLE_BODY = 300.0
+_DAY = 86_400.0
 # Answers that say "not now": request timeout, too early, too many requests, and the server's own.
 TEMPORARY_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -77,7 +81,7 @@ class Reply:
     @property
     def url(self) -> str:
         """Where the answer came from, redacted."""
-        return redact(str(self._url))
+        return urls.redact(str(self._url))
 
     @property
     def full_url(self) -> str:
@@ -86,9 +90,22 @@ class Reply:
 
     @property
     def location(self) -> str:
-        """The absolute URL of the `Location` header, or nothing. It may carry secrets."""
-        text = self.headers.get("Location", "")
-        return str(_join(self._url, text)) if text else ""
+        """The absolute URL of the `Location` header, or nothing. It may carry secrets.
+
+        Raises `RemoteError` when the header is not a URL.
+        """
+        return self.resolve(self.headers.get("Location", ""))
+
+    def resolve(self, text: str) -> str:
+        """`text` of this answer as an absolute URL, empty when it is empty.
+
+        Raises `RemoteError` when it is not a URL.
+        """
+        return str(urls.join(self._url, text)) if text else ""
+
+    def is_from(self, origin: str) -> bool:
+        """Whether the host of `origin` gave this answer, and not one it redirects to."""
+        return urls.same_origin(str(self._url), origin)
 
     async def chunks(self) -> AsyncIterator[bytes]:
         """The body as it comes."""
@@ -101,10 +118,18 @@ class Reply:
     async def read(self, limit: int) -> bytes:
         """The body as a whole; `RemoteError` when it is longer than `limit` bytes."""
         data = bytearray()
-        async for chunk in self.chunks():
-            data += chunk
-            if len(data) > limit:
-                raise RemoteError(f"the answer of `{self.url}` is larger than {limit} bytes")
+        try:
+            async with asyncio.timeout(_WHOLE_BODY):
+                async for chunk in self.chunks():
+                    data += chunk
+                    if len(data) > limit:
+                        raise RemoteError(
+                            f"the answer of `{self.url}` is larger than {limit} bytes"
+                        )
+        except TimeoutError:
+            raise RemoteError(
+                f"the answer of `{self.url}` does not end within {_WHOLE_BODY:.0f} seconds"
+            ) from None
         return bytes(data)
 
     @property
@@ -149,9 +174,10 @@ class Web:
         """Send one request; the answer is open inside the `with`. Any status is an answer.
 
         Raises `RemoteError` when none comes. Redirects are followed for what has no body,
-        without `Authorization` when they lead to another host.
+        without `Authorization` when they lead to another host; there they are followed for
+        what only reads.
         """
-        target = URL(url, encoded=True)
+        target = urls.parse(url)
         sent = dict(headers or {})
         for _ in range(_MAX_REDIRECTS + 1):
             async with self._open(method, target, sent, body) as reply:
@@ -159,18 +185,20 @@ class Web:
                 if not (leads and follow and body is None):
                     yield reply
                     return
-            following = _join(target, leads)
-            if following.scheme not in ("http", "https") or not following.host:
-                raise RemoteError(f"`{redact(str(target))}` redirects to something that is no URL")
-            if target.scheme == "https" and following.scheme == "http":
+                following = urls.join(target, leads)
+                elsewhere = not urls.same_origin(str(following), str(target))
+                if elsewhere and method not in _READING:
+                    yield reply
+                    return
+            if urls.is_downgrade(str(target), str(following)):
                 raise RemoteError(
-                    f"`{redact(str(target))}` redirects to `{redact(str(following))}`, "
+                    f"`{urls.redact(str(target))}` redirects to `{urls.redact(str(following))}`, "
                     "which is not encrypted"
                 )
-            if not same_origin(str(following), str(target)):
+            if elsewhere:
                 sent.pop("Authorization", None)
             target = following
-        raise RemoteError(f"`{redact(url)}` redirects more than {_MAX_REDIRECTS} times")
+        raise RemoteError(f"`{urls.redact(url)}` redirects more than {_MAX_REDIRECTS} times")
 
     async def retry(self, work: Callable[[], Awaitable[T]]) -> T:
         """The outcome of `work`, which is tried again while its errors are temporary."""
@@ -185,7 +213,8 @@ class Web:
                     raise
                 asked = float(getattr(error, "retry_after", 0.0))
                 if asked > self.options.longest_retry_after:
-                    error.hint = f"try again in {asked:.0f} seconds"
+                    wait = f"in {asked:.0f} seconds" if asked < _DAY else "tomorrow"
+                    error.hint = f"try again {wait}"
                     raise
                 _log.debug("waiting before another attempt: %s", error.message)
             await self.pause(attempt, asked)
@@ -219,7 +248,7 @@ class Web:
         except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
             raise _translated(error, url) from tellable(error)
         try:
-            _log.debug("%s %s: %d", method, redact(str(url)), response.status)
+            _log.debug("%s %s: %d", method, urls.redact(str(url)), response.status)
             yield Reply(response, url)
         finally:
             response.release()
@@ -245,50 +274,23 @@ class Web:
         return self._tls
 
 
-def redact(url: str) -> str:
-    """`url` without user, password, and the values of its query."""
-    try:
-        parsed = URL(url, encoded=True)
-        if parsed.host is None:
-            return parsed.path or "a URL"
-        query = "?…" if parsed.raw_query_string else ""
-        port = f":{parsed.explicit_port}" if parsed.explicit_port else ""
-        host = f"[{parsed.host}]" if ":" in parsed.host else parsed.host
-    except ValueError:
-        return "a URL"
-    return f"{parsed.scheme}://{host}{port}{parsed.raw_path}{query}"
-
-
-def same_origin(one: str, other: str) -> bool:
-    """Whether two URLs are for the same scheme, host and port."""
-    try:
-        first, second = URL(one, encoded=True), URL(other, encoded=True)
-    except ValueError:
-        return False
-    return bool(first.host) and (first.scheme, first.host, first.port) == (
-        second.scheme,
-        second.host,
-        second.port,
-    )
-
-
 def parse_retry_after(text: str, now: float) -> float:
-    """The seconds of a `Retry-After` header, which is a number or a date."""
+    """The seconds of a `Retry-After` header, a number or a date; a day at most."""
     if not text:
         return 0.0
     if text.strip().isdecimal():
-        return float(text)
+        seconds = parse_count(text.strip())
+        return _DAY if seconds is None else min(float(seconds), _DAY)
     try:
-        return max(0.0, email.utils.parsedate_to_datetime(text).timestamp() - now)
-    except (ValueError, OverflowError):
+        wait = email.utils.parsedate_to_datetime(text).timestamp() - now
+    except (ValueError, OverflowError, OSError):
         return 0.0
+    return min(max(0.0, wait), _DAY)
 
 
-def _join(base: URL, text: str) -> URL:
-    try:
-        return base.join(URL(text, encoded=True))
-    except ValueError:
-        raise RemoteError(f"`{redact(str(base))}` answers with a location that is no URL") from None
+def parse_count(text: str) -> int | None:
+    """The number of bytes or seconds in a header; None when `text` is not one of 18 digits."""
+    return int(text) if len(text) <= 18 and text.isascii() and text.isdecimal() else None
 
 
 def trusted(options: WebOptions) -> ssl.SSLContext | bool:
@@ -361,7 +363,7 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
         case TimeoutError():
             return RemoteError(f"`{host}` does not answer in time", temporary=True)
         case aiohttp.InvalidURL() | ValueError():
-            return RemoteError(f"`{redact(str(url))}` is no URL that can be asked")
+            return RemoteError(f"`{urls.redact(str(url))}` is not a valid URL")
         case aiohttp.ClientError():
             return RemoteError(f"the connection to `{host}` was cut", temporary=True)
         case _:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from olmkit.base import names
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.oci.content import Digest
 
@@ -97,15 +98,14 @@ class Reference:
     @property
     def is_loopback(self) -> bool:
         """Whether the registry is this machine, so that nobody else hears what is said."""
-        host = self.registry
-        if host.startswith("["):
-            return host.partition("]")[0] == "[::1"
-        host = host.partition(":")[0].lower()
-        return (
-            host == "localhost"
-            or host.endswith(".localhost")
-            or re.fullmatch(r"127(?:\.\d{1,3}){3}", host) is not None
-        )
+        return names.is_loopback(self.host)
+
+    @property
+    def host(self) -> str:
+        """The registry without its port, and without the brackets of an IPv6 address."""
+        if self.registry.startswith("["):
+            return self.registry[1:].partition("]")[0]
+        return self.registry.partition(":")[0]
 
     def pinned(self, digest: Digest) -> Reference:
         """The same image by its digest alone."""

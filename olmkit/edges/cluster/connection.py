@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import os
 import re
 import socket
@@ -353,9 +354,10 @@ def _pairs(headers: Any) -> list[tuple[str, str]]:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     try:
-        return max(0.0, float(headers["Retry-After"]))
+        seconds = float(headers["Retry-After"])
     except (KeyError, ValueError):
         return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
 def _socket(address: tuple[Any, ...]) -> socket.socket:

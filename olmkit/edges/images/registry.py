@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import urllib.parse
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import msgspec
 
@@ -17,7 +17,7 @@ from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges.images.credentials import Credentials
 from olmkit.edges.images.registry_endpoint import Endpoint, Request
 from olmkit.edges.images.registry_upload import Upload
-from olmkit.edges.web import Reply, Web
+from olmkit.edges.web import Reply, Web, parse_count
 from olmkit.oci.content import (
     INDEX_TYPES,
     MANIFEST_TYPES,
@@ -30,10 +30,17 @@ from olmkit.oci.store import Opener, RegistryError, Store, checked, read
 
 _ACCEPT = ", ".join([*sorted(INDEX_TYPES), *sorted(MANIFEST_TYPES)])
 _MAX_TAG_PAGES = 1000
+_MAX_TAGS = 500_000
 # One request up to here, several above: small enough to lose little to a cut connection, large
 # enough that the registry's work per request does not show.
 _CHUNK_SIZE = 64 * 1024 * 1024
 _KEPT_MANIFESTS = 64
+
+
+class _Tags(msgspec.Struct):
+    """A page of the list of tags; Docker's registry gives null when there are none."""
+
+    tags: list[str] | None = None
 
 
 class Registry:
@@ -54,18 +61,17 @@ class Registry:
         self._chunk_size = chunk_size
         self._manifests: dict[Digest, bytes] = {}
         self._pushed: set[Digest] = set()  # manifests
+        self._knows_head = True
 
     async def exists(self, descriptor: Descriptor) -> bool:
         kind = "manifests" if descriptor.is_manifest else "blobs"
         headers = {"Accept": descriptor.media_type} if descriptor.is_manifest else {}
 
         async def ask() -> bool:
-            url = await self._endpoint.url(f"{kind}/{descriptor.digest}")
-            request = Request(method="HEAD", url=url, headers=headers)
-            async with self._endpoint.send(request) as reply:
+            async with self._look(f"{kind}/{descriptor.digest}", headers) as reply:
                 if reply.status == 404:
                     return False
-                if reply.status != 200:
+                if reply.status not in (200, 206, 416):  # 416: it is there, and it is empty
                     raise await self._endpoint.refusal(reply, "look for content in")
                 return True
 
@@ -118,7 +124,7 @@ class Registry:
             async with self._endpoint.send(request, mounting=origin) as reply:
                 if reply.status == 201:
                     return True
-                if reply.status == 202:  # an upload has begun instead, which nobody needs
+                if reply.status == 202:  # an upload has begun instead, which is not needed
                     await self._endpoint.cancel(reply.location)
                     return False
                 return False
@@ -147,11 +153,11 @@ class Registry:
                     )
                 if reply.status != 200:
                     raise await self._endpoint.refusal(reply, "read from")
-                size = reply.headers.get("Content-Length", "0")
-                if size.isdecimal() and int(size) > MAX_MANIFEST_SIZE:
+                size = parse_count(reply.headers.get("Content-Length", "0"))
+                if size is not None and size > MAX_MANIFEST_SIZE:
                     raise InputError(
                         f"the manifest of image `{self.reference.name}{_suffix(selector)}` is "
-                        f"{int(size) / 1e6:.1f} MB large, more than the "
+                        f"{size / 1e6:.1f} MB large, more than the "
                         f"{MAX_MANIFEST_SIZE / 1e6:.0f} MB that are read"
                     )
                 media_type = reply.headers.get("Content-Type", "").partition(";")[0].strip()
@@ -180,13 +186,33 @@ class Registry:
         """Whether the registry says that the tag stands for this already."""
 
         async def ask() -> bool:
-            url = await self._endpoint.url(f"manifests/{tag}")
-            request = Request(method="HEAD", url=url, headers={"Accept": descriptor.media_type})
-            async with self._endpoint.send(request) as reply:
+            headers = {"Accept": descriptor.media_type}
+            async with self._look(f"manifests/{tag}", headers) as reply:
                 found = reply.headers.get("Docker-Content-Digest", "")
                 return reply.status == 200 and found == str(descriptor.digest)
 
         return await self._web.retry(ask)
+
+    @contextlib.asynccontextmanager
+    async def _look(self, rest: str, headers: Mapping[str, str]) -> AsyncIterator[Reply]:
+        """The answer to HEAD, or to GET where the registry does not know HEAD.
+
+        See https://github.com/containerd/containerd/pull/6684.
+        """
+        url = await self._endpoint.url(rest)
+        if self._knows_head:
+            async with self._endpoint.send(
+                Request(method="HEAD", url=url, headers=headers)
+            ) as reply:
+                if reply.status not in (405, 501):
+                    yield reply
+                    return
+            self._knows_head = False
+        # One byte is enough to see that a blob is there; the rest is not read.
+        part = {} if rest.startswith("manifests/") else {"Range": "bytes=0-0"}
+        request = Request(method="GET", url=url, headers={**headers, **part})
+        async with self._endpoint.send(request) as reply:
+            yield reply
 
     async def tags(self) -> tuple[str, ...]:
         found: list[str] = []
@@ -194,6 +220,10 @@ class Registry:
         for _ in range(_MAX_TAG_PAGES):
             page, url = await self._tag_page(url)
             found += page
+            if len(found) > _MAX_TAGS:
+                raise RegistryError(
+                    f"registry `{self._endpoint.host}` lists more than {_MAX_TAGS} tags"
+                )
             if not url:
                 return tuple(sorted(set(found)))
         raise RegistryError(f"registry `{self._endpoint.host}` lists tags without end")
@@ -203,17 +233,14 @@ class Registry:
             async with self._endpoint.send(Request(method="GET", url=url, headers={})) as reply:
                 if reply.status != 200:
                     raise await self._endpoint.refusal(reply, "list the tags of")
-                following = _next_page(reply)
+                following = self._endpoint.next_page(reply)
                 try:
-                    value = msgspec.json.decode(await reply.read(MAX_MANIFEST_SIZE))
-                    tags = value.get("tags") or []
-                    if all(isinstance(tag, str) for tag in tags):
-                        return list(tags), following
-                except (msgspec.DecodeError, AttributeError, TypeError, UnicodeDecodeError):
-                    pass
-                raise RegistryError(
-                    f"registry `{self._endpoint.host}` lists its tags in no known form"
-                )
+                    page = msgspec.json.decode(await reply.read(MAX_MANIFEST_SIZE), type=_Tags)
+                except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+                    raise RegistryError(
+                        f"registry `{self._endpoint.host}` lists its tags in an unknown form"
+                    ) from None
+                return page.tags or [], following
 
         return await self._web.retry(ask)
 
@@ -262,18 +289,6 @@ class Registry:
         if len(self._manifests) >= _KEPT_MANIFESTS:
             self._manifests.clear()
         self._manifests[descriptor.digest] = data
-
-
-def _next_page(reply: Reply) -> str:
-    """The URL of the next page from a `Link` header, when it is one of the same registry."""
-    target, _, relation = reply.headers.get("Link", "").partition(">")
-    if 'rel="next"' not in relation.replace("rel=next", 'rel="next"'):
-        return ""
-    base = urllib.parse.urlsplit(reply.full_url)
-    joined = urllib.parse.urlsplit(
-        urllib.parse.urljoin(reply.full_url, target.strip().removeprefix("<"))
-    )
-    return joined.geturl() if joined[:2] == base[:2] else ""
 
 
 def _suffix(selector: str) -> str:

@@ -1,7 +1,8 @@
 """How a registry lets us in: its challenge, basic credentials, tokens for a scope.
 
-Tokens are kept for one registry and scope, asked for anew when the registry no
-longer takes them, and sent to nobody else.
+Tokens are kept for one registry and scope, requested again when the registry no
+longer accepts them, and sent to no other host. Only a challenge that the registry's
+own host gives counts: callers must check that before they pass one on.
 """
 
 from __future__ import annotations
@@ -15,13 +16,20 @@ from typing import Any
 
 import msgspec
 
+from olmkit.base import names
+from olmkit.base.diagnostics import RemoteError
+from olmkit.edges import urls
 from olmkit.edges.images.credentials import Credentials
-from olmkit.edges.web import TEMPORARY_STATUS, Reply, Web, redact
+from olmkit.edges.urls import redact
+from olmkit.edges.web import TEMPORARY_STATUS, Reply, Web
+from olmkit.oci.reference import Reference
 from olmkit.oci.store import RegistryError
 
 _MAX_TOKEN_ANSWER = 1024 * 1024
 _PARAMETER = re.compile(r'([A-Za-z0-9_-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))')
 _CLIENT = "olmkit"
+_MAX_NAMED_SCOPES = 8  # of a challenge; registries name one, two when they mount
+_MAX_TOKEN = 64 * 1024  # with all claims of a large company tokens reach 8 KB
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +58,30 @@ def parse_challenges(text: str) -> tuple[Challenge, ...]:
 class Authenticator:
     """The `Authorization` header for one registry; several requests may ask at once."""
 
-    def __init__(self, web: Web, host: str, credentials: Credentials | None) -> None:
+    def __init__(self, web: Web, reference: Reference, credentials: Credentials | None) -> None:
         self._web = web
-        self._host = host
+        self._reference = reference
+        self._host = reference.registry
         self._credentials = credentials
         self._challenge: Challenge | None = None
         self._tokens: dict[str, str] = {}
+        self._named: dict[str, str] = {}  # scope: what the registry names in its challenges
         self._lock = asyncio.Lock()
 
-    def challenged(self, reply: Reply) -> None:
-        """Learn from a 401 what the registry wants."""
+    def challenged(self, reply: Reply, scope: str = "") -> None:
+        """Learn from a 401 of the registry itself what it wants, for a request with `scope`.
+
+        The scope that it names is requested as well, since some registries have scopes
+        of another form (https://github.com/oras-project/oras-dotnet/issues/395). Without
+        `scope` the one it names is not used: answers to `/v2/` often carry an example.
+        """
         challenges = parse_challenges(reply.headers.get("WWW-Authenticate", ""))
         preferred = sorted(challenges, key=lambda challenge: challenge.scheme != "bearer")
         if preferred:
             self._challenge = preferred[0]
+            if scope:
+                named = preferred[0].parameters.get("scope", "")
+                self._named[scope] = _missing_scopes(named, scope)
 
     async def header(self, scope: str, *, refused: str | None = None) -> str | None:
         """The header for `scope`; `refused` is one that no longer helps."""
@@ -80,7 +98,8 @@ class Authenticator:
             token = self._tokens.get(scope)
             if token is None or f"Bearer {token}" == refused:
                 self._tokens.pop(scope, None)
-                token = await self._fetch_token(challenge, scope)
+                everything = f"{scope} {self._named.get(scope, '')}".strip()
+                token = await self._fetch_token(challenge, everything)
                 self._tokens[scope] = token
         return f"Bearer {token}"
 
@@ -99,16 +118,19 @@ class Authenticator:
 
     async def _fetch_token(self, challenge: Challenge, scope: str) -> str:
         realm = challenge.parameters.get("realm", "")
-        parsed = urllib.parse.urlsplit(realm)
-        if parsed.scheme not in ("http", "https") or not parsed.hostname:
-            raise RegistryError(f"registry `{self._host}` names no valid token server")
+        try:
+            parsed = urllib.parse.urlsplit(str(urls.parse(realm)))
+        except RemoteError:
+            raise RegistryError(
+                f"registry `{self._host}` does not name a valid token server"
+            ) from None
         service = challenge.parameters.get("service", "")
         credentials = self._credentials
         if credentials is not None and parsed.scheme == "http" and not self._may_be_plain(parsed):
             raise RegistryError(
-                f"registry `{self._host}` wants the credentials sent unencrypted "
-                f"to `{redact(realm)}`",
-                hint="tell the owner of the registry; nothing was sent",
+                f"registry `{self._host}` requests the credentials unencrypted "
+                f"at `{redact(realm)}`",
+                hint="report this to the owner of the registry; nothing was sent",
             )
         if credentials is not None and credentials.identity_token:
             form = {
@@ -147,10 +169,14 @@ class Authenticator:
             return _token(await reply.read(_MAX_TOKEN_ANSWER), redact(realm))
 
     def _may_be_plain(self, realm: urllib.parse.SplitResult) -> bool:
-        """Whether secrets may go there unencrypted: this machine, or all of it was asked for."""
+        """Whether secrets may go there unencrypted.
+
+        To this machine they may, and to the host of a registry that `--plain-http` is for;
+        that option is not for other hosts that the registry names.
+        """
         host = realm.hostname or ""
-        local = host == "localhost" or host.startswith("127.") or host == "::1"
-        return local or self._web.options.plain_http
+        own = self._web.options.plain_http and host == self._reference.host.lower()
+        return own or names.is_loopback(host)
 
 
 def _token(data: bytes, shown: str) -> str:
@@ -161,6 +187,23 @@ def _token(data: bytes, shown: str) -> str:
     for key in ("token", "access_token"):
         if isinstance(value, dict) and isinstance(value.get(key), str) and value[key]:
             token: str = value[key]
-            if token.isprintable():
+            if token.isascii() and token.isprintable() and len(token) <= _MAX_TOKEN:
                 return token
-    raise RegistryError(f"token server `{shown}` gives no token")
+    raise RegistryError(f"token server `{shown}` does not return a token")
+
+
+def _missing_scopes(named: str, scope: str) -> str:
+    """What a challenge names and `scope` does not cover, each once, in its order."""
+    own = [_split_scope(one) for one in scope.split()]
+    found: dict[str, None] = {}
+    for one in named.split()[:_MAX_NAMED_SCOPES]:
+        resource, actions = _split_scope(one)
+        if one.isascii() and not any(resource == r and actions <= a for r, a in own):
+            found[one] = None
+    return " ".join(found)
+
+
+def _split_scope(scope: str) -> tuple[str, frozenset[str]]:
+    """A scope of the form `type:name:actions` as what it is for and its actions."""
+    resource, colon, actions = scope.rpartition(":")
+    return (resource, frozenset(actions.split(","))) if colon else (scope, frozenset())

@@ -1,8 +1,12 @@
 """One repository of a registry as something that can be asked.
 
 Finds out how the registry speaks (encrypted, unless it was asked otherwise or is
-on this machine), adds credentials to what goes to the registry itself and to
-nobody else, and turns its refusals into errors with a cure.
+on this machine), adds credentials to what goes to the registry itself and to no
+other host, and turns its refusals into errors with a fix.
+
+A registry may send us to other hosts: by redirects, for uploads, for tokens. What
+such a host answers decides nothing about what the registry gets or about where
+credentials go.
 """
 
 from __future__ import annotations
@@ -17,13 +21,13 @@ import msgspec
 from olmkit.base.diagnostics import RemoteError
 from olmkit.edges.images.credentials import Credentials
 from olmkit.edges.images.registry_auth import Authenticator
+from olmkit.edges.urls import is_downgrade, redact, same_origin
 from olmkit.edges.web import (
     TEMPORARY_STATUS,
     NotEncryptedError,
     Reply,
     UnreachableError,
     Web,
-    same_origin,
 )
 from olmkit.oci.content import Descriptor
 from olmkit.oci.reference import Reference
@@ -68,7 +72,7 @@ class Endpoint:
         self.reference = reference
         self.host = reference.registry
         self.pushing = False  # asks for a token that may write, from the first push on
-        self._authenticator = Authenticator(web, self.host, credentials)
+        self._authenticator = Authenticator(web, reference, credentials)
         self._base = ""
         self._connecting = asyncio.Lock()
 
@@ -108,6 +112,15 @@ class Endpoint:
 
     async def _ping(self, base: str) -> str:
         async with self.web.send("GET", f"{base}/v2/") as reply:
+            if reply.status == 401 and not reply.is_from(base):
+                raise RegistryError(
+                    f"registry `{self.host}` redirects to `{reply.url}`, "
+                    "which requests credentials",
+                    hint="use the host that it redirects to in the image reference, "
+                    "if you trust it; nothing was sent",
+                    status=401,
+                    url=reply.url,
+                )
             if reply.status == 401:
                 self._authenticator.challenged(reply)
             elif reply.status != 200:
@@ -126,12 +139,13 @@ class Endpoint:
             async with self.web.send(
                 request.method, url, headers=headers, body=request.opened(), follow=request.follow
             ) as reply:
-                if reply.status != 401 or not ours:
+                # A host that the registry redirects to has no say in where credentials go.
+                if reply.status != 401 or not ours or not reply.is_from(self._base):
                     yield reply
                     return
                 if last:
                     raise self._authenticator.denied(401, url=reply.url)
-                self._authenticator.challenged(reply)
+                self._authenticator.challenged(reply, scope)
             header = await self._authenticator.header(scope, refused=header)
 
     def _scope(self, mounting: str = "") -> str:
@@ -140,22 +154,64 @@ class Endpoint:
         return f"{scope} repository:{mounting}:pull" if mounting else scope
 
     async def cancel(self, location: str) -> None:
-        """Let go of an upload; that it could not be let go of hurts nobody."""
-        if not location:
+        """Let go of an upload in the registry; an upload that stays does no harm."""
+        if not same_origin(_encrypted(location, self._base), self._base):
             return
-        request = Request(method="DELETE", url=location, headers={})
+        request = Request(method="DELETE", url=location, headers={}, follow=False)
         with contextlib.suppress(RemoteError):
             async with self.send(request):
                 pass
 
+    def upload_url(self, reply: Reply) -> str:
+        """Where an answer says that an upload continues; empty when it does not say.
+
+        That may be another host, which gets the content and no credentials. It must not
+        be unencrypted when the registry is not, and another host must not lead back:
+        otherwise it could choose where in the registry we write.
+        """
+        url = _encrypted(reply.location, self._base)
+        if not url:
+            return ""
+        if not reply.is_from(self._base) and not same_origin(url, reply.full_url):
+            raise RegistryError(
+                f"`{reply.url}` is not registry `{self.host}` and names "
+                f"another host for the upload, `{redact(url)}`",
+                hint="report this to the owner of the registry",
+            )
+        if is_downgrade(self._base, url):
+            raise RegistryError(
+                f"registry `{self.host}` requests the content unencrypted at `{redact(url)}`",
+                hint="report this to the owner of the registry; nothing was sent",
+            )
+        return url
+
+    def next_page(self, reply: Reply) -> str:
+        """The URL of the next page of a list by its `Link` header; empty for the last one.
+
+        Raises `RegistryError` when another host is named: the list would end there unseen.
+        """
+        target, _, relation = reply.headers.get("Link", "").partition(">")
+        if 'rel="next"' not in relation.replace("rel=next", 'rel="next"'):
+            return ""
+        url = _encrypted(reply.resolve(target.strip().removeprefix("<")), self._base)
+        if not reply.is_from(self._base) or not same_origin(url, self._base):
+            raise RegistryError(
+                f"registry `{self.host}` continues its list on another host, `{redact(url)}`",
+                hint="report this to the owner of the registry",
+            )
+        return url
+
     async def refusal(self, reply: Reply, doing: str) -> RegistryError:
         """The error for an answer that is not what was hoped for."""
         codes, words = _parse_errors(await _read_error(reply))
-        if reply.status == 403 or "DENIED" in codes:
+        own = not self._base or reply.is_from(self._base)
+        if own and (reply.status == 403 or "DENIED" in codes):
             return self._authenticator.denied(403, codes, reply.url)
         said = f": {words}" if words else ""
+        who = "it" if own else f"`{reply.url}`, which it names,"
         return RegistryError(
-            f"cannot {doing} registry `{self.host}`: it answers with status {reply.status}{said}",
+            f"cannot {doing} registry `{self.host}`: "
+            f"{who} answers with status {reply.status}{said}",
             hint=_hint(reply.status),
             status=reply.status,
             codes=codes,
@@ -214,6 +270,8 @@ def _parse_errors(data: bytes) -> tuple[tuple[str, ...], str]:
 
 
 def _hint(status: int) -> str:
+    if 300 <= status < 400:
+        return "only requests that read follow redirects to another host"
     if status == 429:
         return "it is asked too often: wait, or log in"
     if status in TEMPORARY_STATUS:

@@ -13,7 +13,7 @@ import asyncio
 import urllib.parse
 
 from olmkit.edges.images.registry_endpoint import Endpoint, Request
-from olmkit.edges.web import TEMPORARY_STATUS
+from olmkit.edges.web import TEMPORARY_STATUS, parse_count
 from olmkit.oci.content import Descriptor
 from olmkit.oci.store import Opener, RegistryError
 
@@ -70,12 +70,12 @@ class Upload:
     async def _begin(self) -> None:
         request = Request(method="POST", url=await self._endpoint.url("blobs/uploads/"), headers={})
         async with self._endpoint.send(request) as reply:
-            if reply.status != 202 or not reply.location:
+            location = self._endpoint.upload_url(reply) if reply.status == 202 else ""
+            if not location:
                 raise await self._endpoint.refusal(reply, "push to")
-            self._location, self._sent = reply.location, 0
-            least = reply.headers.get("OCI-Chunk-Min-Length", "")
-            if least.isdecimal():
-                self._chunk_size = max(self._chunk_size, int(least))
+            self._location, self._sent = location, 0
+            least = parse_count(reply.headers.get("OCI-Chunk-Min-Length", ""))
+            self._chunk_size = max(self._chunk_size, least or 0)
 
     async def _resume(self) -> bool:
         """Whether the registry still has the upload; learns how far it is."""
@@ -85,10 +85,10 @@ class Upload:
                 raise await self._endpoint.refusal(reply, "push to")
             if reply.status not in (202, 204):
                 return False
-            end = reply.headers.get("Range", "").rpartition("-")[2]
+            end = parse_count(reply.headers.get("Range", "").rpartition("-")[2])
             # `0-0` is how old registries say that nothing has come yet; one byte is sent again.
-            self._sent = int(end) + 1 if end.isdecimal() and int(end) else 0
-            self._location = reply.location or self._location
+            self._sent = end + 1 if end else 0
+            self._location = self._endpoint.upload_url(reply) or self._location
         self._whole = self._whole and self._sent == 0
         return self._sent <= self._descriptor.size
 
@@ -111,7 +111,7 @@ class Upload:
             async with self._endpoint.send(request) as reply:
                 if reply.status != 202:
                     raise await self._endpoint.refusal(reply, "push to")
-                self._location = reply.location or self._location
+                self._location = self._endpoint.upload_url(reply) or self._location
                 self._sent = end
             if clock() - begin < _QUICK and _GROWS_FROM <= self._chunk_size < _GROWS_TO:
                 self._chunk_size *= _GROWTH

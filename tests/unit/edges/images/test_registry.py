@@ -506,6 +506,27 @@ def test_credentials_do_not_follow_a_redirect_to_another_host() -> None:
     run(check())
 
 
+@pytest.mark.parametrize("status", [405, 501])
+def test_registry_without_head_is_asked_with_get(registry: RegistryServer, status: int) -> None:
+    def no_head(method: str, _: str) -> int | None:
+        return status if method == "HEAD" else None
+
+    async def check() -> None:
+        async with FaultProxy(upstream=f"http://{registry.host}", plan=no_head) as proxy:
+            async with opened(proxy.host, f"head/less{status}") as target:
+                await pushed(target)
+                steps = await pushed(target)
+                assert {step.outcome for step in steps} == {Outcome.PRESENT}
+                blob = LAYER.descriptor
+                assert await target.exists(blob)
+                assert not await target.exists(Descriptor.of(b"none", "text/plain"))
+                assert (await target.resolve("v1")).digest == IMAGE.digest
+            # It is tried once and then not again.
+            assert [method for method, _, _ in proxy.seen].count("HEAD") == 1
+
+    run(check())
+
+
 # --- TLS
 
 

@@ -12,11 +12,13 @@ from olmkit.edges.images import registry_auth
 from olmkit.edges.images.credentials import Credentials
 from olmkit.edges.images.registry_auth import Authenticator, Challenge
 from olmkit.edges.web import Web, WebOptions
+from olmkit.oci.reference import Reference
 from olmkit.oci.store import RegistryError
 from olmkit.testing.loopback import serving
 
 T = TypeVar("T")
 OPTIONS = WebOptions(attempts=1)
+REFERENCE = Reference.parse("registry.example.com/a/b")
 USER = Credentials(username="tester", password="secret")
 
 
@@ -83,7 +85,7 @@ async def header(
     scope: str = "repository:a/b:pull",
 ) -> str | None:
     async with serving(server) as host, Web(OPTIONS) as web:
-        authenticator = Authenticator(web, "registry.example.com", credentials)
+        authenticator = Authenticator(web, REFERENCE, credentials)
         challenge = f'Bearer realm="{realm.format(host=host)}",service="s"'
         authenticator.challenged(Answer({"WWW-Authenticate": challenge}))  # type: ignore[arg-type]
         return await authenticator.header(scope)
@@ -143,11 +145,11 @@ def test_registry_token_is_sent_as_it_is() -> None:
         ({}, 401, "does not accept the credentials"),
         ({}, 403, "does not accept the credentials"),
         ({}, 503, "answers with status 503"),
-        ({}, 200, "gives no token"),
-        ({"token": 7}, 200, "gives no token"),
-        ({"token": "two\r\nlines"}, 200, "gives no token"),
-        (b"hunter2", 200, "gives no token"),
-        ([], 200, "gives no token"),
+        ({}, 200, "does not return a token"),
+        ({"token": 7}, 200, "does not return a token"),
+        ({"token": "two\r\nlines"}, 200, "does not return a token"),
+        (b"hunter2", 200, "does not return a token"),
+        ([], 200, "does not return a token"),
     ],
 )
 def test_token_server_that_gives_none_is_said(body: Any, status: int, message: str) -> None:
@@ -158,9 +160,9 @@ def test_token_server_that_gives_none_is_said(body: Any, status: int, message: s
 
 def test_credentials_are_not_sent_unencrypted_to_elsewhere() -> None:
     server = TokenServer()
-    with pytest.raises(RegistryError, match="wants the credentials sent unencrypted"):
+    with pytest.raises(RegistryError, match="requests the credentials unencrypted"):
         run(header(server, USER, realm="http://token.example.com/"))
-    with pytest.raises(RegistryError, match="names no valid token server"):
+    with pytest.raises(RegistryError, match="does not name a valid token server"):
         run(header(server, USER, realm="file:///etc/passwd"))
     assert server.asked == []
 
@@ -169,7 +171,7 @@ def test_basic_challenge_needs_credentials() -> None:
     async def check() -> None:
         async with Web(OPTIONS) as web:
             for credentials, expected in ((USER, USER.basic), (None, None)):
-                authenticator = Authenticator(web, "quay.io", credentials)
+                authenticator = Authenticator(web, REFERENCE, credentials)
                 assert await authenticator.header("x") is None
                 basic = Answer({"WWW-Authenticate": 'Basic realm="x"'})
                 authenticator.challenged(basic)  # type: ignore[arg-type]
@@ -178,6 +180,47 @@ def test_basic_challenge_needs_credentials() -> None:
                     continue
                 with pytest.raises(RegistryError, match="asks for credentials") as caught:
                     await authenticator.header("x")
-                assert "docker login quay.io" in caught.value.hint
+                assert "docker login registry.example.com" in caught.value.hint
 
     run(check())
+
+
+@pytest.mark.parametrize(
+    ("named", "asked"),
+    [
+        ("aws", ["repository:a/b:pull", "aws"]),
+        ("repository:a/b:pull", ["repository:a/b:pull"]),
+        ("repository:a/b:pull,push", ["repository:a/b:pull", "repository:a/b:pull,push"]),
+        ("registry:catalog:* aws aws", ["repository:a/b:pull", "registry:catalog:*", "aws"]),
+        ("a b c d e f g h i j", ["repository:a/b:pull", *"abcdefgh"]),
+        ("", ["repository:a/b:pull"]),
+    ],
+)
+def test_scope_that_the_registry_names_is_requested_as_well(named: str, asked: list[str]) -> None:
+    async def check() -> list[str]:
+        server = TokenServer()
+        async with serving(server) as host, Web(OPTIONS) as web:
+            authenticator = Authenticator(web, REFERENCE, USER)
+            challenge = f'Bearer realm="http://{host}/token",service="s",scope="{named}"'
+            answer = Answer({"WWW-Authenticate": challenge})
+            authenticator.challenged(answer, "repository:a/b:pull")  # type: ignore[arg-type]
+            await authenticator.header("repository:a/b:pull")
+        return server.scopes
+
+    assert run(check()) == asked
+
+
+def test_scope_in_the_first_answer_is_an_example_and_not_requested() -> None:
+    """A large registry names `repository:user/image:pull` there, for all of its images."""
+
+    async def check() -> list[str]:
+        server = TokenServer()
+        async with serving(server) as host, Web(OPTIONS) as web:
+            authenticator = Authenticator(web, REFERENCE, USER)
+            scope = "repository:user/image:pull"
+            challenge = f'Bearer realm="http://{host}/token",service="s",scope="{scope}"'
+            authenticator.challenged(Answer({"WWW-Authenticate": challenge}))  # type: ignore[arg-type]
+            await authenticator.header("repository:a/b:pull")
+        return server.scopes
+
+    assert run(check()) == ["repository:a/b:pull"]
