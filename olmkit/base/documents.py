@@ -134,6 +134,17 @@ class Document:
                 return default
         return value
 
+    def text(self, at: Location) -> str:
+        """The text of a range of the file that the document is in."""
+        from olmkit.base import fixes
+
+        return fixes.text_at(self._data, at)
+
+    def span(self, *keys: Key) -> Location:
+        """The whole range of the value under `keys`, to the end of its last part."""
+        self._tree()  # the quick way to a place does not know where a mapping ends
+        return self._location(keys, of_key=False)
+
     def duplicate_keys(self) -> Iterator[Duplicate]:
         """The keys that stand more than once in their mapping, from the top."""
         node = self._tree() if self._repeated else None
@@ -290,6 +301,23 @@ def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[
             document._inner = inner  # noqa: SLF001 - this file's own
             yield document
             index += 1
+
+
+def literal_lines(data: bytes) -> frozenset[int]:
+    """The lines, from 1, of texts in which spaces at line ends are content (`|` and `>`).
+
+    Of a text that is not YAML they are all lines.
+    """
+    from olmkit.base.yaml import positions as yaml_positions
+
+    lines: set[int] = set()
+    for start, end in _parts(data):
+        first = data.count(b"\n", 0, start)
+        found = yaml_positions.literal_lines(data[start:end])
+        if found is None:
+            return frozenset(range(1, data.count(b"\n") + 2))
+        lines.update(first + line + 1 for line in found)
+    return frozenset(lines)
 
 
 def dump(value: Any) -> bytes:

@@ -21,6 +21,7 @@ from olmkit.base.diagnostics import (
     Location,
     Severity,
 )
+from olmkit.project import ignores
 from olmkit.project.edits import toml_positions
 
 if TYPE_CHECKING:
@@ -316,6 +317,8 @@ def parse_settings(
     chosen: dict[str, Any] = {}
     warnings: list[Diagnostic] = []
     for key, said in table.items():
+        if key == ignores.SECTION:
+            continue
         if key not in known:
             near = difflib.get_close_matches(key, known, n=1)
             hint = (

@@ -9,10 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 
 from olmkit.base import names
-from olmkit.base.diagnostics import Related, Severity
+from olmkit.base.diagnostics import Fix, Related, Severity
+from olmkit.base.documents import Document, Key
 from olmkit.bundle.model import Bundle
 from olmkit.kube import objects
 from olmkit.kube.crds import field_errors
+from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 # The commonest strict version, so that the version module is imported for odd ones only.
@@ -119,6 +121,7 @@ def min_kube_version(bundle: Bundle) -> Iterator[Finding]:
             f"csv.Spec.MinKubeVersion has an invalid value: {value}",
             at=csv.at("spec", "minKubeVersion"),
             hint="write three numbers without `v`, such as `1.28.0`",
+            fix=_plain_version_fix(csv.document, ("spec", "minKubeVersion"), value),
         )
 
 
@@ -207,6 +210,11 @@ def skip_range(bundle: Bundle) -> Iterator[Finding]:
             at=csv.at("metadata", "annotations", "olm.skipRange"),
             hint=f"write `{plain}`" if plain else "write it like `>=1.0.0 <1.2.0`",
             severity=Severity.WARNING if plain else None,
+            fix=fixes.replace_value(
+                csv.document, ("metadata", "annotations", "olm.skipRange"), plain
+            )
+            if plain
+            else None,
         )
 
 
@@ -248,6 +256,7 @@ def csv_version(bundle: Bundle) -> Iterator[Finding]:
             f"version `{value}` is not a semantic version",
             at=csv.at("spec", "version"),
             hint="write three numbers, without `v` and leading zeros, such as `1.0.0`",
+            fix=_plain_version_fix(csv.document, ("spec", "version"), value),
         )
 
 
@@ -298,6 +307,16 @@ def is_strict_version(text: str) -> bool:
     except InvalidVersionError:
         return False
     return True
+
+
+def _plain_version_fix(document: Document, keys: tuple[Key, ...], text: str) -> Fix | None:
+    """The strict version that a tolerant reader takes `text` for, if only form differs."""
+    from olmkit.base.versions import Version
+
+    found = Version.read(text)
+    if found is None or text.strip().count(".") < 2:  # a number that is missing is a guess
+        return None
+    return fixes.replace_value(document, keys, str(found))
 
 
 def _is_tolerable(text: str) -> bool:

@@ -15,7 +15,7 @@ from olmkit.bundle.model import Bundle, ClusterServiceVersion
 from olmkit.kube import objects as kube_objects
 from olmkit.kube.builtin.typed import Difference, Misfit
 from olmkit.kube.crds import field_errors
-from olmkit.rules import objects
+from olmkit.rules import fixes, objects
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 API_VERSION = "operators.coreos.com/v1alpha1"
@@ -73,6 +73,7 @@ def no_csv(bundle: Bundle) -> Iterator[Finding]:
                 f"unable to find a csv in bundle directory {directory}",
                 at=document.at("kind"),
                 hint=f"write `kind: {model.CSV_KIND}`",
+                fix=fixes.replace_value(document, ("kind",), model.CSV_KIND),
             )
             return
         if document.value is None and any(
@@ -158,6 +159,7 @@ def annotation_case(bundle: Bundle) -> Iterator[Finding]:
                 f"provided annotation {key} uses wrong case and should be {wanted} instead",
                 at=csv.at_key("metadata", "annotations", key),
                 hint=f"write `{wanted}`",
+                fix=fixes.rename_key(csv.document, ("metadata", "annotations", key), wanted),
             )
 
 

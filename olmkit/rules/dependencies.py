@@ -17,6 +17,7 @@ from olmkit.base.documents import Document, Key
 from olmkit.bundle import constraints
 from olmkit.bundle.model import Bundle, FileProperty
 from olmkit.kube import objects
+from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 MAX_OPENSHIFT = "olm.maxOpenShiftVersion"
@@ -381,6 +382,7 @@ def property_openshift_version(bundle: Bundle) -> Iterator[Finding]:
                 f"`{MAX_OPENSHIFT}` must be major and minor number as text",
                 at=entry.at("value"),
                 hint='write it like "4.15"',
+                fix=fixes.quote_value(entry.document, (*entry.keys, "value")),
             )
     for entry in entries[1:]:
         yield Finding(
@@ -558,4 +560,5 @@ def _repeated(entries: tuple[FileProperty, ...], noun: str) -> Iterator[Finding]
                 at=entry.at(),
                 hint="remove one of them",
                 related=(Related(first.at(), "first listed here"),),
+                fix=fixes.remove_entry(entry.document, entry.keys),
             )

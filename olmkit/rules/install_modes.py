@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.bundle.model import INSTALL_MODES, Bundle
+from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 
@@ -28,6 +29,9 @@ def repeated_install_mode(bundle: Bundle) -> Iterator[Finding]:
                 at=csv.at("spec", "installModes", index),
                 hint="keep one entry for each install mode",
                 related=(Related(csv.at("spec", "installModes", first), "first listed here"),),
+                fix=fixes.remove_entry(csv.document, ("spec", "installModes", index))
+                if mode == csv.install_modes[first]
+                else None,
             )
 
 
@@ -89,4 +93,9 @@ def unknown_install_mode(bundle: Bundle) -> Iterator[Finding]:
                 if near
                 else f"modes are {', '.join(INSTALL_MODES)}",
                 severity=Severity.WARNING if usable else None,
+                fix=fixes.replace_value(
+                    csv.document, ("spec", "installModes", index, "type"), near[0]
+                )
+                if near and near[0] not in {other.type for other in modes}
+                else None,
             )

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from olmkit.base import names
-from olmkit.base.diagnostics import Location, Related, Severity
+from olmkit.base.diagnostics import Fix, Location, Related, Severity
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle
 from olmkit.kube import objects
+from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 REQUIRED = (
@@ -218,10 +219,12 @@ def annotation_not_text(bundle: Bundle) -> Iterator[Finding]:
     """
     for key, value in objects.mapping(_annotations(bundle)).items():
         if value is None or isinstance(value, bool | int | float):
+            document = bundle.annotations_document
             yield Finding(
                 f"the value of `{key}` is not a text",
                 at=_at(bundle, key),
                 hint="put it in quotes" if value is not None else "give it a value, or remove it",
+                fix=fixes.quote_value(document, (_section(bundle), key)) if document else None,
             )
 
 
@@ -259,6 +262,7 @@ def channel_name_empty(bundle: Bundle) -> Iterator[Finding]:
             f"the list of channels `{listed}` has an empty name",
             at=_at(bundle, model.CHANNELS),
             hint="separate the names by one comma each",
+            fix=_channels_fix(bundle),
         )
 
 
@@ -278,11 +282,14 @@ def channel_list_form(bundle: Bundle) -> Iterator[Finding]:
             f"the list of channels `{listed}` has spaces",
             at=_at(bundle, model.CHANNELS),
             hint="separate the names by commas alone",
+            fix=_channels_fix(bundle),
         )
     for name, count in Counter(name.strip() for name in parts).items():
         if count > 1:
             yield Finding(
-                f"channel `{name}` is listed more than once", at=_at(bundle, model.CHANNELS)
+                f"channel `{name}` is listed more than once",
+                at=_at(bundle, model.CHANNELS),
+                fix=_channels_fix(bundle),
             )
         if not _CHANNEL_FORM.fullmatch(name):
             yield Finding(
@@ -380,6 +387,7 @@ def folder_absolute(bundle: Bundle) -> Iterator[Finding]:
                 f"`{value}` should be relative to the bundle",
                 at=_at(bundle, key),
                 hint=f"write `{value.lstrip('/')}`",
+                fix=_value_fix(bundle, key, value.lstrip("/")),
             )
 
 
@@ -396,7 +404,11 @@ def annotations_key(bundle: Bundle) -> Iterator[Finding]:
         return
     for key in objects.mapping(document.value):
         if key.lower() == "annotations" and key != "annotations":
-            yield Finding(f"`{key}` should be `annotations`", at=document.at_key(key))
+            yield Finding(
+                f"`{key}` should be `annotations`",
+                at=document.at_key(key),
+                fix=fixes.rename_key(document, (key,), "annotations"),
+            )
 
 
 @rule("MET029", "annotations-file", severity=Severity.WARNING, suite=SOUND_SUITE)
@@ -445,6 +457,7 @@ def annotation_unknown(bundle: Bundle) -> Iterator[Finding]:
                 f"annotation `{key}` is not known",
                 at=_at_key(bundle, key),
                 hint=f"did you mean `{near[0]}`" if near else "",
+                fix=_key_fix(bundle, key, near[0]) if near else None,
             )
 
 
@@ -505,6 +518,22 @@ def scorecard_config_missing(bundle: Bundle) -> Iterator[Finding]:
             at=_at(bundle, model.TEST_CONFIG),
             hint="add it, or remove the annotation",
         )
+
+
+def _channels_fix(bundle: Bundle) -> Fix | None:
+    """The list of channels with each name once, separated by commas alone."""
+    names_ = dict.fromkeys(bundle.channels)
+    return _value_fix(bundle, model.CHANNELS, ",".join(names_)) if names_ else None
+
+
+def _value_fix(bundle: Bundle, key: str, value: str) -> Fix | None:
+    document = bundle.annotations_document
+    return fixes.replace_value(document, (_section(bundle), key), value) if document else None
+
+
+def _key_fix(bundle: Bundle, key: str, new: str) -> Fix | None:
+    document = bundle.annotations_document
+    return fixes.rename_key(document, (_section(bundle), key), new) if document else None
 
 
 def _annotations(bundle: Bundle) -> Any:

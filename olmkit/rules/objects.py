@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from olmkit.base import names
-from olmkit.base.diagnostics import Related, Severity
+from olmkit.base.diagnostics import Fix, Related, Severity
 from olmkit.base.documents import Document, Duplicate
 from olmkit.bundle import layout, model
 from olmkit.bundle.model import Bundle, BundleObject
@@ -18,6 +18,7 @@ from olmkit.kube import objects
 from olmkit.kube.builtin import typed
 from olmkit.kube.builtin.typed import Difference, Misfit
 from olmkit.kube.crds import field_errors
+from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 # What OLM takes from a bundle (operator-registry's list of supported kinds), and the API group
@@ -86,12 +87,14 @@ def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
     """
     for document in (*bundle.manifests, *bundle.metadata):
         for found in document.duplicate_keys():
+            is_same = _is_same_line(bundle, document, found)
             yield Finding(
                 f"key `{found.keys[-1]}` stands twice in a mapping, and the last one wins",
                 at=found.again,
                 hint="remove one of them",
                 related=(Related(found.first, "first here"),),
-                severity=Severity.WARNING if _is_same_line(bundle, document, found) else None,
+                severity=Severity.WARNING if is_same else None,
+                fix=fixes.remove_line(found.again) if is_same else None,
             )
 
 
@@ -217,6 +220,7 @@ def unsupported_kind(bundle: Bundle) -> Iterator[Finding]:
                 f"{resource.gvk}: unsupported media type registry+v1 for bundle object",
                 at=resource.at("kind"),
                 hint=_unsupported_hint(resource.kind),
+                fix=_kind_fix(resource),
             )
 
 
@@ -384,6 +388,7 @@ def misfit_finding(document: Document, difference: Difference) -> Finding:
                 f"`{field}` must be a text, not {difference.found}",
                 at=document.at(*difference.keys),
                 hint="put it in quotes",
+                fix=fixes.quote_value(document, difference.keys),
             )
         case Misfit.MISSING:
             return Finding(
@@ -395,6 +400,7 @@ def misfit_finding(document: Document, difference: Difference) -> Finding:
                 f"`{field}` is not known; its name is `{difference.wanted}`",
                 at=document.at_key(*difference.keys),
                 hint=f"write `{difference.wanted}`: the API server drops `{key}`",
+                fix=fixes.rename_key(document, difference.keys, difference.wanted),
             )
         case Misfit.UNKNOWN:
             near = typed.near(str(key), difference.type)
@@ -402,6 +408,7 @@ def misfit_finding(document: Document, difference: Difference) -> Finding:
                 f"`{field}` is not known",
                 at=document.at_key(*difference.keys),
                 hint=f"did you mean `{near}`" if near else "the API server drops it",
+                fix=fixes.rename_key(document, difference.keys, near) if near else None,
             )
 
 
@@ -441,6 +448,13 @@ def _kind_hint(value: Mapping[str, object]) -> str:
     if "name" in value and "version" in value:
         return "this is a Helm chart's file; it does not belong into a bundle"
     return "every file of the manifests folder is one Kubernetes object: write `kind`"
+
+
+def _kind_fix(resource: BundleObject) -> Fix | None:
+    for known in KINDS:
+        if resource.kind.lower() == known.lower():
+            return fixes.replace_value(resource.document, ("kind",), known)
+    return None
 
 
 def _unsupported_hint(kind: str) -> str:

@@ -25,11 +25,6 @@ _IMAGES: Final = Elsewhere(
     "images are read only on request",
     "add `--inspect-images`",
 )
-_CONTAINERFILE: Final = Elsewhere(
-    "OpenShift label of the image",
-    "the Containerfile is not known",
-    "add `--containerfile bundle.Dockerfile`",
-)
 _INSTALLATION: Final = Elsewhere(
     "installation by OLM",
     "needs a cluster",
@@ -86,6 +81,4 @@ def not_run(
     missing = []
     if "multiarch" in suites and facts.platforms is None:
         missing.append(_IMAGES)
-    if "community" in suites and facts.containerfile is None:
-        missing.append(_CONTAINERFILE)
     return (*missing, *(() if named else ELSEWHERE.get(profile.name, ())))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.bundle.model import Bundle
 from olmkit.kube import objects
+from olmkit.rules import fixes
 from olmkit.rules.engine import SOUND_SUITE, Finding, rule
 
 # The commonest references, so that the parser is imported for odd ones only.
@@ -84,4 +85,5 @@ def related_image_repeated(bundle: Bundle) -> Iterator[Finding]:
                 f"related image `{key[1]}` is listed twice",
                 at=csv.at("spec", "relatedImages", index),
                 related=(Related(csv.at("spec", "relatedImages", first), "first listed here"),),
+                fix=fixes.remove_entry(csv.document, ("spec", "relatedImages", index)),
             )

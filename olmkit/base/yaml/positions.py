@@ -43,6 +43,23 @@ def compose(data: bytes, *, index: int = 0) -> Node | None:
         return None
 
 
+def literal_lines(data: bytes) -> set[int] | None:
+    """The lines, from 0, of literal and folded texts; None when the text is not YAML."""
+    try:
+        return yaml_events.read(data, _literal_lines)
+    except YamlError:
+        return None
+
+
+def _literal_lines(data: bytes) -> set[int]:
+    lines: set[int] = set()
+    for event in yaml_events.events(data):
+        if type(event) is events.ScalarEvent and event.style in ("|", ">"):
+            node = _node(event)
+            lines.update(range(node.line + 1, node.end_line))
+    return lines
+
+
 def _document(data: bytes, index: int) -> Node | None:
     stream = yaml_events.events(data)
     for event in stream:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
-from olmkit.cli.bundle import fact_options
+from olmkit.cli.bundle import fact_options, fixing
+from olmkit.cli.bundle.fixing import Repairs
 from olmkit.cli.frame import app as frame
+from olmkit.cli.frame import output as output_forms
 from olmkit.cli.frame import validation
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.output import ReadQuoted
@@ -47,6 +50,7 @@ from olmkit.rules import engine, pipelines
     help="Add the rules of operator-sdk's optional validators, such as `suite=operatorframework`.",
 )
 @fact_options.fact_options
+@fixing.repair_options
 @click.option("--explain", metavar="RULE", help="Print what a rule finds, why, and how to fix it.")
 @click.option("--list-rules", is_flag=True, help="List the rules that would run.")
 @registry_options
@@ -61,6 +65,7 @@ def validate(
     ignore: tuple[str, ...],
     given: GivenFacts,
     inspect_images: bool,
+    repairs: Repairs,
     fail_on_warnings: bool,
     explain: str | None,
     list_rules: bool,
@@ -71,7 +76,7 @@ def validate(
     options = CheckOptions(
         profile=profile,
         select=validation.words(select),
-        ignore=validation.words(ignore),
+        ignore=(*validation.words(ignore), *check.project_ignores(Path())),
         suites=fact_options.suites(select_optional),
     )
     if explain is not None:
@@ -92,7 +97,16 @@ def validate(
 
             platforms = app.run(facts.read_platforms(references, access, pulled))
             options = options._replace(facts=options.facts._replace(platforms=platforms))
+        if repairs.fix or repairs.diff:
+            fixing.apply(app, references, options, dry_run=repairs.diff)
         results = check.validate_bundles(references, options, pulled=pulled)
+        if repairs.write_baseline is not None:
+            count = check.write_baseline(repairs.write_baseline, results)
+            found = output_forms.plural(count, "finding")
+            app.terminal.note(f"Wrote {found} into `{repairs.write_baseline}`")
+            return
+        if repairs.baseline is not None:
+            results = check.without_known(results, check.read_baseline(repairs.baseline))
         validation.give(
             app,
             ValidationReport(

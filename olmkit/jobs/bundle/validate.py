@@ -9,21 +9,27 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from olmkit.base.diagnostics import OlmkitError
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.base.tree import Tree
 from olmkit.bundle import layout
 from olmkit.edges import disk, workers
 from olmkit.jobs import validation
 from olmkit.jobs.validation import Pulled, ValidationResult
+from olmkit.project import ignores
 from olmkit.rules import engine
+from olmkit.rules.baselines import Baseline
 from olmkit.rules.engine import Facts, Profile, Rule
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
+
+
+PYPROJECT_FILE = "pyproject.toml"
 
 
 class GivenFacts(NamedTuple):
@@ -66,6 +72,38 @@ async def pull(references: Sequence[str], access: Access) -> Pulled:
         return (await transports.read_bundle_tree(reference, access)).tree
 
     return await validation.pull(references, read)
+
+
+def project_ignores(folder: Path) -> Mapping[str, str]:
+    """The rules that the project of a folder ignores, each with its reason."""
+    path = folder / PYPROJECT_FILE
+    return ignores.parse(disk.read_if_there(path), str(path))
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The baseline of a file; `ConfigurationError` when there is none."""
+    data = disk.read_if_there(path)
+    if data is None:
+        raise ConfigurationError(
+            f"`{path}` does not exist", hint=f"write it with `--write-baseline {path}`"
+        )
+    return Baseline.load(data, str(path))
+
+
+def write_baseline(path: Path, results: Sequence[ValidationResult]) -> int:
+    """Write what was found as the baseline; returns the number of findings."""
+    found = [one for result in results for one in result.diagnostics]
+    disk.write_atomically(path, Baseline(found).dump())
+    return len(found)
+
+
+def without_known(
+    results: Sequence[ValidationResult], baseline: Baseline
+) -> tuple[ValidationResult, ...]:
+    """The results without the findings of the baseline."""
+    return tuple(
+        replace(result, diagnostics=baseline.new(result.diagnostics)) for result in results
+    )
 
 
 def validate_bundles(

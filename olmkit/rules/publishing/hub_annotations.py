@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from olmkit.base.diagnostics import Fix
+from olmkit.base.documents import Document
 from olmkit.bundle.model import Bundle
+from olmkit.rules import fixes
 from olmkit.rules.engine import Facts, Finding, rule
 
 CAPABILITIES = (
@@ -52,6 +55,7 @@ def capability_level(bundle: Bundle) -> Iterator[Finding]:
             f"`{level}` is not a capability level",
             at=csv.at("metadata", "annotations", "capabilities"),
             hint=_nearest(level, CAPABILITIES),
+            fix=_fix(csv.document, "capabilities", [level], CAPABILITIES),
         )
 
 
@@ -69,7 +73,8 @@ def category(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
     listed = csv.annotations.get("categories") if csv else None
     known = CATEGORIES if facts.categories is None else facts.categories
     kind = "standard" if facts.categories is None else "custom"
-    for name in () if listed is None else listed.split(","):
+    names = [] if listed is None else listed.split(",")
+    for name in names:
         if csv is not None and name.strip() not in known:
             yield Finding(
                 f"`{name.strip()}` is not among the {kind} categories"
@@ -77,7 +82,17 @@ def category(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
                 else f"an empty entry is not among the {kind} categories",
                 at=csv.at("metadata", "annotations", "categories"),
                 hint=_nearest(name.strip(), tuple(sorted(known))),
+                fix=_fix(csv.document, "categories", names, known),
             )
+
+
+def _fix(document: Document, key: str, listed: list[str], known: Iterable[str]) -> Fix | None:
+    """The names as the list has them, if only case and spaces differ."""
+    folded = {name.lower(): name for name in known}
+    right = [folded.get(name.strip().lower(), "") for name in listed]
+    if not all(right):
+        return None
+    return fixes.replace_value(document, ("metadata", "annotations", key), ",".join(right))
 
 
 def _nearest(word: str, known: tuple[str, ...]) -> str:

@@ -13,9 +13,11 @@ from typing import Any
 from olmkit.base.diagnostics import Severity
 from olmkit.bundle.model import Bundle
 from olmkit.kube import objects as kube
+from olmkit.rules import fixes
 from olmkit.rules.engine import Finding, rule
 
 SUITE = "operatorhub"
+_MEDIA_TYPE = ("spec", "icon", 0, "mediatype")
 MEDIA_TYPES = ("image/gif", "image/jpeg", "image/png", "image/svg+xml")
 
 # An address as RFC 5322 has it, also with a display name; text outside of ASCII is allowed.
@@ -218,6 +220,9 @@ def icon_media_type(bundle: Bundle) -> Iterator[Finding]:
                 hint=f"write `{detected}`"
                 if detected in MEDIA_TYPES
                 else f"use one of {', '.join(f'`{name}`' for name in MEDIA_TYPES)}",
+                fix=fixes.replace_value(csv.document, _MEDIA_TYPE, detected)
+                if detected in MEDIA_TYPES
+                else None,
             )
 
 
@@ -263,6 +268,9 @@ def icon_mismatch(bundle: Bundle) -> Iterator[Finding]:
                 else f"the icon is not an image of type `{media_type}`",
                 at=csv.at("spec", "icon", 0, "mediatype"),
                 hint=f"write `{detected}`" if detected else "embed an image",
+                fix=fixes.replace_value(csv.document, _MEDIA_TYPE, detected)
+                if detected in MEDIA_TYPES
+                else None,
             )
 
 

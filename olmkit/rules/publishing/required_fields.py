@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from olmkit.base import documents
 from olmkit.base.diagnostics import Fix, Location, Severity
 from olmkit.bundle.model import Bundle
 from olmkit.kube import objects as kube
@@ -167,19 +168,28 @@ def trailing_spaces(bundle: Bundle) -> Iterator[Finding]:
 
     Why: the pipeline of OpenShift's community catalog refuses the pull request.
 
-    Fix: remove the spaces; `--fix` does it.
+    Fix: remove the spaces. `--fix` does it, except in literal texts, where spaces are content.
     """
     for path, data in _yaml_files(bundle):
+        literal: frozenset[int] | None = None
         for number, line in enumerate(data.split(b"\n"), start=1):
             stripped = line.removesuffix(b"\r")
             kept = stripped.rstrip(b" \t")
-            if kept != stripped:
-                column = len(kept.decode("utf-8", "replace")) + 1
-                end = column + len(stripped) - len(kept)
-                at = Location(path, number, column, number, end)
-                yield Finding(
-                    "spaces at the end of the line", at=at, hint="remove them", fix=Fix(at, "")
-                )
+            if kept == stripped:
+                continue
+            if literal is None:
+                literal = documents.literal_lines(data)
+            column = len(kept.decode("utf-8", "surrogateescape")) + 1
+            end = column + len(stripped) - len(kept)
+            at = Location(path, number, column, number, end)
+            yield Finding(
+                "spaces at the end of the line",
+                at=at,
+                hint="remove them"
+                if number not in literal
+                else "remove them; they are part of a text, which changes",
+                fix=Fix(at, "") if number not in literal else None,
+            )
 
 
 @rule("DOC011", "final-newline", suite=LINT_SUITE)
@@ -192,7 +202,7 @@ def final_newline(bundle: Bundle) -> Iterator[Finding]:
     """
     for path, data in _yaml_files(bundle):
         if data and not data.endswith(b"\n"):
-            lines = data.decode("utf-8", "replace").split("\n")
+            lines = data.decode("utf-8", "surrogateescape").split("\n")
             at = Location(path, len(lines), len(lines[-1]) + 1, len(lines), len(lines[-1]) + 1)
             yield Finding(
                 "the file does not end in a line break",

@@ -72,6 +72,12 @@ def judge_publication(publishable: Tree) -> Judge:
     return judged
 
 
+@pytest.fixture(scope="session")
+def change() -> Callable[[Tree, Mapping[str, Any]], Tree]:
+    """Makes a bundle from another by the changes of one entry of `breaks.yaml`."""
+    return _changed
+
+
 def _changed(minimal: Tree, changes: Mapping[str, Any]) -> Tree:
     files = {path: file.data for path, file in minimal.items()}
     for name, path in FILES.items():

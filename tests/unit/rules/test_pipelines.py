@@ -42,11 +42,6 @@ def test_images_are_named_until_they_are_inspected() -> None:
     assert _not_run("certified", named=True) == ["platforms of the images"]
 
 
-def test_the_label_is_named_until_the_containerfile_is_known() -> None:
-    assert "OpenShift label of the image" in _not_run("community")
-    assert "OpenShift label of the image" not in _not_run("community", Facts(containerfile=b""))
-
-
 class _Recorder:
     """Facts that note which of them are read."""
 

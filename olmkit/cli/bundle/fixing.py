@@ -1,0 +1,99 @@
+"""`olmkit bundle validate --fix`: what is changed, and the baseline of old findings."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import Change
+from olmkit.cli.frame import options, output
+from olmkit.cli.frame.app import App
+from olmkit.cli.frame.exits import Exit
+
+if TYPE_CHECKING:
+    from olmkit.jobs.bundle.fix import FixedBundle
+    from olmkit.jobs.bundle.validate import CheckOptions
+
+
+class Repairs(NamedTuple):
+    """What is to happen with findings: fix them, show how, or keep them as the baseline."""
+
+    fix: bool
+    diff: bool
+    baseline: Path | None
+    write_baseline: Path | None
+
+
+def repair_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command; its function gets them as `repairs`."""
+
+    @functools.wraps(run)
+    def gathered(*positional: Any, **arguments: Any) -> Any:
+        repairs = Repairs(
+            fix=arguments.pop("fix"),
+            diff=arguments.pop("diff"),
+            baseline=arguments.pop("baseline"),
+            write_baseline=arguments.pop("write_baseline"),
+        )
+        if repairs.write_baseline and (repairs.fix or repairs.diff):
+            raise ConfigurationError(
+                "`--write-baseline` goes neither with `--fix` nor with `--diff`",
+                hint="fix first, and write the baseline then",
+            )
+        return run(*positional, repairs=repairs, **arguments)
+
+    path = click.Path(path_type=Path)
+    added = (
+        click.option("--fix", is_flag=True, help="Apply the fixes that leave no doubt."),
+        click.option(
+            "--diff", is_flag=True, help="Print what `--fix` would change, and write nothing."
+        ),
+        click.option(
+            "--baseline", type=path, metavar="FILE", help="Leave out the findings in this file."
+        ),
+        click.option(
+            "--write-baseline", type=path, metavar="FILE", help="Write all findings into this file."
+        ),
+    )
+    return options.add(gathered, added)
+
+
+def apply(app: App, references: Sequence[str], chosen: CheckOptions, *, dry_run: bool) -> None:
+    """Fix the bundles, and report it; with `dry_run` print the difference, and end."""
+    from olmkit.jobs.bundle import fix
+
+    done = fix.fix_bundles(references, chosen, dry_run=dry_run)
+    if dry_run:
+        app.terminal.result("".join(_differences(done)).rstrip("\n"))
+    count = sum(one.count for one in done)
+    files = sum(len(one.changes) for one in done)
+    verb = "Would fix" if dry_run else "Fixed"
+    app.terminal.note(
+        f"{verb} {output.plural(count, 'finding')} in {output.plural(files, 'file')}"
+        if count
+        else "Nothing to fix"
+    )
+    if dry_run:
+        app.exit(Exit.NO if files else Exit.DONE)
+
+
+def _differences(done: Sequence[FixedBundle]) -> Iterator[str]:
+    for one in done:
+        for change in one.changes:
+            yield from _difference(one.reference, change)
+
+
+def _difference(reference: str, change: Change) -> Iterator[str]:
+    path = f"{reference.rstrip('/')}/{change.path}"
+    before, after = (
+        (file.data if file else b"").decode("utf-8", "replace").splitlines(keepends=True)
+        for file in (change.found, change.wanted)
+    )
+    for line in difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"

@@ -1,0 +1,70 @@
+"""Baselines: what was found when a project began to be checked, so that only new findings count.
+
+Lines are left out, because they move. A finding that occurs more often than in the baseline is
+reported.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic
+
+_VERSION = 1
+_KEYS = ("rule", "path", "field", "message")
+_Key = tuple[str, ...]
+
+
+class Baseline:
+    """Known findings; `count` is how many were left out so far."""
+
+    def __init__(self, known: Iterable[Diagnostic] = ()) -> None:
+        self._left = Counter(_key(found) for found in known)
+        self.count = 0
+
+    @staticmethod
+    def load(data: bytes, path: str) -> Baseline:
+        """A baseline from its text; `ConfigurationError` when it is not one."""
+        baseline = Baseline()
+        try:
+            value: Any = json.loads(data)
+            if value["version"] != _VERSION:
+                raise ValueError
+            for entry in value["findings"]:
+                key = tuple(str(entry[name]) for name in _KEYS)
+                baseline._left[key] += int(entry["count"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise ConfigurationError(
+                f"`{path}` is not a baseline", hint="write one with `--write-baseline FILE`"
+            ) from None
+        return baseline
+
+    def dump(self) -> bytes:
+        """The text of the baseline, sorted."""
+        entries = [
+            {**dict(zip(_KEYS, key, strict=True)), "count": count}
+            for key, count in sorted(self._left.items())
+        ]
+        value = {"version": _VERSION, "findings": entries}
+        text = json.dumps(value, indent=2, ensure_ascii=False)
+        return f"{text}\n".encode("utf-8", "surrogateescape")
+
+    def new(self, diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """The findings that are not known."""
+        kept = tuple(found for found in diagnostics if not self._takes(_key(found)))
+        self.count += len(diagnostics) - len(kept)
+        return kept
+
+    def _takes(self, key: _Key) -> bool:
+        if self._left[key] <= 0:
+            return False
+        self._left[key] -= 1
+        return True
+
+
+def _key(found: Diagnostic) -> _Key:
+    at = found.at
+    return (found.rule, at.path if at else "", at.field if at else "", found.message)
