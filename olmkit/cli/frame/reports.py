@@ -1,4 +1,4 @@
-"""Findings in the forms that other programs read: SARIF, GitHub's annotations, one line each.
+"""Findings in the forms that other programs read: SARIF, JUnit, GitHub's annotations, and more.
 
 One function a format, each from values to a string.
 """
@@ -51,6 +51,60 @@ def sarif(diagnostics: Sequence[Diagnostic]) -> str:
         "runs": [run],
     }
     return json_text(document)
+
+
+def junit(groups: Sequence[tuple[str, Sequence[Diagnostic]]]) -> str:
+    """JUnit XML: a suite for each checked thing, a case for each finding, or one that passed.
+
+    An error is a failure; a warning is the output of a case that passed.
+    """
+    from xml.sax.saxutils import escape, quoteattr
+
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>']
+    total = sum(max(len(found), 1) for _, found in groups)
+    failures = sum(one.severity is Severity.ERROR for _, found in groups for one in found)
+    lines.append(f'<testsuites name="olmkit" tests="{total}" failures="{failures}" errors="0">')
+    for reference, found in groups:
+        failed = sum(one.severity is Severity.ERROR for one in found)
+        name = quoteattr(printable(reference))
+        count = max(len(found), 1)
+        lines.append(f'  <testsuite name={name} tests="{count}" failures="{failed}" errors="0">')
+        if not found:
+            lines.append(f'    <testcase name="rules" classname={name}/>')
+        for one in found:
+            place = _one_line(str(one.at)) if one.at else ""
+            words = _one_line(one.message)
+            body = escape("\n".join(filter(None, (place, words, _one_line(one.hint)))))
+            case = quoteattr(f"{one.rule} {one.name}")
+            lines.append(f"    <testcase name={case} classname={name}>")
+            if one.severity is Severity.ERROR:
+                lines.append(
+                    f"      <failure type={quoteattr(one.rule)} message={quoteattr(words)}>"
+                    f"{body}</failure>"
+                )
+            else:
+                lines.append(f"      <system-out>{one.severity}: {body}</system-out>")
+            lines.append("    </testcase>")
+        lines.append("  </testsuite>")
+    lines.append("</testsuites>")
+    return "\n".join(lines)
+
+
+def json_alpha1(groups: Sequence[tuple[str, Sequence[Diagnostic]]], *, passed: bool) -> str:
+    """The document of `operator-sdk bundle validate -o json-alpha1`; of several, one for all."""
+    import json
+
+    outputs = [
+        {"type": str(one.severity), "message": _alpha1_message(one)}
+        for _, found in groups
+        for one in found
+    ]
+    return json.dumps({"passed": passed, "outputs": outputs or None}, indent=4)
+
+
+def _alpha1_message(found: Diagnostic) -> str:
+    place = f"{_one_line(str(found.at))}: " if found.at else ""
+    return f"{str(found.severity).capitalize()}: {place}{found.rule}: {_one_line(found.message)}"
 
 
 def _command(found: Diagnostic) -> str:

@@ -20,7 +20,7 @@ from olmkit.jobs.validation import ValidationResult
 from olmkit.rules import engine
 from olmkit.rules.pipelines import Elsewhere
 
-FORMATS = ("text", "json", "sarif", "github", "concise")
+FORMATS = ("text", "concise", "json", "sarif", "github", "junit", "json-alpha1")
 
 
 class Checks(NamedTuple):
@@ -88,12 +88,28 @@ def give(app: App, verdict: ValidationReport) -> None:
         case "text":
             _show_text(app, verdict, found)
         case form:
-            from olmkit.cli.frame import reports
-
-            app.terminal.result(getattr(reports, form)(found))
+            app.terminal.result(_report(verdict, form, found))
     code = max(_code(verdict, result) for result in results)
     if code:
         app.exit(Exit(code))
+
+
+def _report(verdict: ValidationReport, form: str, found: Sequence[Diagnostic]) -> str:
+    from olmkit.cli.frame import reports
+
+    groups = [(result.reference, _said(verdict, result)) for result in verdict.results]
+    match form:
+        case "junit":
+            return reports.junit(groups)
+        case "json-alpha1":
+            passed = all(_passed(verdict, result) for result in verdict.results)
+            return reports.json_alpha1(groups, passed=passed)
+        case "sarif":
+            return reports.sarif(found)
+        case "github":
+            return reports.github(found)
+        case _:
+            return reports.concise(found)
 
 
 def _code(verdict: ValidationReport, result: ValidationResult) -> int:

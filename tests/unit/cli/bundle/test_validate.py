@@ -56,7 +56,7 @@ def test_findings_go_to_stdout_with_lines_and_hints(run: Run, bundle: Path) -> N
     assert out.startswith("error[CSV038]: version `v1.2.3` is not a semantic version\n")
     assert f"--> bundle/{CSV}:12:12" in out
     assert "hint: write three numbers" in out
-    assert err == "Found 1 error; kettle.v1.2.3 failed\n"
+    assert err == "Found 1 error; 1 can be fixed with `--fix`; kettle.v1.2.3 failed\n"
 
 
 def test_warnings_do_not_fail_unless_asked(run: Run, bundle: Path) -> None:
@@ -429,3 +429,68 @@ def test_categories_of_a_file_replace_the_standard_ones(
     assert run(*arguments, "--categories", "known.json")[0] == 0
     monkeypatch.setenv("OPERATOR_BUNDLE_CATEGORIES", "known.json")
     assert run(*arguments)[0] == 0
+
+
+def test_fix_writes_and_diff_prints(run: Run, bundle: Path) -> None:
+    original = (bundle / CSV).read_bytes()
+    _change(bundle, CSV, "minKubeVersion: 1.28.0", "minkubeversion: v1.28.0  # tested")
+    broken = (bundle / CSV).read_bytes()
+
+    code, out, err = run("bundle", "--diff")
+    assert (code, err) == (1, "Would fix 2 findings in 1 file\n")
+    assert "-  minkubeversion: v1.28.0  # tested\n+  minKubeVersion: 1.28.0  # tested\n" in out
+    assert (bundle / CSV).read_bytes() == broken
+
+    code, out, err = run("bundle", "--fix")
+    assert (code, out) == (0, "")
+    assert err.startswith("Fixed 2 findings in 1 file\n")
+    assert (bundle / CSV).read_bytes() == original.replace(b"1.28.0", b"1.28.0  # tested")
+
+    assert run("bundle", "--fix")[2].startswith("Nothing to fix\n")
+    assert run("bundle", "--diff") == (0, "", "Nothing to fix\n")
+
+
+@pytest.mark.usefixtures("bundle")
+def test_an_image_cannot_be_fixed(run: Run) -> None:
+    code, _, err = run("oci:absent:v1", "--fix")
+
+    assert code != 0
+    assert "error:" in err
+
+
+def test_a_project_ignores_a_rule_with_a_reason(run: Run, bundle: Path) -> None:
+    _change(bundle, CSV, "  minKubeVersion: 1.28.0\n", "")
+    project = bundle.parent / "pyproject.toml"
+    assert "CSV019" in run("bundle")[1]
+
+    project.write_text('[tool.olmkit.ignore]\nCSV019 = "every Kubernetes is tested"\n')
+    assert run("bundle")[:2] == (0, "")
+
+    project.write_text('[tool.olmkit.ignore]\nCSV019 = ""\n')
+    assert run("bundle")[2].startswith("error: `pyproject.toml` ignores `CSV019` without a reason")
+
+    project.write_text('[tool.olmkit.ignore]\nCSV999 = "it does not exist"\n')
+    assert run("bundle")[2].startswith("error: there is no rule `CSV999`")
+
+
+def test_a_baseline_leaves_out_what_is_known(run: Run, bundle: Path) -> None:
+    _change(bundle, CSV, "  minKubeVersion: 1.28.0\n", "")
+    code, _, err = run("bundle", "--write-baseline", "known.json")
+    assert (code, err) == (0, "Wrote 1 finding into `known.json`\n")
+    first = (bundle.parent / "known.json").read_bytes()
+
+    _change(bundle, CSV, "spec:\n", "# a line more\nspec:\n")
+    assert run("bundle", "--baseline", "known.json")[:2] == (0, "")
+    run("bundle", "--write-baseline", "known.json")
+    assert (bundle.parent / "known.json").read_bytes() == first
+
+    _change(bundle, CSV, "  version: 1.2.3", "  version: v1.2.3")
+    code, out, _ = run("bundle", "--baseline", "known.json")
+    assert code == 1
+    assert "CSV038" in out
+    assert "CSV019" not in out
+
+    (bundle.parent / "known.json").write_text("[]")
+    assert run("bundle", "--baseline", "known.json")[0] == 2
+    assert run("bundle", "--baseline", "absent.json")[0] == 2
+    assert run("bundle", "--write-baseline", "known.json", "--fix")[0] == 2

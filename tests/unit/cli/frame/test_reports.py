@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from xml.etree import ElementTree
 
 from olmkit.base.diagnostics import Diagnostic, Location, Related, Severity
 from olmkit.cli.frame import output, reports
@@ -68,3 +69,36 @@ def test_names_that_are_no_utf_8_and_line_ends_in_names_break_no_form() -> None:
     assert place["artifactLocation"]["uri"] == "a%FF%0Ab"
     value = json.loads(output.envelope("x", None, [found]).encode())
     assert value["diagnostics"][0]["at"]["path"] == "a\udcff\nb"
+
+
+def test_junit_has_a_case_for_each_finding_and_one_for_what_passed() -> None:
+    text = reports.junit([("a & b", [FOUND, BARE]), ("sound", [])])
+
+    root = ElementTree.fromstring(text)  # noqa: S314 - our own text
+    assert (root.get("tests"), root.get("failures")) == ("3", "1")
+    suite, sound = root
+    assert suite.get("name") == "a & b"
+    failure = suite[0].find("failure")
+    assert failure is not None
+    assert failure.get("message") == "100% wrong, or: so"
+    assert failure.text == "a b/c.yaml:3:5\n100% wrong, or: so\nkeep one"
+    assert suite[1].findtext("system-out") == "info: x\\u001b[31m"
+    assert [case.get("name") for case in sound] == ["rules"]
+
+
+def test_json_alpha1_has_the_shape_of_operator_sdk() -> None:
+    value = json.loads(reports.json_alpha1([("a", [FOUND])], passed=False))
+
+    assert value == {
+        "passed": False,
+        "outputs": [
+            {
+                "type": "error",
+                "message": "Error: a b/c.yaml:3:5: CSV012: 100% wrong, or: so",
+            }
+        ],
+    }
+    assert json.loads(reports.json_alpha1([("a", [])], passed=True)) == {
+        "passed": True,
+        "outputs": None,
+    }
