@@ -7,11 +7,11 @@ are watched, and in the whole cluster. Some of them deserve to stand out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from olmkit.kube import objects
-from olmkit.kube.objects import mapping, sequence, text
+from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 
 
@@ -50,7 +50,10 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What is known of the bundle that OLM will install; `origin` says where it was read."""
+    """What is known of the bundle that OLM will install; `origin` says where it was read.
+
+    `manifests` are all its objects, the CSV among them, as far as they were read.
+    """
 
     csv: str
     version: str
@@ -62,9 +65,10 @@ class Preview:
     requires: tuple[str, ...] = ()
     min_kube_version: str = ""
     origin: str = ""
+    manifests: tuple[Manifest, ...] = field(default=(), repr=False)
 
 
-def of_csv(csv: Mapping[str, Any], origin: str = "") -> Preview:
+def of_csv(csv: Mapping[str, Any], origin: str = "", manifests: Iterable[Manifest] = ()) -> Preview:
     """What stands in a CSV."""
     spec = kinds.spec(csv)
     return Preview(
@@ -81,14 +85,15 @@ def of_csv(csv: Mapping[str, Any], origin: str = "") -> Preview:
         requires=kinds.required_crds(csv),
         min_kube_version=text(spec.get("minKubeVersion")),
         origin=origin,
+        manifests=tuple(manifests),
     )
 
 
 def grants(csv: Mapping[str, Any]) -> Iterator[Grant]:
     """Each rule that OLM makes a role of, those of the whole cluster first."""
     install = mapping(mapping(kinds.spec(csv).get("install")).get("spec"))
-    for field, scope in (("clusterPermissions", "cluster"), ("permissions", "namespaces")):
-        for permission in _mappings(install.get(field)):
+    for part, scope in (("clusterPermissions", "cluster"), ("permissions", "namespaces")):
+        for permission in _mappings(install.get(part)):
             account = text(permission.get("serviceAccountName"))
             for rule in _mappings(permission.get("rules")):
                 yield Grant(

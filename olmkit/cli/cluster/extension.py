@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,17 @@ import click
 
 from olmkit.base import documents
 from olmkit.cli.cluster import announcement, deletion, install_status
+from olmkit.cli.frame import output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.cluster_options import Target
+from olmkit.cli.frame.exits import Exit
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v1 import extension as job
 from olmkit.jobs.cluster_v1 import removal
 from olmkit.jobs.cluster_v1.extension import ExtensionOptions
 from olmkit.jobs.cluster_v1.extension_choice import Offer
+from olmkit.jobs.cluster_v1.preflight import MissingPermissionsError
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
@@ -34,6 +38,7 @@ def install(
     dry_run: bool,
     words: dict[str, Any],
     service_account: str,
+    create_service_account: bool,
     undone: Report | None,
 ) -> None:
     """Install through a ClusterExtension."""
@@ -53,8 +58,10 @@ def install(
                 version=words["version"],
                 channel=words["channel"],
                 service_account=service_account,
+                create_service_account=create_service_account,
             )
-            made = await job.plan(reader, options, access)
+            with _granting(app):
+                made = await job.plan(reader, options, access)
             title = f"installing `{options.package}` into namespace `{namespace}` through OLM v1"
             _announce(app, title, made.offer)
             if dry_run:
@@ -91,7 +98,8 @@ def upgrade(
 
     async def run() -> None:
         async with target.open() as (reader, _):
-            made = await job.plan_upgrade(reader, package, to, access)
+            with _granting(app):
+                made = await job.plan_upgrade(reader, package, to, access)
             going = f" to `{made.offer.csv}`" if made.offer.csv not in ("", made.before) else ""
             title = f"upgrading `{package}` from `{made.before or 'nothing'}`{going}"
             _announce(app, f"{title} through OLM v1", made.offer)
@@ -161,6 +169,20 @@ def uninstall(
             deletion.give(app, done, package=package)
 
     app.run(run())
+
+
+@contextmanager
+def _granting(app: App) -> Iterator[None]:
+    """Print the manifests that grant what a service account lacks, when it lacks permissions."""
+    try:
+        yield
+    except MissingPermissionsError as error:
+        if app.is_json:
+            result = {"objects": list(error.manifests)}
+            app.terminal.result(output.envelope(app.command, result, error.diagnostics, error))
+            app.exit(Exit.NO)
+        app.terminal.result(documents.dump_all(error.manifests).decode())
+        raise
 
 
 def _announce(app: App, title: str, offer: Offer) -> None:

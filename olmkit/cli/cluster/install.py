@@ -33,6 +33,7 @@ from olmkit.kube.objects import Manifest
     olmkit install memcached-operator --catalog quay.io/example/catalog:v1 -n operators
     olmkit install memcached-operator --version 0.0.1 --mode OwnNamespace -n cache
     olmkit install memcached-operator --version '>=0.0.1 <1.0.0' --olm v1 -n cache
+    olmkit install memcached-operator --olm v1 -n cache --create-service-account
     olmkit install --bundle ./bundle -n try
     olmkit install --bundle quay.io/example/memcached-operator-bundle:v0.0.1 --dry-run
     """
@@ -101,6 +102,11 @@ from olmkit.kube.objects import Manifest
     metavar="NAME",
     help="With whose rights OLM v1 installs, where its release wants to be told.",
 )
+@click.option(
+    "--create-service-account",
+    is_flag=True,
+    help="Create that account with no more than the permissions that the bundle needs.",
+)
 @olm_option
 @timeout_option()
 @cluster_options
@@ -110,6 +116,7 @@ def install(
     *,
     olm: str,
     service_account: str,
+    create_service_account: bool,
     approval: str,
     on_failure: str,
     dry_run: bool,
@@ -136,12 +143,14 @@ def install(
             dry_run=dry_run,
             words=words,
             service_account=service_account,
+            create_service_account=create_service_account,
             undone=undone,
         )
         return
 
-    if service_account:
-        raise click.UsageError("`--service-account` is for OLM v1 only.")
+    if service_account or create_service_account:
+        name = "service-account" if service_account else "create-service-account"
+        raise click.UsageError(f"`--{name}` is for OLM v1 only.")
 
     async def run() -> None:
         async with target.open() as (reader, namespace):

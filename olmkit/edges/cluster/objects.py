@@ -60,9 +60,9 @@ class ClusterObjects:
         head = {"apiVersion": kind[0], "kind": kind[1]}
         return tuple(head | json.loads(item) for item in page.items)
 
-    async def create(self, manifest: Manifest) -> Manifest:
+    async def create(self, manifest: Manifest, *, dry_run: bool = False) -> Manifest:
         resource = await self.cluster.resource(*_kind(manifest))
-        return await self.cluster.create(resource, manifest, field_manager=MANAGER)
+        return await self.cluster.create(resource, manifest, field_manager=MANAGER, dry_run=dry_run)
 
     async def apply(self, manifest: Manifest, *, dry_run: bool = False) -> Manifest:
         """Server-side apply; fields that others own become ours."""
@@ -78,7 +78,9 @@ class ClusterObjects:
             dry_run=dry_run,
         )
 
-    async def merge(self, manifest: Manifest, patch: Mapping[str, Any]) -> Manifest:
+    async def merge(
+        self, manifest: Manifest, patch: Mapping[str, Any], *, dry_run: bool = False
+    ) -> Manifest:
         """Merge `patch` into an object that is there."""
         resource = await self.cluster.resource(*_kind(manifest))
         return await self.cluster.patch(
@@ -88,6 +90,7 @@ class ClusterObjects:
             type=PatchType.MERGE,
             namespace=objects.namespace(manifest),
             field_manager=MANAGER,
+            dry_run=dry_run,
         )
 
     async def delete(

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
-from olmkit.base.version_constraints import VersionConstraint
 from olmkit.bundle import layout
 from olmkit.catalog.bundles import migrate, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
@@ -30,6 +29,8 @@ from olmkit.jobs.image import copy as image_job
 from olmkit.oci.reference import Reference
 from olmkit.olm import preview
 from olmkit.olm.preview import Preview
+from olmkit.olm.resolver import v1 as resolver
+from olmkit.olm.v1 import version_range
 
 # Seconds: who serves a catalog nearby answers at once, and nobody waits long for one far away.
 _ANSWER = 3.0
@@ -80,7 +81,11 @@ async def read_bundle(text: str, access: Access) -> Named:
     return Named(
         rendered=rendered,
         channel=channel,
-        preview=preview.of_csv(bundle.csv.value, origin=image or text),
+        preview=preview.of_csv(
+            bundle.csv.value,
+            origin=image or text,
+            manifests=[one.value for one in bundle.manifests if isinstance(one.value, dict)],
+        ),
     )
 
 
@@ -136,12 +141,12 @@ async def newest(
     """The bundle that OLM v1 would take: the highest version that fits.
 
     Deprecated ones come last. `after`: the installed bundle, when only that and what upgrades
-    from it will do. Raises `InputError` when there is none.
+    from it will do. Raises `InputError` when there is none, and when it depends on others.
     """
     found = catalog.chosen(package)[0]
     for name in channels:
         _channel(found, name)
-    wanted = VersionConstraint.parse(version) if version else None
+    wanted = version_range.parse(version) if version else None
     ask = UpgradeQuery(channels=channels, range=wanted, installed=after)
     fitting = upgrades.offers_of_v1(found, ask)
     if not fitting:
@@ -151,6 +156,7 @@ async def newest(
             hint="`olmkit catalog list bundles` has all",
         )
     best = fitting[0]
+    resolver.require_alone(best)
     channel = next((c.name for c in found.channels.values() if best.name in c.entries), "")
     return await _read_chosen(best.name, channel, best.image, access)
 

@@ -99,13 +99,13 @@ def _subscription(one: Manifest, seen: ClusterState) -> Row:
 
 def _is_chosen(extension: Manifest, namespace: str, package: str) -> bool:
     """Whether a ClusterExtension is in the namespace, and has that name or that package."""
-    names = (objects.name(extension), text(v1.asked(extension).get("packageName")))
+    names = (objects.name(extension), text(v1.request_of(extension).get("packageName")))
     place = text(kinds.spec(extension).get("namespace"))
     return namespace in ("", place) and (not package or package in names)
 
 
 def _extension(one: Manifest, state: ExtensionState) -> Row:
-    asked = v1.asked(one)
+    asked = v1.request_of(one)
     return Row(
         olm="v1",
         namespace=text(kinds.spec(one).get("namespace")),

@@ -8,29 +8,32 @@ installed is known beforehand from anywhere.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from olmkit.base.diagnostics import InputError
-from olmkit.base.version_constraints import VersionConstraint
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
+from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v1 import extension_choice
+from olmkit.jobs.cluster_v1 import extension_choice, preflight
 from olmkit.jobs.cluster_v1 import state as states
 from olmkit.jobs.cluster_v1.extension_choice import Offer
+from olmkit.jobs.cluster_v1.preflight import Account
 from olmkit.jobs.cluster_v1.state import require_olm
 from olmkit.kube import objects, patches
+from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest, text
-from olmkit.olm import install_objects as wanted
-from olmkit.olm import kinds
+from olmkit.olm import install_objects, kinds
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import extension as v1
+from olmkit.olm.v1 import permissions, version_range
 from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.extension import ExtensionRequest
 from olmkit.olm.v1.state import ExtensionState
@@ -38,7 +41,11 @@ from olmkit.olm.v1.state import ExtensionState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionOptions:
-    """What the user wants; `catalog` is an image or the name of a ClusterCatalog."""
+    """What the user requests; `catalog` is an image or the name of a ClusterCatalog.
+
+    `create_service_account`: with the permissions that the bundle needs; without a name it gets
+    one made of the package's.
+    """
 
     package: str
     namespace: str
@@ -47,6 +54,7 @@ class ExtensionOptions:
     channel: str = ""
     poll_minutes: int = 0
     service_account: str = ""
+    create_service_account: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,23 +85,15 @@ class ExtensionUpgrade:
 async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access) -> ExtensionPlan:
     """Decide what to create; nothing is written.
 
-    Raises `InputError` for what OLM would not install, `ConfigurationError` for what was asked
-    wrongly, `ClusterError`.
+    Raises `InputError` for what OLM would not install and the API server would refuse,
+    `ConfigurationError` for invalid usage, `ClusterError`.
     """
     cluster_bundle.check_names(options.package, options.catalog)
-    _check_range(options.version)
+    if options.version:
+        version_range.parse(options.version)
     await require_olm(reader)
-    if await reader.find(v1.CLUSTER_EXTENSION, options.package) is not None:
-        raise InputError(
-            f"there is a ClusterExtension `{options.package}` already",
-            hint=f"`olmkit why {options.package} --olm v1` says how it stands",
-        )
-    crd = await reader.find(kinds.CRD, v1.CRD_NAME)
-    if crd is not None and v1.wants_service_account(crd) and not options.service_account:
-        raise InputError(
-            "this release of OLM v1 installs with the rights of a service account",
-            hint="name one of the namespace with `--service-account`",
-        )
+    await _require_none(reader, options.package)
+    account = await _account(reader, options)
     image = options.catalog if cluster_bundle.is_image(options.catalog) else ""
     there = await reader.list(v1.CLUSTER_CATALOG) if image else ()
     name = f"{options.package}-catalog" if image else options.catalog
@@ -108,18 +108,117 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
             one for one in there if objects.name(one) != name
         ),
         poll_minutes=options.poll_minutes,
-        service_account=options.service_account,
+        service_account=account.name,
     )
+    _require_ours(there, name)
+    made: list[Manifest] = []
+    has_namespace = await reader.find(kinds.NAMESPACE, options.namespace) is not None
+    if not has_namespace:
+        made.append(install_objects.namespace(options.namespace))
+    await preflight.check_account(reader, account)
     offer = await extension_choice.of_new(reader, request, access)
+    notes = offer.notes
     if offer.brings is not None:
-        v1.check(offer.brings)
-    made = []
-    if await reader.find(kinds.NAMESPACE, options.namespace) is None:
-        made.append(wanted.namespace(options.namespace))
+        notes += await preflight.check_bundle(
+            reader, offer.brings, extension=options.package, account=account
+        )
+    if account.is_new:
+        made += await _new_account(reader, offer, account, options.package)
     if image:
         made.append(v1.cluster_catalog(request))
+        notes += await _disturbed(reader, request, offer)
     made.append(v1.cluster_extension(request))
-    return ExtensionPlan(request=request, objects=tuple(made), offer=offer)
+    await preflight.check_objects(reader, made)
+    return ExtensionPlan(request=request, objects=tuple(made), offer=replace(offer, notes=notes))
+
+
+async def _require_none(reader: ClusterObjects, package: str) -> None:
+    """Raises `InputError` when a ClusterExtension has that name or requests that package."""
+    try:
+        there = await reader.list(v1.CLUSTER_EXTENSION)
+    except Forbidden:
+        found = await reader.find(v1.CLUSTER_EXTENSION, package)
+        there = () if found is None else (found,)
+    for one in there:
+        name, requested = objects.name(one), text(v1.request_of(one).get("packageName"))
+        if name == package:
+            raise InputError(
+                f"the ClusterExtension `{name}` exists already",
+                hint=f"run `olmkit why {name} --olm v1` to see how it stands",
+            )
+        if requested == package:
+            raise InputError(
+                f"the ClusterExtension `{name}` requests the package `{package}` already, and OLM "
+                "v1 installs a package once in a cluster",
+                hint=f"run `olmkit why {name} --olm v1` to see how it stands",
+            )
+
+
+async def _account(reader: ClusterObjects, options: ExtensionOptions) -> Account:
+    """The service account to install with. Raises `InputError` when one must be named."""
+    crd = await if_allowed(reader.find(kinds.CRD, v1.CRD_NAME), None)
+    is_required = crd is not None and v1.wants_service_account(crd)
+    name = options.service_account
+    if options.create_service_account:
+        name = name or f"{options.package}-installer"
+    elif is_required and not name:
+        raise InputError(
+            "this release of OLM v1 installs with the rights of a service account",
+            hint=f"name one of namespace `{options.namespace}` with `--service-account`, or pass "
+            "`--create-service-account`",
+        )
+    return Account(name=name, namespace=options.namespace, is_new=options.create_service_account)
+
+
+async def _new_account(
+    reader: ClusterObjects, offer: Offer, account: Account, package: str
+) -> tuple[Manifest, ...]:
+    if offer.brings is None or not offer.brings.manifests:
+        reason = f": {offer.notes[0]}" if offer.notes else ""
+        raise InputError(
+            f"the permissions that `{package}` needs are not known{reason}",
+            hint="name the catalog with `--catalog`, and let its bundles be readable from here",
+        )
+    needs = permissions.needed(
+        offer.brings.manifests, extension=package, release=await preflight.release(reader)
+    )
+    return permissions.account_objects(
+        needs, account=account.name, namespace=account.namespace, package=package
+    )
+
+
+def _require_ours(catalogs: Iterable[Manifest], name: str) -> None:
+    """Raises `InputError` when a catalog of that name exists and olmkit did not create it."""
+    for one in catalogs:
+        if objects.name(one) == name and not install_objects.is_ours(one):
+            raise InputError(
+                f"the ClusterCatalog `{name}` exists, and olmkit did not create it",
+                hint=f"use it by its name, `--catalog {name}`, or delete it",
+            )
+
+
+async def _disturbed(
+    reader: ClusterObjects, request: ExtensionRequest, offer: Offer
+) -> tuple[str, ...]:
+    """A note on each ClusterExtension that will read the new catalog, too, and may take from it."""
+    catalog = v1.cluster_catalog(request)
+    notes = []
+    for one in await if_allowed(reader.list(v1.CLUSTER_EXTENSION), ()):
+        asked = v1.request_of(one)
+        package = text(asked.get("packageName"))
+        if not cluster_catalogs.read_by([catalog], asked):
+            continue
+        if package in offer.packages:
+            notes.append(
+                f"the ClusterExtension `{objects.name(one)}` has no selector that excludes the new "
+                f"catalog, which has its package `{package}`, too"
+            )
+        elif not offer.packages:
+            notes.append(
+                f"the ClusterExtension `{objects.name(one)}` reads the new catalog, too, and stops "
+                "while it is not served"
+            )
+    return tuple(notes)
 
 
 async def carry_out(
@@ -158,49 +257,70 @@ async def _create_and_wait(
 
 
 async def plan_upgrade(
-    reader: ClusterObjects, package: str, version: str, access: Access
+    reader: ClusterObjects, name: str, version: str, access: Access
 ) -> ExtensionUpgrade:
-    """What asking for a range of versions means, the newest when it is empty; nothing is written.
+    """What another range of versions means, the present one when it is empty; nothing is written.
 
-    Raises `InputError` when there is no ClusterExtension, and when the version is no range.
+    `name` is that of the ClusterExtension or of its package. Raises `InputError` when there is
+    no such ClusterExtension, when the version is not a range, and for what OLM would not install.
     """
-    _check_range(version)
+    if version:
+        version_range.parse(version)
     await require_olm(reader)
-    found = await states.find(reader, package)
+    found = await states.find(reader, name)
     if found is None:
-        said = explain(ExtensionState(name=package))
+        said = explain(ExtensionState(name=name))
         raise InputError(said.message, hint=said.hint)
-    changed: Manifest = patches.merge_patch(found, _asking(version))
+    asked = v1.request_of(found)
+    present = text(asked.get("version"))
+    offer = await extension_choice.of_upgrade(reader, found, version or present, access)
+    notes = [*_of_range(present, version), *offer.notes]
+    before, _ = v1.installed(found)
+    if offer.brings is not None and offer.csv != before:
+        notes += await preflight.check_bundle(
+            reader,
+            offer.brings,
+            extension=objects.name(found),
+            account=preflight.account_of(found),
+        )
+    patch = _asking(version) if version else {}
+    changed: Manifest = patches.merge_patch(found, patch)
     changed.pop("status", None)
     changed["metadata"] = {"name": objects.name(found)}
+    if patch:
+        await preflight.check_change(reader, changed, patch)
     return ExtensionUpgrade(
         name=objects.name(found),
-        package=text(v1.asked(found).get("packageName")),
+        package=text(asked.get("packageName")),
         version=version,
-        before=v1.installed(found)[0],
+        before=before,
         wanted=changed,
-        offer=await extension_choice.of_upgrade(reader, found, version, access),
+        offer=replace(offer, notes=tuple(notes)),
     )
+
+
+def _of_range(present: str, version: str) -> Iterator[str]:
+    """A note on what becomes of the range that a ClusterExtension requests."""
+    if present and not version:
+        yield f"the requested range `{present}` stays; `--to` changes it"
+    elif present and version != present:
+        yield f"the requested range changes from `{present}` to `{version}`"
 
 
 async def upgrade(
     reader: ClusterObjects, made: ExtensionUpgrade, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Ask for that range of versions, and wait."""
-    await reader.merge(made.wanted, _asking(made.version))
-    report(f"asked for {made.version or 'the newest version'}")
+    """Request that range of versions, and wait."""
+    if made.version:
+        await reader.merge(made.wanted, _asking(made.version))
+        report(f"requested {made.version}")
     return await until_ready(
         reader, made.name, target=made.offer.csv, report=report, timeouts=timeouts
     )
 
 
-def _check_range(version: str) -> None:
-    if version:
-        VersionConstraint.parse(version)
-
-
 def _asking(version: str) -> Manifest:
-    return {"spec": {"source": {"catalog": {"version": version or None}}}}
+    return {"spec": {"source": {"catalog": {"version": version}}}}
 
 
 async def why(reader: ClusterObjects, name: str, *, file: Path | None = None) -> Explanation:

@@ -28,6 +28,11 @@ from olmkit.olm.v1 import extension as extensions
 from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.state import OWNER_LABEL, ExtensionState
 
+_RBAC = "rbac.authorization.k8s.io/v1"
+_ACCOUNT_KINDS = (
+    *((_RBAC, f"{scope}Role{part}") for part in ("Binding", "") for scope in ("Cluster", "")),
+    ("v1", "ServiceAccount"),
+)
 _CLEARED = {"metadata": {"finalizers": None}}
 
 
@@ -35,7 +40,8 @@ _CLEARED = {"metadata": {"finalizers": None}}
 class ExtensionRemoval:
     """What would be deleted.
 
-    `operands` are the objects of the CRDs, `workloads` the Deployments. `extension` is None
+    `operands` are the objects of the CRDs, `workloads` the Deployments, `ours` what olmkit created
+    for the ClusterExtension: catalog, service account and its roles. `extension` is None
     when it has been deleted before and something of it is still there. `is_complete` is False
     when the operands were not requested to be deleted: OLM v1 would delete them all the same.
     """
@@ -45,14 +51,14 @@ class ExtensionRemoval:
     operands: Objects
     crds: Objects
     workloads: Objects
-    catalogs: Objects
+    ours: Objects
     is_complete: bool
 
     @property
     def all(self) -> Objects:
         """All objects, in the order in which they go."""
         first = () if self.extension is None else (self.extension,)
-        return (*self.operands, *first, *self.workloads, *self.crds, *self.catalogs)
+        return (*self.operands, *first, *self.workloads, *self.crds, *self.ours)
 
 
 async def plan(
@@ -75,14 +81,14 @@ async def plan(
     if extension is None and not crds:
         raise InputError(explain(ExtensionState(name=name)).message)
     operands = await operand_objects.all_of(reader, crds, report=report)
-    package = extensions.asked(extension or {}).get("packageName", name)
+    package = extensions.request_of(extension or {}).get("packageName", name)
     return ExtensionRemoval(
         name=owner,
         extension=extension,
         operands=tuple(operands),
         crds=crds,
         workloads=await if_allowed(reader.list(kinds.DEPLOYMENT, labels=labels), ()),
-        catalogs=await _catalogs(reader, owner, str(package)),
+        ours=(*await _catalogs(reader, owner, str(package)), *await _account(reader, str(package))),
         is_complete=delete_operands or not operands,
     )
 
@@ -127,7 +133,7 @@ async def carry_out(
     done = _joined(done, Removed(gone=tuple(one for one in created if one not in left), left=left))
     if left:
         return done
-    steps = [(catalog,) for catalog in made.catalogs]
+    steps = [(one,) for one in made.ours]
     return _joined(
         done, await cluster_write.delete(reader, steps, report=report, timeouts=timeouts)
     )
@@ -190,11 +196,22 @@ def _joined(before: Removed, after: Removed) -> Removed:
 async def _catalogs(reader: ClusterObjects, name: str, package: str) -> Objects:
     """The catalogs that olmkit created for this ClusterExtension and no other one selects."""
     others = [
-        extensions.catalog_name(extensions.asked(one))
+        extensions.catalog_name(extensions.request_of(one))
         for one in await reader.list(extensions.CLUSTER_EXTENSION)
         if objects.name(one) != name
     ]
     return tuple(_ours(await reader.list(extensions.CLUSTER_CATALOG), package, others))
+
+
+async def _account(reader: ClusterObjects, package: str) -> Objects:
+    """The service account that olmkit created for the package, after its bindings and roles."""
+    labels = f"{install_objects.MANAGED_BY}=olmkit,{install_objects.PART_OF}={package}"
+    found = [
+        one
+        for kind in _ACCOUNT_KINDS
+        for one in await if_allowed(reader.list(kind, labels=labels), ())
+    ]
+    return tuple(found)
 
 
 def _ours(catalogs: Iterable[Manifest], package: str, others: list[str]) -> Iterable[Manifest]:

@@ -24,9 +24,8 @@ from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState, Objects
 from olmkit.olm.v1 import extension as extensions
 from olmkit.olm.v1 import state as states
-from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, ExtensionState
+from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, SYSTEMS, ExtensionState
 
-_SYSTEMS = ("olmv1-system", "openshift-operator-controller", "openshift-catalogd")
 _POD, _EVENT = ("v1", "Pod"), ("v1", "Event")
 _NOTHING: Objects = ()
 _COLLISION = re.compile(
@@ -144,7 +143,7 @@ async def _with_pods(
 
 async def _system(reader: ClusterObjects) -> ClusterState:
     """The Deployments of OLM v1 itself, from the first namespace that has one."""
-    for place in _SYSTEMS:
+    for place in SYSTEMS:
         found = await asyncio.gather(
             *(if_allowed(reader.find(kinds.DEPLOYMENT, name, place), None) for name in CONTROLLERS)
         )

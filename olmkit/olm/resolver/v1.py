@@ -61,7 +61,7 @@ def resolve(
             f"with the same priority [{names}]",
             hint="choose one of them: `--catalog`",
         )
-    _check_alone(top[0].bundle)
+    require_alone(top[0].bundle)
     return top[0]
 
 
@@ -92,7 +92,8 @@ def _wanted(package: str, query: UpgradeQuery, version: str) -> str:
     return words
 
 
-def _check_alone(bundle: Bundle) -> None:
+def require_alone(bundle: Bundle) -> None:
+    """Raises `InputError` when the bundle depends on others, in OLM's words."""
     type_ = next((type_ for type_, _ in bundle.properties if type_ in _UNSUPPORTED), None)
     if type_ is not None:
         raise InputError(

@@ -17,7 +17,7 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Standing
 from olmkit.olm.v1 import messages
-from olmkit.olm.v1.extension import asked, installed
+from olmkit.olm.v1.extension import installed, request_of
 from olmkit.olm.v1.state import CONTROLLERS, ExtensionState, owned
 
 _FAILS = ("Retrying", "Blocked", "InvalidConfiguration", "ProgressDeadlineExceeded")
@@ -139,7 +139,7 @@ def _is_outdated(extension: Manifest, progressing: Mapping[str, Any]) -> bool:
 
 def _state(extension: Manifest) -> str:
     name, _ = installed(extension)
-    package = text(asked(extension).get("packageName"))
+    package = text(request_of(extension).get("packageName"))
     parts = [f"installed {name}" if name else "nothing installed"]
     if package != objects.name(extension):
         parts.insert(0, f"package {package}")

@@ -10,13 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from olmkit.base.diagnostics import InputError
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.install_objects import OURS, PART_OF
-from olmkit.olm.preview import Preview
 
-API = "olm.operatorframework.io/v1"
+GROUP = "olm.operatorframework.io"
+API = f"{GROUP}/v1"
 CLUSTER_CATALOG = (API, "ClusterCatalog")
 CLUSTER_EXTENSION = (API, "ClusterExtension")
 CRD_NAME = "clusterextensions.olm.operatorframework.io"
@@ -89,24 +88,7 @@ def wants_service_account(crd: Manifest) -> bool:
     return False
 
 
-def check(preview: Preview) -> None:
-    """Refuse a bundle that OLM v1 cannot install: `InputError`."""
-    if "AllNamespaces" not in preview.modes:
-        listed = ", ".join(f"`{mode}`" for mode in preview.modes) or "none"
-        raise InputError(
-            f"OLM v1 installs only bundles that support `AllNamespaces`, and `{preview.csv}` "
-            f"supports {listed}",
-            hint="install it with OLM v0",
-        )
-    if preview.requires:
-        raise InputError(
-            f"`{preview.csv}` needs the APIs of other operators ({', '.join(preview.requires)}), "
-            "and OLM v1 resolves no dependencies",
-            hint="install it with OLM v0",
-        )
-
-
-def asked(extension: Manifest) -> Mapping[str, Any]:
+def request_of(extension: Manifest) -> Mapping[str, Any]:
     """What is asked of the catalogs: package, version, channels, selector."""
     return mapping(mapping(kinds.spec(extension).get("source")).get("catalog"))
 

@@ -16,7 +16,7 @@ from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
 from olmkit.olm.v1 import catalogs
-from olmkit.olm.v1.extension import asked, catalog_name, installed
+from olmkit.olm.v1.extension import catalog_name, installed, request_of
 from olmkit.olm.v1.state import OWNER_LABEL, ExtensionState
 
 Part = Mapping[str, str]
@@ -37,7 +37,7 @@ class Failure:
 
     @property
     def package(self) -> str:
-        return text(asked(self.extension).get("packageName"))
+        return text(request_of(self.extension).get("packageName"))
 
 
 def of_message(
@@ -102,7 +102,7 @@ def _not_served(failure: Failure, part: Part) -> Diagnosis:
 
 def _blocking(failure: Failure, finding: Diagnosis) -> Diagnosis:
     """The trouble of a catalog that OLM reads for this ClusterExtension."""
-    if catalog_name(asked(failure.extension)):
+    if catalog_name(request_of(failure.extension)):
         return finding
     hint = "or limit the ClusterExtension to one catalog: `spec.source.catalog.selector`"
     return replace(
@@ -115,7 +115,7 @@ def _blocking(failure: Failure, finding: Diagnosis) -> Diagnosis:
 
 def _none(failure: Failure, part: Part) -> Diagnosis:
     rest, package = part["rest"].strip(), failure.package
-    read = catalogs.read_by(failure.state.catalogs, asked(failure.extension))
+    read = catalogs.read_by(failure.state.catalogs, request_of(failure.extension))
     if failure.state.catalogs and not read:
         return _no_catalog(failure)
     ailing = next((one for one in map(catalogs.of_catalog, read) if one is not None), None)
@@ -140,7 +140,7 @@ def _none(failure: Failure, part: Part) -> Diagnosis:
 
 def _no_catalog(failure: Failure) -> Diagnosis:
     """The selector matches no catalog, or those that it matches are switched off."""
-    named = catalog_name(asked(failure.extension))
+    named = catalog_name(request_of(failure.extension))
     for catalog in failure.state.catalogs:
         if objects.name(catalog) == named and catalogs.is_switched_off(catalog):
             finding = catalogs.of_catalog(catalog)

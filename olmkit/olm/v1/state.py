@@ -14,12 +14,15 @@ from olmkit.kube.objects import Manifest, text
 from olmkit.olm import cluster_state as snapshots
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState, Objects
-from olmkit.olm.v1.extension import API, asked
+from olmkit.olm.v1.extension import API, request_of
 
 OWNER_LABEL = "olm.operatorframework.io/owner-name"
 OWNER_KIND_LABEL = "olm.operatorframework.io/owner-kind"
 CONTROLLERS = ("catalogd-controller-manager", "operator-controller-controller-manager")
 """The Deployments that OLM v1 consists of, in every release and distribution."""
+
+SYSTEMS = ("olmv1-system", "openshift-operator-controller", "openshift-catalogd")
+"""The namespaces in which they are, upstream and in OpenShift."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +69,7 @@ def chosen(extensions: Iterable[Manifest], name: str) -> Manifest | None:
     for one in listed:
         if objects.name(one) == name:
             return one
-    found = [one for one in listed if text(asked(one).get("packageName")) == name]
+    found = [one for one in listed if text(request_of(one).get("packageName")) == name]
     if len(found) > 1:
         names = ", ".join(f"`{objects.name(one)}`" for one in found)
         raise InputError(

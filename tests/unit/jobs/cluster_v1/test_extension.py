@@ -44,6 +44,7 @@ KINDS = (
     resource("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"),
     resource("apps", "Deployment", "deployments", namespaced=True),
     resource("", "Pod", "pods", namespaced=True),
+    resource("", "ServiceAccount", "serviceaccounts", namespaced=True),
     resource("", "Event", "events", namespaced=True),
     resource("example.com", "Toy", "toys", namespaced=True),
 )
@@ -112,7 +113,11 @@ def test_an_extension_is_made_waited_for_changed_and_removed() -> None:
         made = await extension.plan_upgrade(reader, "cache", "2.x", Access())
         assert made.before == "cache.v1"
         assert made.wanted["spec"]["source"]["catalog"]["version"] == "2.x"
-        assert len(server.writes()) == writes
+        assert [verb for verb, _ in server.writes()[writes:]] == ["PATCH"]  # checked, not written
+        unchanged = server.get("clusterextensions", "cache", "")
+        assert unchanged is not None
+        assert unchanged["spec"]["source"]["catalog"]["version"] == "1.x"
+        assert made.offer.notes[0] == "the requested range changes from `1.x` to `2.x`"
         found = await extension.upgrade(reader, made, report=[].append, timeouts=QUICK)
         assert found.is_ready
         there = server.get("clusterextensions", "cache", "")
@@ -277,6 +282,44 @@ def test_status_shows_extensions_where_there_is_no_older_olm() -> None:
     run(story)
 
 
+def test_a_package_is_installed_once() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        other = {"metadata": {"name": "other"}, "spec": {"source": {"catalog": {
+            "packageName": "cache"}}}}  # fmt: skip
+        server.put("clusterextensions", {"apiVersion": f"{GROUP}/v1",
+                                         "kind": "ClusterExtension", **other})  # fmt: skip
+        with pytest.raises(InputError, match="`other` requests the package `cache` already"):
+            await installed(reader)
+        assert (await extension.why(reader, "cache")).chain[0].subject == "ClusterExtension other"
+
+    run(story)
+
+
+def test_a_range_that_the_api_server_refuses_is_refused_before() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        for version in ("1.2 - 2.0", "01.0.0"):
+            options = ExtensionOptions(package="cache", namespace="apps", version=version)
+            with pytest.raises(InputError, match="cannot be requested of OLM v1"):
+                await installed(reader, options)
+            with pytest.raises(InputError, match="cannot be requested of OLM v1"):
+                await extension.plan_upgrade(reader, "cache", version, Access())
+        assert server.writes() == []
+
+    run(story)
+
+
+def test_without_a_version_an_upgrade_keeps_the_range() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        await installed(reader)
+        made = await extension.plan_upgrade(reader, "cache", "", Access())
+        assert made.offer.notes[0] == "the requested range `1.x` stays; `--to` changes it"
+        writes = len(server.writes())
+        found = await extension.upgrade(reader, made, report=[].append, timeouts=QUICK)
+        assert (found.is_ready, len(server.writes())) == (True, writes)
+
+    run(story)
+
+
 def test_what_needs_somebody_ends_the_waiting() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, says: dict[str, str]) -> None:
         says |= {"reason": "Blocked", "message": 'desired version range "x" is invalid: …'}
@@ -299,6 +342,12 @@ def test_older_releases_want_a_service_account() -> None:
         with pytest.raises(InputError, match="service account"):
             await installed(reader)
         options = ExtensionOptions(package="cache", namespace="apps", service_account="installer")
+        writes = len(server.writes())
+        with pytest.raises(InputError, match="`installer` does not exist in namespace `apps`"):
+            await installed(reader, options)
+        assert len(server.writes()) == writes
+        metadata = {"name": "installer", "namespace": "apps"}
+        server.put("serviceaccounts", {"metadata": metadata})
         assert (await installed(reader, options)).is_ready
 
     run(story)

@@ -35,8 +35,11 @@ KIND = Resource(
 )
 ENTRIES = {
     "stable": [{"name": "cache.v1.0.0"}, {"name": "cache.v2.0.0", "replaces": "cache.v1.0.0"}],
-    "fast": [{"name": "cache.v2.5.0", "skipRange": "<2.0.0"}, {"name": "cache.v3.0.0"}],
-}
+    "fast": [{"name": "cache.v2.5.0", "skipRange": ">=1.0.0 <2.0.0"}, {"name": "cache.v3.0.0"}],
+    "chain": [{"name": "cache.v1.0.0", "replaces": "cache.v0.9.0"},
+              {"name": "cache.v1.1.0", "replaces": "cache.v1.0.0"},
+              {"name": "cache.v1.2.0", "replaces": "cache.v1.1.0"}],
+}  # fmt: skip
 BLOBS = [
     {"schema": "olm.package", "name": "cache", "defaultChannel": "stable"},
     *({"schema": "olm.channel", "package": "cache", "name": name, "entries": entries}
@@ -45,7 +48,7 @@ BLOBS = [
        "image": f"shelf.example/cache:{version}",
        "properties": [{"type": "olm.package",
                        "value": {"packageName": "cache", "version": version}}]}
-      for version in ("1.0.0", "2.0.0", "2.5.0", "3.0.0")),
+      for version in ("1.0.0", "1.1.0", "1.2.0", "2.0.0", "2.5.0", "3.0.0")),
 ]  # fmt: skip
 
 
@@ -138,7 +141,6 @@ def test_an_upgrade_knows_what_the_installed_version_brought() -> None:
     [
         (extension("secret"), "", "services is forbidden"),
         (extension("away"), "", "the catalog `away` is not served yet"),
-        (extension(), "9.x", "no version that fits `9.x` and upgrades from `cache.v1.0.0`"),
         (extension(""), "", "OLM may take it from any catalog that has it"),
         (extension("", selector={"matchLabels": {"a": "b"}}), "", "from any catalog that has it"),
     ],
@@ -156,6 +158,39 @@ def test_what_is_not_known_of_an_upgrade_is_said_with_the_reason(
     run(story, "shelf", "other")
 
 
+def test_an_upgrade_that_the_catalog_does_not_offer_is_refused() -> None:
+    async def story(reader: ClusterObjects) -> None:
+        for version in ("9.x", "<1.0.0", "3.0.0"):
+            with pytest.raises(InputError, match="and upgrades from"):
+                await extension_choice.of_upgrade(reader, extension(), version, Access())
+
+    run(story)
+
+
+def test_several_upgrades_in_a_row_are_announced_with_the_first_of_them() -> None:
+    asked = extension(installed="0.9.0", channels=["chain"])
+
+    async def story(reader: ClusterObjects) -> None:
+        with pytest.raises(InputError) as refused:
+            await extension_choice.of_upgrade(reader, asked, "1.2.0", Access())
+        path = "cache.v1.0.0 → cache.v1.1.0 → cache.v1.2.0"
+        assert f"3 upgrades away from `cache.v0.9.0`, and OLM v1 makes one at a time: {path}" in (
+            refused.value.message
+        )
+        assert refused.value.hint == "begin with `olmkit upgrade cache --olm v1 --to 1.0.0`"
+
+    run(story)
+
+
+def test_the_requested_range_may_exclude_the_newest() -> None:
+    async def story(reader: ClusterObjects) -> None:
+        found = await extension_choice.of_upgrade(reader, extension(), "1.0.0", Access())
+        assert found.csv == "cache.v1.0.0"
+        assert found.notes == ("`cache.v2.5.0` is offered, and the requested range excludes it",)
+
+    run(story)
+
+
 def test_the_only_catalog_need_not_be_named() -> None:
     request = ExtensionRequest(package="cache", namespace="apps")
 
@@ -165,16 +200,36 @@ def test_the_only_catalog_need_not_be_named() -> None:
     run(story, "shelf")
 
 
-def test_an_install_is_refused_only_where_its_catalog_was_named() -> None:
-    named = ExtensionRequest(package="queue", namespace="apps", catalog="shelf")
-    unnamed = ExtensionRequest(package="queue", namespace="apps")
+def test_an_install_is_refused_when_the_catalog_does_not_have_it() -> None:
+    requests = [
+        ExtensionRequest(package="queue", namespace="apps", catalog="shelf"),
+        ExtensionRequest(package="queue", namespace="apps"),
+    ]
 
     async def story(reader: ClusterObjects) -> None:
-        with pytest.raises(InputError, match="queue"):
-            await extension_choice.of_new(reader, named, Access())
-        assert "queue" in (await extension_choice.of_new(reader, unnamed, Access())).notes[0]
+        for request in requests:
+            with pytest.raises(InputError, match="queue"):
+                await extension_choice.of_new(reader, request, Access())
 
     run(story, "shelf")
+
+
+def test_a_bundle_that_depends_on_others_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs = [{**blob, "properties": [*blob.get("properties", ()), {
+        "type": "olm.package.required", "value": {"packageName": "a", "versionRange": ">0.0.0"}}]}
+        if blob["schema"] == "olm.bundle" else blob for blob in BLOBS]  # fmt: skip
+
+    async def read(_: ClusterObjects, __: str) -> Tree:
+        return Tree({"catalog.json": "\n".join(map(json.dumps, needs)).encode()})
+
+    monkeypatch.setattr(cluster_catalog, "read", read)
+
+    async def story(reader: ClusterObjects) -> None:
+        request = ExtensionRequest(package="cache", namespace="apps", catalog="shelf")
+        with pytest.raises(InputError, match=r"property \"olm\.package\.required\""):
+            await extension_choice.of_new(reader, request, Access())
+
+    run(story)
 
 
 @pytest.mark.parametrize(("status", "is_refused"), [(404, True), (401, False), (0, False)], ids=str)

@@ -1,13 +1,9 @@
-"""ClusterExtensions and ClusterCatalogs: what is created, and which bundles are refused."""
+"""ClusterExtensions and ClusterCatalogs: what is created."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from olmkit.base.diagnostics import InputError
-from olmkit.olm.preview import Preview
 from olmkit.olm.v1 import extension as v1
 from olmkit.olm.v1.extension import ExtensionRequest
 
@@ -55,18 +51,3 @@ def test_the_crd_says_whether_a_service_account_is_wanted(required: bool) -> Non
     schema = {"openAPIV3Schema": {"properties": {"spec": spec}}}
 
     assert v1.wants_service_account({"spec": {"versions": [{"schema": schema}]}}) is required
-
-
-def preview(**fields: Any) -> Preview:
-    return Preview(
-        **{"csv": "cache.v1", "version": "1.0.0", "modes": ("AllNamespaces",), "grants": ()}
-        | fields
-    )
-
-
-def test_bundles_that_olm_v1_cannot_install_are_refused() -> None:
-    v1.check(preview())
-    with pytest.raises(InputError, match="`AllNamespaces`"):
-        v1.check(preview(modes=("OwnNamespace",)))
-    with pytest.raises(InputError, match="resolves no dependencies"):
-        v1.check(preview(requires=("dbs.example.com",)))

@@ -1,0 +1,167 @@
+"""What OLM v1 or the API server would refuse, found before anything is written.
+
+`install` and `upgrade` check the same: whether OLM installs such a bundle, whether the objects
+of the bundle are free, whether the service account exists and may create them, and whether the
+API server accepts the ClusterExtension.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.versions import Version
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster_v1 import access_review
+from olmkit.kube import objects
+from olmkit.kube.api import AlreadyExists, Forbidden, Invalid
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import kinds
+from olmkit.olm.preview import Preview
+from olmkit.olm.v1 import extension as extensions
+from olmkit.olm.v1 import permissions, support
+from olmkit.olm.v1.permissions import Permissions
+from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, SYSTEMS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The service account that a release of OLM v1 installs with; no name: it needs none.
+
+    `is_new`: olmkit creates it. `namespace` is that of the installation.
+    """
+
+    name: str
+    namespace: str
+    is_new: bool = False
+
+
+@dataclass(eq=False)
+class MissingPermissionsError(InputError):
+    """A service account lacks permissions; `manifests` grant what is missing."""
+
+    manifests: tuple[Manifest, ...] = field(default=(), kw_only=True)
+
+
+async def release(reader: ClusterObjects) -> Version | None:
+    """The release of OLM v1 in the cluster, where its Deployment can be read and has a tag."""
+    for place in SYSTEMS:
+        question = reader.find(kinds.DEPLOYMENT, CONTROLLERS[-1], place)
+        found = support.release(await if_allowed(question, None))
+        if found is not None:
+            return found
+    return None
+
+
+async def check_bundle(
+    reader: ClusterObjects, brings: Preview, *, extension: str, account: Account
+) -> tuple[str, ...]:
+    """Notes on the bundle. Raises `InputError` when it cannot be installed as `extension`."""
+    known = await release(reader)
+    notes = support.check(brings, known)
+    await _check_crds(reader, brings.crds, extension)
+    if not account.name or account.is_new or not brings.manifests:
+        return notes
+    needs = permissions.needed(brings.manifests, extension=extension, release=known)
+    try:
+        lacking = await access_review.missing(reader, account.name, account.namespace, needs)
+    except Forbidden:
+        note = f"whether the service account `{account.name}` has all permissions is not known"
+        return (*notes, f"{note}: you may not create SubjectAccessReviews")
+    _require_none(lacking, account, brings.csv, extension)
+    return notes
+
+
+async def check_account(reader: ClusterObjects, account: Account) -> None:
+    """Raises `InputError` when the service account or its namespace does not exist."""
+    if not account.name or account.is_new:
+        return
+    name, place = account.name, account.namespace
+    question = reader.find(("v1", "ServiceAccount"), name, place)
+    if await if_allowed(question, {}) is None:
+        raise InputError(
+            f"the service account `{name}` does not exist in namespace `{place}`",
+            hint="create it, or pass `--create-service-account`: then olmkit creates it with the "
+            "permissions that the bundle needs",
+        )
+
+
+async def check_objects(reader: ClusterObjects, manifests: Iterable[Manifest]) -> None:
+    """Let the API server check new objects of OLM v1 without creating them.
+
+    Raises `InputError` for what it refuses, such as a range of versions.
+    """
+    for one in manifests:
+        if one.get("apiVersion") == extensions.API:
+            try:
+                await reader.create(one, dry_run=True)
+            except Invalid as error:
+                raise InputError(error.message) from error
+            except AlreadyExists:
+                continue  # a catalog of ours from an install before
+
+
+async def check_change(reader: ClusterObjects, extension: Manifest, patch: Manifest) -> None:
+    """The same for a change of a ClusterExtension."""
+    try:
+        await reader.merge(extension, patch, dry_run=True)
+    except Invalid as error:
+        raise InputError(error.message) from error
+
+
+async def _check_crds(reader: ClusterObjects, names: Iterable[str], extension: str) -> None:
+    listed = list(names)
+    found = await asyncio.gather(
+        *(if_allowed(reader.find(kinds.CRD, name), None) for name in listed)
+    )
+    for name, crd in zip(listed, found, strict=True):
+        owner = objects.labels_of(crd).get(OWNER_LABEL, "")
+        if crd is None or owner == extension:
+            continue
+        if objects.metadata(crd).get("deletionTimestamp"):
+            raise InputError(
+                f"the CustomResourceDefinition `{name}` is being deleted",
+                hint=f"wait, or remove what holds it: `olmkit uninstall {owner or extension} --olm "
+                "v1 --delete-operands`",
+            )
+        whose = f"belongs to ClusterExtension `{owner}`" if owner else "was not created by OLM v1"
+        raise InputError(
+            f"the CustomResourceDefinition `{name}` exists and {whose}",
+            hint=f"uninstall `{owner}` first" if owner else "uninstall what created it first",
+        )
+
+
+def _require_none(lacking: Permissions, account: Account, csv: str, extension: str) -> None:
+    rules = [
+        *(permissions.described(rule) for rule in (*lacking.cluster, *lacking.granted)),
+        *(permissions.described(rule, account.namespace) for rule in lacking.local),
+    ]
+    if not rules:
+        return
+    counted = f"{len(rules)} permissions" if len(rules) > 1 else "1 permission"
+    more = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
+    granting = permissions.account_objects(
+        lacking,
+        account=account.name,
+        namespace=account.namespace,
+        package=extension,
+        suffix=f"-{csv}",
+    )
+    raise MissingPermissionsError(
+        f"the service account `{account.name}` in namespace `{account.namespace}` lacks {counted} "
+        f"that OLM needs to install `{csv}`: {rules[0]}{more}",
+        hint="apply the manifests that are printed",
+        manifests=tuple(one for one in granting if objects.kind(one) != "ServiceAccount"),
+    )
+
+
+def account_of(extension: Manifest) -> Account:
+    """The service account of a ClusterExtension that is there."""
+    spec = kinds.spec(extension)
+    return Account(
+        name=text(objects.mapping(spec.get("serviceAccount")).get("name")),
+        namespace=text(spec.get("namespace")),
+    )

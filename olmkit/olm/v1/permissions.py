@@ -1,0 +1,255 @@
+"""The permissions that a service account needs so that OLM v1 can install a bundle with it.
+
+Releases of OLM v1 before 1.11 create everything with the rights of a service account. It needs
+to create, change and watch each object of the bundle, and to have every permission that the
+bundle gives to its operator, since the API server lets an account grant only what it has.
+
+Sources: operator-controller's guide `derive-service-account`; what release 1.2.0 requests, as a
+real API server recorded it; the naming of roles in its package `rukpak/convert`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base import names
+from olmkit.base.versions import Version
+from olmkit.bundle import kinds as bundle_kinds
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.install_objects import OURS, PART_OF
+from olmkit.olm.v1.extension import GROUP
+
+RBAC = "rbac.authorization.k8s.io"
+_MAX_NAME = 63
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_NAMED_VERBS = ("get", "patch", "delete")
+# The first release whose roles may have other names, and one rule more.
+_LATER = Version(1, 3, 0)
+
+Rule = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Permissions:
+    """Rules of RBAC: for the whole cluster, and for the namespace of the installation.
+
+    `granted` are those that the bundle gives to its operator, in the whole cluster.
+    """
+
+    cluster: tuple[Rule, ...]
+    local: tuple[Rule, ...]
+    granted: tuple[Rule, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Created:
+    """An object that OLM creates; `namespaced` as OLM treats its kind."""
+
+    group: str
+    resource: str
+    name: str
+    namespaced: bool
+
+
+def needed(
+    manifests: Iterable[Manifest], *, extension: str, release: Version | None = None
+) -> Permissions:
+    """What is needed for a bundle with these manifests. `release`: that of OLM v1, if known."""
+    found = list(manifests)
+    cluster: list[Rule] = []
+    local: list[Rule] = []
+    is_later = release is None or release >= _LATER
+    for kind in _by_kind(_created(found, is_later=is_later)):
+        _add_kind(kind, cluster, local)
+    local += [dict(rule) for one in found if objects.kind(one) == "Role" for rule in _rules(one)]
+    # The admission plug-in OwnerReferencesPermissionEnforcement, where it is enabled.
+    cluster.append(_rule(GROUP, "clusterextensions/finalizers", ["update"], [extension]))
+    granted = _distinct(_granted(found, is_later=is_later))
+    return Permissions(cluster=_distinct(cluster), local=_distinct(local), granted=granted)
+
+
+def account_objects(
+    needs: Permissions, *, account: str, namespace: str, package: str, suffix: str = ""
+) -> tuple[Manifest, ...]:
+    """The service account with roles and bindings for these permissions, in order.
+
+    `suffix` ends the names of roles and bindings.
+    """
+    labels = {**OURS, PART_OF: package}
+    wide = {"name": f"{namespace}-{account}{suffix}"}
+    near = {"name": f"{account}{suffix}", "namespace": namespace}
+    own = {"name": account, "namespace": namespace}
+    subjects = [{"kind": "ServiceAccount", **own}]
+
+    def made(kind: str, place: Mapping[str, str], **fields: Any) -> Manifest:
+        api = "v1" if kind == "ServiceAccount" else f"{RBAC}/v1"
+        metadata = {**place, "labels": labels}
+        return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
+
+    def bound(kind: str, place: Mapping[str, str]) -> Manifest:
+        role = {"apiGroup": RBAC, "kind": kind, "name": place["name"]}
+        return made(f"{kind}Binding", place, roleRef=role, subjects=subjects)
+
+    found = [made("ServiceAccount", own)]
+    rules = [*needs.cluster, *needs.granted]
+    if rules:
+        found += [made("ClusterRole", wide, rules=rules), bound("ClusterRole", wide)]
+    if needs.local:
+        found += [made("Role", near, rules=list(needs.local)), bound("Role", near)]
+    return tuple(found)
+
+
+def described(rule: Mapping[str, Any], namespace: str = "") -> str:
+    """A rule in one line."""
+    groups = sequence(rule.get("apiGroups")) or [""]
+    resources = [
+        f"{resource}.{group}" if group else resource
+        for group in groups
+        for resource in sequence(rule.get("resources"))
+    ]
+    what = ", ".join([*resources, *sequence(rule.get("nonResourceURLs"))])
+    named = ", ".join(sequence(rule.get("resourceNames")))
+    suffix = f" named {named}" if named else ""
+    place = f" in namespace `{namespace}`" if namespace else ""
+    return f"{', '.join(sequence(rule.get('verbs')))}: {what}{suffix}{place}"
+
+
+def _created(manifests: list[Manifest], *, is_later: bool) -> Iterator[_Created]:
+    """The objects that OLM makes of a bundle; without a name where that is not known."""
+    for csv in manifests:
+        if objects.kind(csv) != kinds.CSV[1]:
+            continue
+        install = _install(csv)
+        for deployment in sequence(install.get("deployments")):
+            name = text(mapping(deployment).get("name"))
+            yield _Created("apps", "deployments", name, namespaced=True)
+        for account in sorted(_accounts(install) - {"default"}):
+            yield _Created("", "serviceaccounts", account, namespaced=True)
+        for permission in _permissions(install):
+            name = "" if is_later else _role_name(objects.name(csv), permission)
+            yield _Created(RBAC, "clusterroles", name, namespaced=False)
+            yield _Created(RBAC, "clusterrolebindings", name, namespaced=False)
+    for one in manifests:
+        kind = objects.kind(one)
+        if kind == kinds.CSV[1]:
+            continue
+        namespaced = bundle_kinds.SUPPORTED.get(kind, True)
+        yield _Created(
+            objects.gvk(one).group,
+            names.plural_of_kind(kind),
+            objects.name(one),
+            namespaced=namespaced,
+        )
+
+
+def _by_kind(created: Iterable[_Created]) -> Iterator[list[_Created]]:
+    found: dict[tuple[str, str], list[_Created]] = {}
+    for one in created:
+        found.setdefault((one.group, one.resource), []).append(one)
+    yield from (found[key] for key in sorted(found))
+
+
+def _add_kind(created: list[_Created], cluster: list[Rule], local: list[Rule]) -> None:
+    """OLM watches in the whole cluster what it creates, by label: names cannot limit that."""
+    first = created[0]
+    listed = sorted({one.name for one in created})
+    place = local if first.namespaced else cluster
+    named = [] if "" in listed else listed
+    watched = ["list", "watch"]
+    if first.namespaced:
+        cluster.append(_rule(first.group, first.resource, watched))
+        place.append(_rule(first.group, first.resource, ["create"]))
+    else:
+        place.append(_rule(first.group, first.resource, ["create", *watched]))
+    place.append(_rule(first.group, first.resource, [*_NAMED_VERBS], named))
+
+
+def _granted(manifests: list[Manifest], *, is_later: bool) -> Iterator[Rule]:
+    """What the bundle grants in the whole cluster: OLM v1 installs for all namespaces."""
+    for one in manifests:
+        if objects.kind(one) == kinds.CSV[1]:
+            install = _install(one)
+            for permission in _permissions(install):
+                yield from (dict(mapping(rule)) for rule in sequence(permission.get("rules")))
+            if is_later and sequence(install.get("permissions")):
+                yield _rule("", "namespaces", ["get", "list", "watch"])
+        elif objects.kind(one) == "ClusterRole":
+            yield from (dict(rule) for rule in _rules(one))
+
+
+def _rules(role: Manifest) -> list[Mapping[str, Any]]:
+    return [mapping(rule) for rule in sequence(role.get("rules"))]
+
+
+def _install(csv: Manifest) -> Mapping[str, Any]:
+    return mapping(mapping(kinds.spec(csv).get("install")).get("spec"))
+
+
+def _permissions(install: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    parts = ("clusterPermissions", "permissions")
+    return [mapping(one) for part in parts for one in sequence(install.get(part))]
+
+
+def _accounts(install: Mapping[str, Any]) -> set[str]:
+    named = {text(one.get("serviceAccountName")) for one in _permissions(install)}
+    for deployment in sequence(install.get("deployments")):
+        pod = objects.pod_spec({"kind": "Deployment", "spec": mapping(deployment).get("spec")})
+        named.add(text(pod.get("serviceAccountName")))
+    return {name or "default" for name in named}
+
+
+def _role_name(csv: str, permission: Mapping[str, Any]) -> str:
+    """The name of the role that OLM creates for one entry of permissions.
+
+    The hash is that of the entry as Go writes it: fields in their order, empty ones left out.
+    """
+    account = text(permission.get("serviceAccountName"))
+    rules = [*map(_go_rule, _rules_of(permission))] or None
+    entry = {"serviceAccountName": account, "rules": rules}
+    written = json.dumps(entry, separators=(",", ":"), ensure_ascii=False) + "\n"
+    for plain in "<>&\u2028\u2029":
+        written = written.replace(plain, f"\\u{ord(plain):04x}")
+    digest = _base36(int.from_bytes(hashlib.sha224(written.encode()).digest(), "big"))
+    base = f"{csv}-{account or 'default'}"
+    if len(base) + len(digest) > _MAX_NAME:
+        base = base[: _MAX_NAME - len(digest) - 1]
+    return f"{base}-{digest}"
+
+
+def _rules_of(permission: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [mapping(rule) for rule in sequence(permission.get("rules"))]
+
+
+def _go_rule(rule: Mapping[str, Any]) -> Rule:
+    fields = ("apiGroups", "resources", "resourceNames", "nonResourceURLs")
+    return {
+        "verbs": rule.get("verbs"),
+        **{field: rule[field] for field in fields if rule.get(field)},
+    }
+
+
+def _base36(number: int) -> str:
+    digits = ""
+    while number:
+        number, rest = divmod(number, 36)
+        digits = _DIGITS[rest] + digits
+    return digits or "0"
+
+
+def _rule(group: str, resource: str, verbs: list[str], named: Iterable[str] = ()) -> Rule:
+    rule: Rule = {"apiGroups": [group], "resources": [resource], "verbs": verbs}
+    limits = sorted(named)
+    return {**rule, "resourceNames": limits} if limits else rule
+
+
+def _distinct(rules: Iterable[Rule]) -> tuple[Rule, ...]:
+    found: dict[str, Rule] = {}
+    for rule in rules:
+        found.setdefault(json.dumps(rule, sort_keys=True), rule)
+    return tuple(found.values())

@@ -1,0 +1,49 @@
+"""The versions that a ClusterExtension may request.
+
+The API server accepts less than the range language has: no hyphen ranges, no numbers with a
+leading zero, at most 64 characters. Source: the CRD of ClusterExtensions, the same pattern in
+the releases 1.2.0 and 1.11.0, odd places included.
+"""
+
+from __future__ import annotations
+
+import re
+
+from olmkit.base.version_constraints import VersionConstraint
+from olmkit.base.versions import InvalidRangeError
+
+MAX_LENGTH = 64
+_SIGN = r"(?:=||!=|>|<|>=|=>|<=|=<|~|~>|\^)"
+_REST = (
+    r"(?:-(?:[0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?"
+    r"(?:\+(?:[0-9A-Za-z\-]+(?:\.[0-9A-Za-z\-]+)*))?"
+)
+_FIRST = (
+    r"v?(?:0|[1-9][0-9]*|[x|X|\*])(?:\.(?:0|[1-9][0-9]*|x|X|\*]))?"
+    rf"(?:\.(?:0|[1-9][0-9]*|x|X|\*))?{_REST}"
+)
+_NEXT = (
+    r"v?(?:0|[1-9][0-9]*|x|X|\*])(?:\.(?:0|[1-9][0-9]*|x|X|\*))?"
+    rf"(?:\.(?:0|[1-9][0-9]*|x|X|\*]))?{_REST}"
+)
+# Blanks are single ones here, so that there is one way to read them.
+_PATTERN = re.compile(rf" ?{_SIGN} ?{_FIRST} ?(?:(?: |, ?| ?\|\| ?){_SIGN} ?{_NEXT} ?)*")
+_BLANKS = re.compile(r"[ \t\n\f\r]+")
+
+
+def parse(text: str) -> VersionConstraint:
+    """The range. Raises `InvalidRangeError` when OLM v1 or the API server refuses it."""
+    found = VersionConstraint.parse(text)
+    if len(text) > MAX_LENGTH:
+        raise _refused(text, f"it is longer than {MAX_LENGTH} characters")
+    if not _PATTERN.fullmatch(_BLANKS.sub(" ", text)):
+        raise _refused(text, "a ClusterExtension does not accept it")
+    return found
+
+
+def _refused(text: str, reason: str) -> InvalidRangeError:
+    return InvalidRangeError(
+        f"`{text[:MAX_LENGTH]}` cannot be requested of OLM v1: {reason}",
+        "use for example `1.2.3`, `1.2.x`, `^1.2`, `~1.2.3` or `>=1.2.0 <2.0.0`",
+        reason=reason,
+    )
