@@ -163,9 +163,6 @@ def uninstall(
                     report=report,
                     timeouts=timeouts,
                 )
-            advice = removal.advice(done)
-            if advice:
-                app.terminal.say(advice)
             deletion.give(app, done, package=package)
 
     app.run(run())

@@ -19,9 +19,8 @@ from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v1 import state as states
-from olmkit.kube import objects
-from olmkit.kube.api import NotFound
-from olmkit.kube.objects import Manifest, sequence
+from olmkit.kube import finalizers, objects
+from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import Objects
 from olmkit.olm.v1 import extension as extensions
@@ -33,7 +32,6 @@ _ACCOUNT_KINDS = (
     *((_RBAC, f"{scope}Role{part}") for part in ("Binding", "") for scope in ("Cluster", "")),
     ("v1", "ServiceAccount"),
 )
-_CLEARED = {"metadata": {"finalizers": None}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,19 +113,20 @@ async def carry_out(
 ) -> Removed:
     """Delete the operands, then the ClusterExtension; wait until all that OLM created is gone.
 
-    `remove_finalizers`: clear the finalizers of operands, for an operator that no longer runs.
+    `remove_finalizers`: of operands that do not go, for an operator that no longer runs.
     """
-    done = await _delete_operands(
-        reader, made, remove_finalizers=remove_finalizers, report=report, timeouts=timeouts
-    )
-    if done.left:
-        return done
     first = () if made.extension is None else (made.extension,)
-    done = _joined(
-        done, await cluster_write.delete(reader, [first], report=report, timeouts=timeouts)
+    done = await cluster_write.delete(
+        reader,
+        [first],
+        operands=made.operands,
+        report=report,
+        timeouts=timeouts,
+        remove_finalizers=remove_finalizers and bool(made.operands),
     )
     if done.left:
-        return done
+        held = await cluster_write.held_by(reader, done.left)
+        return replace(done, hint=_hint(held))
     created = (*made.workloads, *made.crds)
     left = await cluster_wait.until_gone(reader, created, report=report, timeouts=timeouts)
     done = _joined(done, Removed(gone=tuple(one for one in created if one not in left), left=left))
@@ -139,54 +138,16 @@ async def carry_out(
     )
 
 
-def advice(done: Removed) -> str:
-    """What helps when objects with finalizers are still there; empty when none are."""
-    held = {
-        str(finalizer)
-        for one in done.left
-        for finalizer in sequence(objects.metadata(one).get("finalizers"))
-        if objects.kind(one) != kinds.CRD[1]
-    }
-    if not held:
+def _hint(held: Objects) -> str:
+    """What helps when finalizers keep objects; empty when none do."""
+    names = {name for one in held for name in finalizers.of_operators(one)}
+    if not names:
         return ""
-    listed = ", ".join(f"`{one}`" for one in sorted(held))
+    listed = ", ".join(f"`{one}`" for one in sorted(names))
     return (
-        f"the operator has not removed the finalizers {listed}; if it no longer runs, "
-        "`--remove-finalizers` removes them, and what they protect is not cleaned up"
+        f"let what set the finalizers {listed} remove them; if it no longer runs, "
+        "pass `--remove-finalizers`, and what they protect is not cleaned up"
     )
-
-
-async def _delete_operands(
-    reader: ClusterObjects,
-    made: ExtensionRemoval,
-    *,
-    remove_finalizers: bool,
-    report: Report,
-    timeouts: Timeouts,
-) -> Removed:
-    if not made.operands:
-        return Removed(gone=())
-    if remove_finalizers:
-        for one in made.operands:
-            await reader.delete(one)
-            if await reader.current(one) is not None:
-                report(f"removing the finalizers of {objects.kind(one)} {objects.name(one)}")
-                await _clear(reader, one)
-        left = await cluster_wait.until_gone(
-            reader, made.operands, report=report, timeouts=timeouts
-        )
-        gone = tuple(one for one in made.operands if one not in left)
-        return Removed(gone=gone, left=left)
-    return await cluster_write.delete(
-        reader, [], operands=made.operands, report=report, timeouts=timeouts
-    )
-
-
-async def _clear(reader: ClusterObjects, one: Manifest) -> None:
-    try:
-        await reader.merge(one, _CLEARED)
-    except NotFound:
-        return  # it went in the meantime
 
 
 def _joined(before: Removed, after: Removed) -> Removed:

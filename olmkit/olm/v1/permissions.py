@@ -18,7 +18,7 @@ from typing import Any
 
 from olmkit.base import names
 from olmkit.base.versions import Version
-from olmkit.bundle import kinds as bundle_kinds
+from olmkit.bundle import supported_kinds
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
@@ -139,7 +139,7 @@ def _created(manifests: list[Manifest], *, is_later: bool) -> Iterator[_Created]
         kind = objects.kind(one)
         if kind == kinds.CSV[1]:
             continue
-        namespaced = bundle_kinds.SUPPORTED.get(kind, True)
+        namespaced = supported_kinds.SUPPORTED.get(kind, True)
         yield _Created(
             objects.gvk(one).group,
             names.plural_of_kind(kind),

@@ -9,7 +9,7 @@ import re
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.versions import Version
-from olmkit.bundle import kinds as bundle_kinds
+from olmkit.bundle import supported_kinds
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
@@ -66,7 +66,7 @@ def _check_manifests(preview: Preview) -> None:
                 raise InputError(
                     f"`{preview.csv}` brings APIServices, which OLM v1 does not install", hint=_V0
                 )
-        elif kind not in bundle_kinds.SUPPORTED:
+        elif kind not in supported_kinds.SUPPORTED:
             raise InputError(
                 f"`{preview.csv}` holds an object of kind `{kind}`, which OLM v1 does not install",
                 hint="remove the object from the bundle",
