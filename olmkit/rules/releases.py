@@ -36,15 +36,16 @@ def stranded_version(release: Release) -> Iterator[Finding]:
     Fix: let the head replace or skip it, or cover it with the `skipRange` of the head.
     """
     for channel, head, upgrade_paths in _upgrade_paths(release):
-        lost = [
-            upgrade_path.start.name
-            for upgrade_path in upgrade_paths
-            if upgrade_path.end is End.STRANDED
-        ]
-        if lost:
-            them = "it" if len(lost) == 1 else "them"
+        lost: dict[str, list[str]] = {}
+        for found in upgrade_paths:
+            if found.end is End.STRANDED:
+                blocked = str(found.obstacles[0]) if found.obstacles else ""
+                lost.setdefault(blocked, []).append(found.start.name)
+        for blocked, names in lost.items():
+            them = "it" if len(names) == 1 else "them"
             yield Finding(
-                f"no upgrade leads to `{head}` from {_listed(lost)}",
+                f"no upgrade leads to `{head}` from {_listed(names)}"
+                + (f": {blocked}" if blocked else ""),
                 at=channel.place.at("entries"),
                 hint=f"let `{head}` skip {them}, or cover {them} with its `skipRange`",
                 subject=within(channel.package, channel.name),
@@ -171,7 +172,7 @@ def _upgrade_paths(release: Release) -> Iterator[tuple[Channel, str, list[Upgrad
             upgrade_paths = upgrades.upgrade_paths(channel, starts)
         except BrokenChannelError:
             continue
-        if upgrade_paths:
+        if upgrade_paths and upgrade_paths[0].newest:
             yield channel, upgrade_paths[0].newest, upgrade_paths
 
 

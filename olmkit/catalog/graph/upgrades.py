@@ -2,30 +2,32 @@
 
 OLM v0 follows the one chain of `replaces` from a channel's head, leaves out what is skipped,
 and takes the entry nearest to the head that replaces or skips the installed bundle, or has
-its version in the skip range; versions are not compared. OLM v1 takes the highest version
-of all that do, in all channels it may look at, and those that are deprecated last.
+its version in the skip range; versions are not compared. It passes over an entry that it never
+selects (`obstacles`), such as one with the property `olm.deprecated`. OLM v1 takes the highest
+version of all that do, in all channels it may look at, and those that are deprecated last.
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.version_constraints import VersionConstraint
 from olmkit.base.versions import InvalidVersionError, Version, VersionRange, VersionRelease
-from olmkit.catalog.graph import links
+from olmkit.catalog.graph import links, obstacles
 from olmkit.catalog.graph.links import EdgeKind
+from olmkit.catalog.graph.obstacles import Obstacle
 from olmkit.catalog.model import NO_VERSION, Bundle, Channel, Entry, Package
 
 
 class BrokenChannelError(InputError):
     """Why OLM v0 cannot tell what is newest in a channel; it resolves nothing then.
 
-    `fault` is `no-head`, `several-heads` or `cycle`.
+    `fault` is `no-head`, `several-heads`, `cycle` or `slash`.
     """
 
     def __init__(self, fault: str, message: str, hint: str = "") -> None:
@@ -73,12 +75,17 @@ class Hop:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradePath:
-    """All hops from `start`. `newest` is the bundle that OLM would install where nothing is."""
+    """All hops from `start`. `newest` is the bundle that OLM would install where nothing is.
+
+    `newest` is empty when there is none. `obstacles` are the entries that would follow the last
+    one and that OLM never selects, nearest to the head first.
+    """
 
     start: Start
     hops: tuple[Hop, ...]
     end: End
     newest: str
+    obstacles: tuple[Obstacle, ...] = ()
 
     @property
     def last(self) -> str:
@@ -100,6 +107,14 @@ class UpgradeQuery:
 
 def order(channel: Channel) -> tuple[Entry, ...]:
     """The entries that OLM v0 chooses from, the head first. Raises `BrokenChannelError`."""
+    if "/" in channel.name:
+        # OLM splits an identifier of catalog, namespace, channel and name at each slash.
+        raise BrokenChannelError(
+            "slash",
+            f"channel `{channel.name}` of package `{channel.package}` has a slash in its name, "
+            "so OLM v0 installs nothing from it",
+            hint="rename the channel",
+        )
     return order_of(channel.entries.values(), channel.package, channel.name)
 
 
@@ -129,14 +144,24 @@ def order_of(entries: Iterable[L], package: str, channel: str) -> tuple[L, ...]:
     return tuple(one for one in chains[0] if one.name not in passed_over)
 
 
-def successor(entries: Iterable[Entry], start: Start) -> Hop | None:
-    """The first of the entries that can follow what is installed."""
+def newest(ordered: Iterable[Entry]) -> Entry | None:
+    """The first of the entries that OLM v0 can select."""
+    return next((one for one in ordered if not obstacles.of_entry(one)), None)
+
+
+def followers(entries: Iterable[Entry], start: Start) -> Iterator[Hop]:
+    """The entries that can follow what is installed, in their order."""
     version = start.version.version if start.version else None
     for entry in entries:
         by = edge(entry, links.skip_range(entry), start.name, version)
         if by is not None:
-            return Hop(entry, by)
-    return None
+            yield Hop(entry, by)
+
+
+def successor(entries: Iterable[Entry], start: Start) -> Hop | None:
+    """The first of the entries that can follow what is installed and that OLM v0 can select."""
+    found = followers(entries, start)
+    return next((one for one in found if not obstacles.of_entry(one.entry)), None)
 
 
 def edge(
@@ -164,7 +189,22 @@ def upgrade_path(channel: Channel, start: Start) -> UpgradePath:
 def upgrade_paths(channel: Channel, starts: Iterable[Start]) -> list[UpgradePath]:
     """The same from each of several. Raises `BrokenChannelError`."""
     ordered = order(channel)
-    return [_walk(one, ordered[0].name, lambda at: successor(ordered, at)) for one in starts]
+    head = newest(ordered)
+    # What is installed from above the newest selectable entry has nothing left to reach.
+    above = [one.name for one in ordered]
+    tops = frozenset(above[: above.index(head.name) + 1] if head else above)
+
+    def path_from(start: Start) -> UpgradePath:
+        found = _walk(start, head.name if head else "", tops, lambda at: successor(ordered, at))
+        at = Start(found.last, found.hops[-1].entry.version) if found.hops else start
+        blocked = (
+            Obstacle(one.entry.name, reason)
+            for one in followers(ordered, at)
+            if one.entry.name != at.name and (reason := obstacles.of_entry(one.entry))
+        )
+        return replace(found, obstacles=tuple(blocked))
+
+    return [path_from(one) for one in starts]
 
 
 def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
@@ -185,7 +225,7 @@ def offers_of_v1(package: Package, query: UpgradeQuery) -> tuple[Bundle, ...]:
             return True
         if installed.version and _build(bundle.version) == _build(installed.version):
             return True
-        return successor(entries.get(bundle.name, ()), installed) is not None
+        return any(followers(entries.get(bundle.name, ()), installed))
 
     found = [one for _, one in sorted(package.bundles.items()) if is_offered(one)]
     return tuple(sorted(found, key=_rank, reverse=True))
@@ -203,12 +243,12 @@ def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> Upgra
 
     def next_of(at: Start) -> Hop | None:
         for bundle in offers_of_v1(package, UpgradeQuery(channels=channels, installed=at)):
-            hop = successor(entries.get(bundle.name, ()), at)
+            hop = next(followers(entries.get(bundle.name, ()), at), None)
             is_same = at.version and bundle.version and _build(at.version) == _build(bundle.version)
             return None if is_same else hop
         return None
 
-    return _walk(start, fresh[0].name, next_of)
+    return _walk(start, fresh[0].name, frozenset({fresh[0].name}), next_of)
 
 
 def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = None) -> Start:
@@ -219,7 +259,9 @@ def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = 
     return Start(name, VersionRelease(version) if version is not None else None)
 
 
-def _walk(start: Start, newest: str, next_of: Callable[[Start], Hop | None]) -> UpgradePath:
+def _walk(
+    start: Start, newest: str, tops: frozenset[str], next_of: Callable[[Start], Hop | None]
+) -> UpgradePath:
     hops: list[Hop] = []
     seen: set[str] = set()
     at = start
@@ -227,7 +269,7 @@ def _walk(start: Start, newest: str, next_of: Callable[[Start], Hop | None]) -> 
     while end is None:
         hop = next_of(at)
         if hop is None or hop.entry.name == at.name:
-            end = End.NEWEST if at.name == newest else End.STRANDED
+            end = End.NEWEST if at.name in tops else End.STRANDED
         elif hop.entry.name in seen:
             end = End.CIRCLE
         else:

@@ -72,6 +72,9 @@ def path(
             "from": upgrade_path.start.name,
             "hops": [{"to": hop.entry.name, "by": str(hop.by)} for hop in upgrade_path.hops],
             "end": str(upgrade_path.end),
+            "obstacles": [
+                {"bundle": one.name, "reason": one.reason} for one in upgrade_path.obstacles
+            ],
             "newest": upgrade_path.newest,
             "reaches": found.reaches,
         },
@@ -90,15 +93,21 @@ def _reason(hop: Hop) -> str:
 
 def _verdict(found: UpgradePath, goal: str, *, reaches: bool) -> str:
     hops = plural(len(found.hops), "hop")
+    blocked = "".join(f"; {one}, so OLM does not select it" for one in found.obstacles[:1])
     if goal and reaches:
         return f"`{found.last}` is reached in {hops}"
     if goal:
-        return f"no way leads from `{found.start.name}` to `{goal}`; the last is `{found.last}`"
-    newest = f"`{found.newest}` is the newest"
+        return (
+            f"no upgrades lead from `{found.start.name}` to `{goal}`; the last is "
+            f"`{found.last}`{blocked}"
+        )
+    newest = f"`{found.newest}` is the newest" if found.newest else "OLM can select no entry"
     match found.end:
         case End.CIRCLE:
-            return f"upgrades go round in circles after {hops}, at `{found.last}`; {newest}"
+            return f"upgrades go in circles after {hops}, at `{found.last}`; {newest}"
         case End.STRANDED:
-            return f"nothing follows `{found.last}`; {newest}"
+            return f"nothing follows `{found.last}`{blocked}; {newest}"
+        case _ if found.last != found.newest:
+            return f"`{found.last}` has no upgrade{blocked}; {newest}"
         case _:
-            return f"`{found.last}` is the newest, reached in {hops}"
+            return f"`{found.last}` is the newest, reached in {hops}{blocked}"

@@ -133,7 +133,8 @@ def _hops(
 
 def _offered(channel: Channel, start: str, seen: ClusterState) -> tuple[str, ...]:
     if not start:
-        return (upgrades.order(channel)[0].name,)
+        first = upgrades.newest(upgrades.order(channel))
+        return (first.name,) if first else ()
     installed = upgrades.start_of(
         channel.entries, start, Version.read(text(kinds.spec(seen.csv(start)).get("version")))
     )

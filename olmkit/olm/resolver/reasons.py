@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph import obstacles, upgrades
 from olmkit.olm.resolver import search, solve
 from olmkit.olm.resolver.candidates import Collected
 from olmkit.olm.resolver.resolution import Entry, ResolverInput, Subscription
@@ -73,7 +73,7 @@ class _Reasons:
         """What is wrong with the bundle itself, or with all that it could take along."""
         if entry not in self._defects:
             self._defects[entry] = ""  # what needs itself is not wrong for that
-            self._defects[entry] = _own_defect(entry) or self._missing(entry)
+            self._defects[entry] = _own(entry) or self._missing(entry)
         return self._defects[entry]
 
     def _missing(self, entry: Entry) -> str:
@@ -89,14 +89,13 @@ class _Reasons:
         return ""
 
 
-def _own_defect(entry: Entry) -> str:
-    if entry.is_deprecated:
-        return "it is deprecated (property `olm.deprecated`)"
-    for kind, values in (("API", list(map(str, entry.apis))), ("package", entry.packages)):
-        twice = next((one for one in values if values.count(one) > 1), "")
-        if twice:
-            return f"it names the {kind} `{twice}` twice, and so stands in its own way"
-    return ""
+def _own(entry: Entry) -> str:
+    reason = obstacles.reason(
+        apis=[str(api) for api in entry.apis],
+        packages=entry.packages,
+        is_deprecated=entry.is_deprecated,
+    )
+    return f"it {reason}" if reason else ""
 
 
 def _head(inputs: ResolverInput, subscription: Subscription) -> str:

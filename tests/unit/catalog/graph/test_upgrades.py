@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
@@ -142,3 +143,32 @@ def test_olm_v1_takes_what_is_deprecated_last_and_never_goes_down() -> None:
 def test_olm_v1_needs_a_bundle() -> None:
     with pytest.raises(InputError, match="no bundle"):
         upgrades.path_of_v1(package(()), (), Start("v1"))
+
+
+def test_an_entry_that_olm_never_selects_is_passed_over_and_named() -> None:
+    found = channel(*CHAIN)
+    blocked = found.entries["v2"].bundle
+    assert blocked is not None
+    listed = dataclasses.replace(
+        blocked.properties, order=(*blocked.properties.order, "olm.deprecated")
+    )
+    entry_of_v2 = dataclasses.replace(
+        found.entries["v2"], bundle=dataclasses.replace(blocked, properties=listed)
+    )
+    found = dataclasses.replace(found, entries={**found.entries, "v2": entry_of_v2})
+
+    path = upgrades.upgrade_path(found, upgrades.start_of(found.entries, "v1"))
+    assert (hops(path), path.end, path.newest) == ([], End.STRANDED, "v3")
+    assert [str(one) for one in path.obstacles] == [
+        "`v2` is deprecated (property `olm.deprecated`)"
+    ]
+    assert walk(found, "v2") == (["v3"], End.NEWEST)
+
+    over = dataclasses.replace(found.entries["v3"], skips=("v1",))
+    around = dataclasses.replace(found, entries={**found.entries, "v3": over})
+    assert walk(around, "v1") == (["v3"], End.NEWEST)
+
+
+def test_a_channel_with_a_slash_in_its_name_has_no_order() -> None:
+    with pytest.raises(BrokenChannelError, match="slash"):
+        upgrades.order(dataclasses.replace(channel(*CHAIN), name="release/1"))

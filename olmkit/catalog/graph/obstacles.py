@@ -1,0 +1,51 @@
+"""Why OLM v0 never selects a bundle, whatever a Subscription requests.
+
+Its resolver prohibits a bundle with the property `olm.deprecated`, and one that lists an API or a
+package twice, since at most one provider of each may be selected. `catalog path`, `catalog check`,
+`catalog resolve` and the commands on a cluster decide by this one function. OLM v1 does not
+look at either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from olmkit.catalog.blobs import properties
+from olmkit.catalog.model import Bundle, Entry
+
+
+class Obstacle(NamedTuple):
+    """A bundle that OLM cannot select, and the reason, as the end of a sentence about it."""
+
+    name: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"`{self.name}` {self.reason}"
+
+
+def of_entry(entry: Entry) -> str:
+    """The reason against an entry of a channel; empty for none and where no bundle is known."""
+    return of_bundle(entry.bundle) if entry.bundle is not None else ""
+
+
+def of_bundle(bundle: Bundle) -> str:
+    """The reason against a bundle; empty for none."""
+    listed = bundle.properties
+    return reason(
+        apis=[str(api) for api in listed.provided],
+        packages=[one.package for one in listed.identities],
+        is_deprecated=properties.DEPRECATED in listed.order,
+    )
+
+
+def reason(*, apis: Sequence[str], packages: Sequence[str], is_deprecated: bool) -> str:
+    """The reason against a bundle of these APIs and packages; empty for none."""
+    if is_deprecated:
+        return "is deprecated (property `olm.deprecated`)"
+    for noun, values in (("API", apis), ("package", packages)):
+        if len(set(values)) < len(values):
+            twice = next(one for one in values if values.count(one) > 1)
+            return f"lists the {noun} `{twice}` twice, so it excludes itself"
+    return ""

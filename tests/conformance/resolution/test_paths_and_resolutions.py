@@ -1,0 +1,164 @@
+"""`catalog path` compared with `catalog resolve`, hop by hop, on every world there is.
+
+A path takes requirements to be met, so these are left out of the catalogs; everything else of a
+world counts: order, skips, ranges, faults of channels, and bundles that OLM never selects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.catalog.blobs import properties
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.graph.upgrades import BrokenChannelError, End
+from olmkit.catalog.model import Channel
+from olmkit.olm.resolver import catalog_entries, solve
+from olmkit.olm.resolver.resolution import (
+    CatalogKey,
+    Installed,
+    Property,
+    ResolverInput,
+    Source,
+    Subscription,
+)
+from olmkit.olm.resolver.solve import Result
+from tests.conformance.resolution.worlds import catalog_of, worlds
+
+REQUIREMENTS = {
+    properties.GVK_REQUIRED,
+    properties.PACKAGE_REQUIRED,
+    properties.LABEL_REQUIRED,
+    properties.CONSTRAINT,
+}
+KEY = CatalogKey("catalog", "olm")
+MOST_STEPS = 20
+
+
+def sources(world: dict[str, Any]) -> Iterator[tuple[dict[str, Channel], Source]]:
+    """Each catalog of a world without requirements, by channel and as entries."""
+    for one in world["catalogs"]:
+        stripped = {**one, "bundles": [without_requirements(bundle) for bundle in one["bundles"]]}
+        catalog = catalog_of(stripped)
+        if any(
+            identity.package != bundle.package
+            for package in catalog.packages.values()
+            for bundle in package.bundles.values()
+            for identity in bundle.properties.identities
+        ):
+            continue  # a Subscription to another package would choose from it, too
+        names = [
+            (channel.name, name)
+            for package in catalog.packages.values()
+            for channel in package.channels.values()
+            for name in channel.entries
+        ]
+        if len(set(names)) < len(names):
+            continue  # OLM cannot tell two such bundles apart, which the graph does not show
+        channels = {
+            f"{package.name}/{channel.name}": channel
+            for package in catalog.packages.values()
+            for channel in package.channels.values()
+        }
+        yield channels, Source(key=KEY, entries=tuple(catalog_entries.of_catalog(catalog, KEY)))
+
+
+def without_requirements(bundle: dict[str, Any]) -> dict[str, Any]:
+    kept = [one for one in bundle.get("properties", ()) if one["type"] not in REQUIREMENTS]
+    return {**bundle, "properties": kept}
+
+
+def resolved(source: Source, channel: Channel, start: str) -> list[str] | None:
+    """The CSVs that OLM installs one after the other; None when it cannot resolve."""
+    entries = {one.name: one for one in source.entries if one.package == channel.package}
+    there = []
+    if start:
+        found = tuple(Property(*one) for one in entries[start].properties)
+        there.append(Installed(name=start, version=entries[start].version, properties=found))
+    scene = ResolverInput(
+        namespace="olm",
+        global_namespace="olm",
+        sources=[source],
+        installed=there,
+        subscriptions=[
+            Subscription(
+                name="one",
+                package=channel.package,
+                channel=channel.name,
+                catalog=KEY,
+                installed_csv=start,
+                current_csv=start,
+            )
+        ],
+    )
+    hops: list[str] = []
+    while len(hops) < MOST_STEPS:
+        (answer,) = solve.resolve(scene)
+        if not isinstance(answer, Result):
+            return hops if hops or start else None
+        if not answer.moves:
+            return hops
+        hops += [step.csv for step in answer.steps]
+        if not start:
+            return hops
+        scene = replace(solve.carried_out(scene, answer), subscriptions=scene.subscriptions)
+        scene = replace(
+            scene,
+            subscriptions=[
+                replace(scene.subscriptions[0], installed_csv=hops[-1], current_csv=hops[-1])
+            ],
+        )
+    return hops
+
+
+def path_of(channel: Channel, start: str) -> list[str] | None:
+    """The same by the graph alone."""
+    try:
+        if not start:
+            first = upgrades.newest(upgrades.order(channel))
+            return [first.name] if first else None
+        found = upgrades.upgrade_path(channel, upgrades.start_of(channel.entries, start))
+    except BrokenChannelError:
+        return [] if start else None
+    hops = [hop.entry.name for hop in found.hops]
+    if found.end is End.CIRCLE:
+        again = upgrades.start_of(channel.entries, found.last)
+        hop = upgrades.successor(upgrades.order(channel), again)
+        assert hop is not None
+        circle = hops[hops.index(hop.entry.name) :]
+        while len(hops) < MOST_STEPS:
+            hops += circle
+    return hops[:MOST_STEPS]
+
+
+def test_a_path_is_what_resolutions_lead_through(vectors: Path) -> None:
+    compared, blocked = 0, 0
+    different: dict[str, tuple[Any, Any]] = {}
+    for world, _ in worlds(vectors / "resolve"):
+        for channels, source in sources(world):
+            for place, channel in channels.items():
+                for start in ("", *channel.entries):
+                    ours, theirs = path_of(channel, start), resolved(source, channel, start)
+                    compared += 1
+                    blocked += theirs is None
+                    if ours != theirs:
+                        different[f"{world['id']} {place} {start}"] = (ours, theirs)
+    assert different == {}
+    assert compared > 1000
+    assert blocked
+
+
+@pytest.mark.parametrize("is_blocked", [False, True])
+def test_worlds_have_bundles_that_are_never_selected(vectors: Path, *, is_blocked: bool) -> None:
+    found = any(
+        any(one["type"] == properties.DEPRECATED for one in bundle.get("properties", ()))
+        == is_blocked
+        for world, _ in worlds(vectors / "resolve")
+        for catalog in world["catalogs"]
+        for bundle in catalog["bundles"]
+    )
+    assert found
