@@ -77,6 +77,7 @@ class Settings:
     header_file: str = ""
     year: str = ""
     controller_gen_version: str = ""
+    crd_folder: str = "config/crd/bases"
     image_base: str = ""
     image_entrypoint: tuple[str, ...] = ()
     image_libc: str = ""
@@ -141,6 +142,19 @@ def parse(
     return replace(project, settings=settings, findings=warnings)
 
 
+def old_version(project_file: bytes | None) -> str:
+    """The version of a PROJECT file of kubebuilder 1 or 2; empty for any other file."""
+    from olmkit.base import documents
+
+    if project_file is None:
+        return ""
+    try:
+        version = str(documents.load(project_file, PROJECT_FILE).get("version"))
+    except InputError:
+        return ""
+    return version if version in ("1", "2") else ""
+
+
 def faults(document: Document) -> tuple[Diagnostic, ...]:
     """What is wrong with a PROJECT file of version 3, or of one that has the same keys."""
     reader = _Reader(document)
@@ -203,7 +217,9 @@ class _Reader:
                 _OTHER_VERSION,
                 f"the project file has {said}; version 3 is read",
                 document.at("version"),
-                'write `version: "3"`',
+                "migrate the project to version 3, as the book of kubebuilder describes"
+                if str(version) in ("1", "2")
+                else 'write `version: "3"`',
             )
         name = self._text("projectName")
         if name and not names.is_label(name):

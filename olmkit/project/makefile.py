@@ -6,11 +6,12 @@ read from the text (shell, functions, other folders) is left out, never guessed.
 
 from __future__ import annotations
 
+import difflib
 import re
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from olmkit.project.config import Settings
 
@@ -23,6 +24,8 @@ _USE = re.compile(r"\$(?:\(([A-Za-z_][A-Za-z0-9_]*)\)|\{([A-Za-z_][A-Za-z0-9_]*)
 _CALL = re.compile(r"\$[({][A-Za-z]+\s[^(){}]*[)}]")
 _PROGRAM = re.compile(r"(?:.*/)?controller-gen|.*\$[({](?:LOCAL_)?CONTROLLER_GEN(?:_BINARY)?[)}]")
 _PATHS = re.compile(r"[,;]")
+_COMMA = re.compile(r",(?![^{]*\})")
+_FORM = re.compile(r"(?:artifacts:)?(?:dir|config)=([^,]+)(?:,code=.*)?")
 _BOOLS = {
     "generateEmbeddedObjectMeta": "embedded_object_meta",
     "allowDangerousTypes": "allow_dangerous_types",
@@ -30,14 +33,30 @@ _BOOLS = {
     "deprecatedV1beta1CompatibilityPreserveUnknownFields": "preserve_unknown_fields",
 }
 _TEXTS = {"headerFile": "header_file", "year": "year", "roleName": "role_name"}
+_OPTIONS = {
+    "crd": (*_BOOLS, "headerFile", "year", "maxDescLen", "crdVersions", "omitToolVersion"),
+    "rbac": ("headerFile", "year", "roleName", "fileName"),
+    "webhook": ("headerFile", "year"),
+}
+# Values that mean what is done anyway.
+_USUAL = {"crdVersions": ("", "v1", "{v1}"), "fileName": ("", "role.yaml")}
+_FOLDERS = {"crd": "config/crd/bases", "rbac": "config/rbac", "webhook": "config/webhook"}
+
+
+class Ignored(NamedTuple):
+    """An option of the line that has no effect here."""
+
+    message: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the line of a Makefile asks for; `settings` are names and values of `Settings`."""
+    """The options of a line of a Makefile; `settings` are names and values of `Settings`."""
 
     line: int
     settings: dict[str, Any]
+    ignored: tuple[Ignored, ...] = ()
 
     def applied(self, settings: Settings) -> tuple[Settings, tuple[str, ...]]:
         """The settings with what they leave open, and the names of those."""
@@ -65,7 +84,7 @@ def read(text: str) -> Found | None:
         if found is None and "crd" in generators:
             if "rbac" not in generators:
                 settings.pop("sources", None)  # roles come from other packages than these
-            found = Found(line, settings)
+            found = Found(line, settings, tuple(dict.fromkeys(_ignored(words))))
     if found and role:
         found.settings.setdefault("role_name", role)
     return found
@@ -122,20 +141,75 @@ def _expand(word: str, variables: dict[str, str]) -> str:
 def _settings(words: list[str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     sources: list[str] = []
+    outputs: dict[bool, str] = {}
     for word in words:
         if word.startswith("paths="):
             sources += _PATHS.split(word.removeprefix("paths=").strip("{}"))
             continue
         generator, colon, options = word.partition(":")
-        if generator not in ("crd", "rbac", "webhook") or not colon:
+        if generator == "output" and (into := _output(options, "crd")):
+            # A rule for one generator wins over that for all of them.
+            outputs[options.startswith("crd:")] = into
+        if generator not in _OPTIONS or not colon:
             continue
-        for option in options.split(","):
+        for option in _split(options):
             if "$" not in option:
                 settings |= _option(*option.partition("=")[::2])
+    if outputs:
+        settings["crd_folder"] = outputs.get(True) or outputs[False]
     folders = tuple(folder for path in sources if path and (folder := _folder(path)) is not None)
     if folders and not any(folder == "" or "$" in folder for folder in folders):
         settings["sources"] = tuple(dict.fromkeys(folders))
     return settings
+
+
+def _split(options: str) -> list[str]:
+    """The options of a generator; commas inside braces and quotes separate items of a value."""
+    return [option for option in _COMMA.split(options) if option]
+
+
+def _output(rule: str, generator: str) -> str:
+    """The folder inside the project that an output rule gives a generator; empty for none."""
+    form = rule.removeprefix(f"{generator}:")
+    match = _FORM.fullmatch(form)
+    folder = match.group(1).strip("\"'") if match else ""
+    if "$" in folder or folder.startswith(("/", "..")):
+        return ""
+    return folder.removeprefix("./").rstrip("/")
+
+
+def _ignored(words: list[str]) -> Iterator[Ignored]:
+    """Options that controller-gen does not know, or that are not carried out here."""
+    called = {word.partition(":")[0] for word in words}
+    for word in words:
+        generator, colon, options = word.partition(":")
+        if generator == "output":
+            yield from _ignored_output(word, options, called)
+        for option in _split(options) if generator in _OPTIONS and colon else ():
+            name, _, value = option.partition("=")
+            if name not in _OPTIONS[generator]:
+                near = difflib.get_close_matches(name, _OPTIONS[generator], n=1)
+                hint = f"did you mean `{near[0]}`?" if near else ""
+                yield Ignored(f"`{name}` is not an option of the generator `{generator}`", hint)
+            elif "$" in value:
+                yield Ignored(f"`{option}` is not read: only make knows its value")
+            elif name in _USUAL and value.strip("\"'") not in _USUAL[name]:
+                yield Ignored(f"`{generator}:{option}` has no effect in olmkit")
+            elif value and name not in (*_USUAL, "omitToolVersion") and not _option(name, value):
+                yield Ignored(f"`{value}` is not a value of `{generator}:{name}`")
+
+
+def _ignored_output(word: str, rule: str, called: set[str]) -> Iterator[Ignored]:
+    named = rule.partition(":")[0]
+    for generator in (named,) if named in _FOLDERS else tuple(_FOLDERS):
+        is_other = named not in _FOLDERS and (named in called or named == "object")
+        if generator not in called or is_other:
+            continue
+        folder = _output(rule, generator)
+        if not folder or (generator != "crd" and folder != _FOLDERS[generator]):
+            hint = "set `crd-folder` in [tool.olmkit]" if generator == "crd" else ""
+            into = _FOLDERS[generator]
+            yield Ignored(f"`{word}` has no effect for `{generator}`, written to `{into}`", hint)
 
 
 def _folder(path: str) -> str | None:

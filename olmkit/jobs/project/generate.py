@@ -38,7 +38,6 @@ from olmkit.kube.objects import GVK
 from olmkit.project import config, makefile
 from olmkit.project.config import Project
 
-CRD_FOLDER = "config/crd/bases"
 ROLE_FILE = "config/rbac/role.yaml"
 WEBHOOK_FILE = "config/webhook/manifests.yaml"
 CSV_FOLDER = "config/manifests/bases"
@@ -145,10 +144,14 @@ def _load(workspace: Workspace) -> Project:
 def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
     """The project with the settings of this run; a Go module needs a project file for CSVs only."""
     folder = workspace.folder
-    is_plain_go = workspace.has(go_modules.MOD_FILE) and not workspace.has(config.PROJECT_FILE)
+    data = _read_if_there(workspace, config.PROJECT_FILE)
+    old = config.old_version(data)
+    is_plain_go = workspace.has(go_modules.MOD_FILE) and (data is None or bool(old))
     if is_plain_go and Target.CSV in chosen.targets:
+        fault = f"has version {old}" if old else "does not exist"
+        needed = "needs version 3" if old else "needs it"
         raise ConfigurationError(
-            f"`{_prefix(folder)}{config.PROJECT_FILE}` does not exist, and the CSV needs it",
+            f"`{_prefix(folder)}{config.PROJECT_FILE}` {fault}, and the CSV {needed}",
             hint="name what can do without: `olmkit generate crd rbac webhook`",
         )
     if is_plain_go:
@@ -171,17 +174,29 @@ def _as_made(workspace: Workspace, project: Project) -> Project:
     if found is None:
         return project
     settings, names = found.applied(project.settings)
-    if not names:
-        return project
-    note = Diagnostic(
-        rule="PRJ008",
-        name="makefile-options",
-        severity=Severity.INFO,
-        message=f"{', '.join(f'`{name}`' for name in names)}: as controller-gen is run here",
-        at=Location(path=_prefix(workspace.folder) + makefile.MAKEFILE, line=found.line),
-        hint="[tool.olmkit] and `--set` win over it",
-    )
-    return replace(project, settings=settings, findings=(*project.findings, note))
+    place = Location(path=_prefix(workspace.folder) + makefile.MAKEFILE, line=found.line)
+    notes = [
+        Diagnostic(
+            rule="PRJ009",
+            name="makefile-option-ignored",
+            severity=Severity.WARNING,
+            message=one.message,
+            at=place,
+            hint=one.hint,
+        )
+        for one in found.ignored
+    ]
+    if names:
+        note = Diagnostic(
+            rule="PRJ008",
+            name="makefile-options",
+            severity=Severity.INFO,
+            message=f"{', '.join(f'`{name}`' for name in names)}: as controller-gen is run here",
+            at=place,
+            hint="[tool.olmkit] and `--set` win over it",
+        )
+        notes.insert(0, note)
+    return replace(project, settings=settings, findings=(*project.findings, *notes))
 
 
 def _prefix(folder: Path) -> str:
@@ -215,11 +230,12 @@ def _wanted(
             preserve_unknown_fields=project.settings.preserve_unknown_fields,
             is_strict=not project_sources.is_go(workspace, project),
         )
+        folder = _crd_folder(project)
         for name, crd in manifests.crds(sources, findings, options).items():
-            path = f"{CRD_FOLDER}/{name}"
+            path = f"{folder}/{name}"
             _stamp(crd, _read_if_there(workspace, path), project.settings.controller_gen_version)
             files[path] = header + _stream([crd])
-        notes += _unclaimed_crds(workspace, sources, files)
+        notes += _unclaimed_crds(workspace, folder, sources, files)
     if Target.RBAC in chosen.targets:
         found = roles.roles(sources, role_name=project.settings.role_name)
         if found:
@@ -232,6 +248,16 @@ def _wanted(
         files |= _base_csv(workspace, project, sources, findings)
         files |= _bundle_overlay(workspace, project)
     return Tree(files), tuple(notes)
+
+
+def _crd_folder(project: Project) -> str:
+    """The folder for CRDs. Raises `ConfigurationError` when it is not inside the project."""
+    folder = posixpath.normpath(project.settings.crd_folder or ".")
+    if posixpath.isabs(folder) or folder.partition("/")[0] == "..":
+        raise ConfigurationError(
+            f"`crd-folder` must be a folder inside the project, not `{folder}`"
+        )
+    return folder
 
 
 def _stream(objects: Iterable[Any]) -> bytes:
@@ -261,14 +287,14 @@ def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
 
 
 def _unclaimed_crds(
-    workspace: Workspace, sources: Sources, files: dict[str, File | bytes]
+    workspace: Workspace, folder: str, sources: Sources, files: dict[str, File | bytes]
 ) -> tuple[Diagnostic, ...]:
     """CRD files of our groups that no kind asks for any more; they may be somebody's, and stay."""
     found = Findings()
     groups = {package.group for package in sources.packages if package.kinds() and package.group}
-    bases = workspace.folder / CRD_FOLDER
+    bases = workspace.folder / folder
     for path in paths.matching(bases, "*.yaml"):
-        if f"{CRD_FOLDER}/{path.name}" in files or path.name.partition("_")[0] not in groups:
+        if f"{folder}/{path.name}" in files or path.name.partition("_")[0] not in groups:
             continue
         found.add(
             "API024",

@@ -13,6 +13,7 @@ from olmkit.kube import objects
 from olmkit.project.kustomize.resources import Resource, Selector, refusal
 
 _MISSING = object()
+_INDEX = re.compile(r"([^.\[\]])\[(\d+)\](?=\.|$)", re.ASCII)
 
 
 def replace(resources: Sequence[Resource], replacement: Mapping[str, Any], at: Location) -> None:
@@ -45,7 +46,8 @@ def _source_value(resources: Sequence[Resource], source: Mapping[str, Any], at: 
     path = objects.text(source.get("fieldPath")) or "metadata.name"
     value = find_value(found[0].value, path)
     if value is None:
-        raise refusal(f"{found[0]} has no field `{path}`", at, hint="correct `fieldPath`")
+        hint = _index_hint(path) or "correct `fieldPath`"
+        raise refusal(f"{found[0]} has no field `{path}`", at, hint=hint)
     options = objects.mapping(source.get("options"))
     if options.get("delimiter"):
         parts = str(value).split(str(options["delimiter"]))
@@ -57,8 +59,13 @@ def _source_value(resources: Sequence[Resource], source: Mapping[str, Any], at: 
 
 
 def find_value(value: Any, path: str) -> Any:
-    """What stands at a field path, None when there is nothing."""
-    for step in field_steps(path):
+    """The value at a field path, None when there is nothing."""
+    return value_at(value, field_steps(path))
+
+
+def value_at(value: Any, steps: Sequence[str]) -> Any:
+    """The value that steps lead to, None when there is nothing."""
+    for step in steps:
         value = _child(value, step)
         if value is _MISSING:
             return None
@@ -74,6 +81,12 @@ def field_steps(path: str) -> list[str]:
             step = step[1:-1]
         found.append(step.replace("\\.", "."))
     return found
+
+
+def _index_hint(path: str) -> str:
+    """How to write an index: kustomize takes `containers[0]` in variables only."""
+    corrected = _INDEX.sub(r"\1.\2", path)
+    return f"write `{corrected}`" if corrected != path else ""
 
 
 def _child(value: Any, step: str) -> Any:
@@ -107,7 +120,8 @@ def _put(
         raise refusal(
             f'unable to find field "{path}" in replacement target',
             at,
-            hint=f"correct the path, which {resource} has not, or say `create: true`",
+            hint=_index_hint(path)
+            or f"correct the path, which {resource} has not, or say `create: true`",
         )
     for holder, key in places:
         old = holder[key] if isinstance(holder, list) else holder.get(key, _MISSING)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from olmkit.base.diagnostics import Location
 from olmkit.base.documents import Document, Key
 from olmkit.kube import objects
-from olmkit.project.kustomize import fields
+from olmkit.project.kustomize import fields, replacements
 from olmkit.project.kustomize.fields import FieldSpec
-from olmkit.project.kustomize.replacements import find_value
 from olmkit.project.kustomize.resources import Resource, Selector, refusal
 
+_INDEXED = re.compile(r"(.+)\[(\d+)\]", re.ASCII)
 _USE = re.compile(r"\$(\$?)\(([a-zA-Z0-9_.-]+)\)", re.ASCII)
 
 
@@ -73,13 +73,20 @@ def _value(variable: Variable, resources: Sequence[Resource]) -> Any:
     if len(found) != 1:
         count = "no resource" if not found else "several resources"
         raise refusal(f"the variable `{variable.name}` means {count}", variable.at)
-    value = find_value(found[0].value, variable.path)
+    value = replacements.value_at(found[0].value, list(_steps(variable.path)))
     if value is None or isinstance(value, dict | list):
         raise refusal(
             f"{found[0]} has no text at `{variable.path}` for the variable `{variable.name}`",
             variable.at,
         )
     return value
+
+
+def _steps(path: str) -> Iterator[str]:
+    """The steps of the field path of a variable, which alone may say `containers[0]`."""
+    for step in replacements.field_steps(path):
+        indexed = _INDEXED.fullmatch(step)
+        yield from indexed.groups() if indexed else (step,)
 
 
 def _replaced(text: str, values: Mapping[str, Any]) -> Any:

@@ -54,6 +54,14 @@ from olmkit.project.config import Settings
         ("\tcontroller-gen crd:maxDescLen=$(shell cat x) rbac:roleName=r\n", {"role_name": "r"}),
         ("\tcontroller-gen crd paths=./$(shell x) rbac:roleName=$(R)\n", {}),
         ("\tcontroller-gen crd:maxDescLen=many,unknown=1\n", {}),
+        (
+            "\tcontroller-gen crd output:crd:artifacts:config=./deploy/crds/\n",
+            {"crd_folder": "deploy/crds"},
+        ),
+        ("\tcontroller-gen crd output:crd:dir=crds output:dir=all\n", {"crd_folder": "crds"}),
+        ("\tcontroller-gen crd output:artifacts:config=all,code=c\n", {"crd_folder": "all"}),
+        ("\tcontroller-gen crd output:crd:stdout output:object:dir=x\n", {}),
+        ("\tcontroller-gen crd output:crd:dir=../crds\n", {}),
     ],
 )
 def test_options_are_read(text: str, settings: dict[str, Any]) -> None:
@@ -88,3 +96,31 @@ def test_settings_that_are_said_win() -> None:
 
     assert (found.line, names) == (2, ("max-description",))
     assert (settings.role_name, settings.max_description) == ("mine", 5)
+
+
+@pytest.mark.parametrize(
+    ("words", "messages"),
+    [
+        ("crd:crdVersions=v1 rbac:roleName=r,fileName=role.yaml webhook:year=2031", []),
+        ("crd:crdVersions={v1} object:headerFile=x output:crd:dir=a output:webhook:none", []),
+        ("crd:maxDescLength=0", ["`maxDescLength` is not an option of the generator `crd`"]),
+        ("crd:maxDescLen=many", ["`many` is not a value of `crd:maxDescLen`"]),
+        ("crd:crdVersions={v1,v1beta1}", ["`crd:crdVersions={v1,v1beta1}` has no effect"]),
+        ("crd rbac:roleName=r,fileName=x.yaml", ["`rbac:fileName=x.yaml` has no effect"]),
+        ("crd:maxDescLen=$(shell cat x)", ["`maxDescLen=$` is not read"]),
+        ("crd output:stdout", ["`output:stdout` has no effect for `crd`"]),
+        ("crd output:crd:dir=/tmp/x", ["`output:crd:dir=/tmp/x` has no effect for `crd`"]),
+        (
+            "crd rbac:roleName=r output:dir=all",
+            ["`output:dir=all` has no effect for `rbac`, written to `config/rbac`"],
+        ),
+        ("crd rbac:roleName=r output:rbac:artifacts:config=config/rbac output:object:dir=x", []),
+    ],
+)
+def test_options_without_an_effect_are_told(words: str, messages: list[str]) -> None:
+    found = makefile.read(f"\tcontroller-gen {words}\n")
+
+    assert found is not None
+    assert len(found.ignored) == len(messages)
+    for one, message in zip(found.ignored, messages, strict=True):
+        assert one.message.startswith(message)

@@ -39,6 +39,12 @@ def test_known_variables_are_replaced_where_they_may_be() -> None:
     assert found["metadata"]["annotations"]["a"] == "$(NAME)"
 
 
+def test_an_index_in_brackets_follows_the_name_of_a_list() -> None:
+    field = "fieldref: {fieldPath: 'spec.containers[0].args[1]'}"
+    found = build(f"[{NAME}, {{name: OTHER, objref: {{kind: Pod, name: p}}, {field}}}]")
+    assert found["spec"]["containers"][0]["args"][0] == "--x=my-p/$$(NAME)"
+
+
 def test_configurations_say_where_else_they_may_be() -> None:
     found = build(f"[{NAME}]", text="configurations: [c.yaml]\n")
     assert found["metadata"]["annotations"]["a"] == "my-p"
