@@ -303,6 +303,18 @@ def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[
             index += 1
 
 
+def broken_parts(data: bytes, path: str) -> Iterator[InputError]:
+    """The documents after the first line of `---` that cannot be read, each with its error."""
+    for number, (start, end) in enumerate(_parts(data)):
+        if number == 0:
+            continue
+        try:
+            for _ in _read_all_yaml(data[start:end]):
+                pass
+        except YamlError as problem:
+            yield _input_error(problem, data, path, start)
+
+
 def literal_lines(data: bytes) -> frozenset[int]:
     """The lines, from 1, of texts in which spaces at line ends are content (`|` and `>`).
 

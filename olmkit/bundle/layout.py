@@ -202,6 +202,13 @@ def extra_documents(bundle: Bundle, document: Document) -> tuple[Document, ...]:
         return ()
 
 
+def broken_documents(bundle: Bundle, document: Document) -> tuple[InputError, ...]:
+    """The later documents of a file that cannot be read."""
+    if not document.more and document.value is not None:
+        return ()
+    return tuple(documents.broken_parts(bundle.data(document), document.path))
+
+
 def _files_in(tree: Tree, directory: str) -> Iterator[str]:
     """The files directly in `directory`, hidden ones left out."""
     prefix = f"{directory}/" if directory else ""

@@ -76,6 +76,27 @@ def syntax(bundle: Bundle) -> Iterator[Finding]:
         )
 
 
+@rule("DOC003", "later-document-syntax")
+def later_document_syntax(bundle: Bundle) -> Iterator[Finding]:
+    """A document after the first one of a file is not valid YAML.
+
+    Why: readers of a CSV and of a CRD read the file to its end, and refuse the bundle. Of other
+    files they read the first document only, so there it is a warning.
+
+    Fix: correct the text, or remove the document.
+    """
+    for document in (*bundle.manifests, *bundle.metadata):
+        kind = objects.scalar_text(document.get("kind"))
+        for error in layout.broken_documents(bundle, document):
+            found = error.diagnostics[0] if error.diagnostics else None
+            yield Finding(
+                found.message if found else error.message,
+                at=found.at if found else document.at(),
+                hint=found.hint if found else error.hint,
+                severity=None if kind in (model.CSV_KIND, model.CRD_KIND) else Severity.WARNING,
+            )
+
+
 @rule("DOC002", "duplicate-key", suite=SOUND_SUITE)
 def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
     """A key stands twice in a mapping.

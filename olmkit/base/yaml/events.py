@@ -16,6 +16,9 @@ from yaml import reader as yaml_stream
 from yaml._yaml import CParser
 from yaml.error import MarkedYAMLError, YAMLError
 
+from olmkit.base.yaml import problems
+from olmkit.base.yaml.problems import Problem
+
 T = TypeVar("T")
 
 # A byte order mark that starts a line would be ignored here, and be text for Go.
@@ -23,41 +26,17 @@ _MARK: Final = re.compile(
     rb"(?:[\r\n]|\xc2\x85|\xe2\x80[\xa8\xa9]|\A\xef\xbb\xbf)(?:[ \t]|\xef\xbb\xbf)*\xef\xbb\xbf"
 )
 _UNKNOWN_ESCAPE: Final = "found unknown escape character"
+_STARTS: Final = (yaml_events.SequenceStartEvent, yaml_events.MappingStartEvent)
+_ENDS: Final = (yaml_events.SequenceEndEvent, yaml_events.MappingEndEvent)
 # So many of them are spelled another way, each with a new reading of the text.
 _MOST_ESCAPES: Final = 50
-_SPACES: Final = "indent with spaces; a tab may not stand there"
-_INDENT: Final = "indent this line like the lines that it belongs to"
-_UTF_8: Final = "save the file as UTF-8"
-_HINTS: Final = {
-    "found a tab character that violates indentation": _SPACES,
-    "found character that cannot start any token": "indent with spaces, not tabs; quote a text "
-    "that begins with `@`, `%` or a backtick",
-    "mapping values are not allowed in this context": "quote a text with a colon and a space in "
-    "it, or mend the indentation",
-    "could not find expected ':'": "the line before is neither a key nor the end of a text: mend "
-    "its indentation, or add the colon",
-    "did not find expected key": _INDENT,
-    "did not find expected '-' indicator": _INDENT,
-    "did not find expected node content": "close the bracket, or quote a text that begins with one",
-    "did not find expected ',' or ']'": "close the bracket, or quote a text that begins with one",
-    "did not find expected ',' or '}'": "close the brace, or quote a text that begins with one",
-    "did not find expected alphabetic or numeric character": "quote a text that begins with `*` "
-    "or `&`",
-    "did not find expected <document start>": "put a line with `---` between documents",
-    "block sequence entries are not allowed in this context": "put the list on the lines below "
-    "its key",
-    "found unexpected end of stream": "close the quote",
-    "found unexpected ':'": "put a space after the colon, or quote the text",
-    _UNKNOWN_ESCAPE: "use single quotes, in which a backslash is a backslash",
-    "control characters are not allowed": "remove the character; a binary file is no manifest",
-    "invalid leading UTF-8 octet": _UTF_8,
-    "invalid trailing UTF-8 octet": _UTF_8,
-    "incomplete UTF-8 octet sequence": _UTF_8,
-}
 
 
 class YamlError(Exception):
-    """What is wrong, and where: line and column from 0, or only a byte offset."""
+    """What is wrong, and where: line and column from 0, or only a byte offset.
+
+    `reason` is what libyaml calls it.
+    """
 
     def __init__(
         self,
@@ -67,6 +46,7 @@ class YamlError(Exception):
         column: int | None = None,
         offset: int | None = None,
         hint: str = "",
+        reason: str = "",
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -74,16 +54,23 @@ class YamlError(Exception):
         self.column = column
         self.offset = offset
         self.hint = hint
+        self.reason = reason
 
 
 def events(data: bytes) -> Iterator[Any]:
     """The events of the text; errors of the parser turned into `YamlError`."""
     mark = _misplaced_mark(data)
     limit = None if mark is None else len(decoded(data[:mark]))
+    opened: list[Any] = []
     try:
         parser = CParser(data)
         while parser.check_event():
             event: Any = parser.get_event()
+            kind = type(event)
+            if kind in _STARTS:
+                opened.append(event)
+            elif kind in _ENDS:
+                opened.pop()
             if (
                 limit is not None
                 and event.end_mark.index > limit
@@ -96,7 +83,7 @@ def events(data: bytes) -> Iterator[Any]:
                 )
             yield event
     except YAMLError as error:
-        raise _problem(error) from None
+        raise _problem(error, data, opened[-1] if opened else None) from None
 
 
 def read(data: bytes, reader: Callable[[bytes], T]) -> T:
@@ -125,7 +112,7 @@ def error_at(event: Any, message: str, *, hint: str = "") -> YamlError:
 def _repaired(data: bytes, error: YamlError) -> bytes:
     """The text with an escaped quote spelled as a code. Raises the error when it is another."""
     lines = data.split(b"\n")
-    if error.message != _UNKNOWN_ESCAPE or error.line is None or error.line >= len(lines):
+    if error.reason != _UNKNOWN_ESCAPE or error.line is None or error.line >= len(lines):
         raise error
     line = lines[error.line].decode("utf-8", "surrogateescape")
     at = line.find("\\'", max((error.column or 0) - 1, 0))
@@ -144,15 +131,55 @@ def _misplaced_mark(data: bytes) -> int | None:
     return match.end() - 3 if match else None
 
 
-def _problem(error: YAMLError) -> YamlError:
+def _problem(error: YAMLError, data: bytes, opened: Any | None) -> YamlError:
+    """The error in our words. `opened` is the innermost collection that has not ended."""
     if isinstance(error, yaml_stream.ReaderError):
-        message = str(error.reason)
-        return YamlError(message, offset=error.position, hint=_HINTS.get(message, ""))
-    if isinstance(error, MarkedYAMLError):
-        mark = error.problem_mark or error.context_mark
-        message = error.problem or error.context or "cannot be read as YAML"
-        hint = _HINTS.get(message, "")
-        if mark is not None:
-            return YamlError(message, line=mark.line, column=mark.column, hint=hint)
-        return YamlError(message, hint=hint)
-    return YamlError(str(error))
+        reason = str(error.reason)
+        problem = problems.describe(reason)
+        return _invalid(problem, reason, offset=error.position)
+    if not isinstance(error, MarkedYAMLError):
+        return _invalid(problems.describe(""), str(error))
+    reason = error.problem or error.context or ""
+    mark = error.problem_mark or error.context_mark
+    if mark is None:
+        return _invalid(problems.describe(reason), reason)
+    place = (mark.line, mark.column)
+    character = _character(data, *place)
+    problem = problems.describe(reason, character)
+    if problem.at_context and error.context_mark is not None:
+        place = (error.context_mark.line, error.context_mark.column)
+    elif (
+        opened is not None
+        and opened.flow_style
+        and place[0] > opened.start_mark.line
+        and character not in ("]", "}")
+    ):
+        # The next line does not fit, because the bracket of an earlier one is open.
+        start = opened.start_mark
+        place = (start.line, start.column)
+        problem = problems.unclosed(is_list=type(opened) is yaml_events.SequenceStartEvent)
+    return _invalid(problem, reason, line=place[0], column=place[1])
+
+
+def _invalid(
+    problem: Problem,
+    reason: str,
+    *,
+    line: int | None = None,
+    column: int | None = None,
+    offset: int | None = None,
+) -> YamlError:
+    return YamlError(
+        f"not valid YAML: {problem.message}",
+        line=line,
+        column=column,
+        offset=offset,
+        hint=problem.hint,
+        reason=reason,
+    )
+
+
+def _character(data: bytes, line: int, column: int) -> str:
+    """The character of a place, empty after the end of its line."""
+    lines = data.split(b"\n", line + 1)
+    return lines[line].decode("utf-8", "replace")[column : column + 1] if line < len(lines) else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 
 import click
@@ -126,7 +125,7 @@ def _checks(options: CheckOptions) -> Checks:
     rules = options.rules()
     return Checks(
         profile=options.profile,
-        rules=Counter(sorted(rule.suite for rule in rules)),
+        suites=sorted({rule.suite for rule in rules}),
         not_run=pipelines.not_run(
             options.chosen_profile, rules, options.facts, named=bool(options.select)
         ),

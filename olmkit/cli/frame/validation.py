@@ -6,7 +6,7 @@ noun and what a finding may quote, is handed in.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import click
@@ -24,10 +24,10 @@ FORMATS = ("text", "concise", "json", "sarif", "github", "junit", "json-alpha1")
 
 
 class Checks(NamedTuple):
-    """What ran: the profile, its rules by suite, and what could not run here."""
+    """What ran: the profile, its suites of rules, and what could not run here."""
 
     profile: str
-    rules: Mapping[str, int]
+    suites: Sequence[str]
     not_run: Sequence[Elsewhere] = ()
 
 
@@ -144,8 +144,7 @@ def _show_text(app: App, verdict: ValidationReport, found: Sequence[Diagnostic])
 
 
 def _checks_text(checks: Checks) -> str:
-    ran = output.plural(sum(checks.rules.values()), "rule")
-    lines = [f"Ran {ran} of profile `{checks.profile}`; not checked here:"]
+    lines = [f"Ran the rules of profile `{checks.profile}`; not checked here:"]
     lines += [f"  {entry.check}: {entry.reason}; {entry.how}" for entry in checks.not_run]
     return "\n".join(lines)
 
@@ -153,7 +152,7 @@ def _checks_text(checks: Checks) -> str:
 def _checks_json(checks: Checks) -> dict[str, Any]:
     return {
         "profile": checks.profile,
-        "rules": dict(checks.rules),
+        "suites": list(checks.suites),
         "notRun": [entry._asdict() for entry in checks.not_run],
     }
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from olmkit.base.diagnostics import Severity
+from olmkit.base.yaml import problems
 from olmkit.jobs.catalog import catalogs as job
 from olmkit.jobs.catalog.catalogs import ValidateOptions
 from olmkit.jobs.validation import ValidationResult
@@ -38,6 +39,14 @@ _AROUND = re.compile(
     r"^error (?:converting YAML to JSON|unmarshaling JSON): (?:yaml: |while decoding JSON: )?"
     r"|(?<=yaml: )line \d+: |^line \d+: |^json: offset \d+: | at offset \d+ \(indicated by <==\).*",
     re.DOTALL,
+)
+_NOT_YAML = re.compile(
+    "|".join(
+        [
+            r"not valid YAML: [^\n]*",
+            *map(re.escape, [*problems.TABLE, "found character that cannot start any token"]),
+        ]
+    )
 )
 _INNER_NODE = re.compile(r'invalid (?:index|(?:package|channel|bundle) ".*"):')
 
@@ -140,4 +149,6 @@ def _leaves(message: str) -> list[str]:
 
 
 def _plain(message: str) -> str:
-    return _AROUND.sub("", _AROUND.sub("", message)).removeprefix("yaml: ").strip()
+    plain = _AROUND.sub("", _AROUND.sub("", message)).removeprefix("yaml: ").strip()
+    # What libyaml calls a fault never reaches our users.
+    return _NOT_YAML.sub("not valid YAML", plain)

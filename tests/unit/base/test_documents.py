@@ -91,13 +91,13 @@ def test_a_made_value_has_no_place() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"a: 1\nb: [\n", "f:3:1: did not find expected node content"),
-        (b"a: 1\n\tb: 2\n", "f:2:1: found a tab character that violates indentation"),
-        (b"a: 1\nb: \xff\n", "f:2:4: invalid leading UTF-8 octet"),
-        (b"\x89PNG\r\n\x1a\n", "f:1:1: invalid leading UTF-8 octet"),
+        (b"a: 1\nb: @x\n", "f:2:4: not valid YAML: a value cannot begin with `@`"),
+        (b"a: 1\n\tb: 2\n", "f:2:1: not valid YAML: a tab indents this line"),
+        (b"a: 1\nb: \xff\n", "f:2:4: not valid YAML: the text is not UTF-8"),
+        (b"\x89PNG\r\n\x1a\n", "f:1:1: not valid YAML: the text is not UTF-8"),
         (b'{"a": 1,\n "b" [1]}', "f:2:6: invalid character '[' after object key"),
         (b'{"a": 1', "f:1:8: unexpected EOF"),
-        (b"{a: 1,\n b: ]", "f:2:5: did not find expected node content"),
+        (b"{a: 1,\n b: ]", "f:2:5: not valid YAML: expected a value"),
         (b"a: {{ x }}\n", "f:1:5: a list or a map cannot be a key"),
         (b"[" * 1000, "f:1:501: nested more than 500 levels deep"),
         (b'{"a":' * 1000, "f:1:2501: nested more than 500 levels deep"),

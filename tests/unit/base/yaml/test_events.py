@@ -14,9 +14,10 @@ def test_errors_have_a_place_and_a_cure() -> None:
         _read(b"a: 1\nb: c: d\n")
 
     assert (caught.value.line, caught.value.column) == (1, 4)
-    assert caught.value.message == "mapping values are not allowed in this context"
+    words = "a key cannot begin inside the value of another key"
+    assert caught.value.message == f"not valid YAML: {words}"
     assert caught.value.hint == (
-        "quote a text with a colon and a space in it, or mend the indentation"
+        "quote a text with a colon and a space in it, or correct the indentation"
     )
 
 

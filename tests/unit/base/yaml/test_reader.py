@@ -32,7 +32,7 @@ def test_values_are_those_of_go(text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "place"),
     [
-        ("a: [\n", "did not find expected node content", (1, 0)),
+        ("a: [\n", "not valid YAML: the list that begins here is not closed with `]`", (0, 3)),
         ("a: .inf\n", "json: unsupported value: +Inf", (0, 3)),
         ("- .nan\n", "json: unsupported value: NaN", (0, 2)),
         ("~: 1\n", "cannot be a key", (0, 0)),
@@ -42,7 +42,7 @@ def test_values_are_those_of_go(text: str, value: Any) -> None:
         ("a: !!int x\n", "cannot decode !!str `x` as a !!int", (0, 3)),
         ("a: &x [1]\nb: {<<: *x}\n", "map merge requires map", (1, 8)),
         ("a: [b?]\n", "found unexpected '?'", (0, 4)),
-        ("a: !x,y z\n", "did not find expected whitespace", (0, 5)),
+        ("a: !x,y z\n", "not valid YAML: expected a space", (0, 5)),
         ("a: [!x,y z]\n", "the tag ends in `,`", (0, 4)),
         ('a: "\\/"\n', "found unknown escape character", (0, 3)),
         ("%YAML 1.2\n---\na\n", "found incompatible YAML document", (0, 0)),

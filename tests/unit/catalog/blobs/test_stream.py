@@ -78,7 +78,7 @@ def test_utf_16_is_not_cut() -> None:
         ("[]", "f:1:1: error unmarshaling JSON"),
         ('{"s":"a"}\n[]\n', "f:2:1: error unmarshaling JSON"),
         ('{"schema":"a","x":1e400,"y": "\\/"}', "f:1:1: json: cannot unmarshal number 1e400"),
-        ("a: 1\n---\nb: [\n", "f:4:1: did not find expected node content"),
+        ("a: 1\n---\nb: [\n", "f:3:4: not valid YAML: the list that begins here"),
     ],
 )
 def test_errors_have_their_place_in_the_file(text: str, message: str) -> None:

@@ -37,7 +37,7 @@ def test_the_first_document_is_found(data: bytes, value: Any) -> None:
         (b"", "the file is empty", ""),
         (b"a: 1\n--- b\n", "invalid Yaml document separator: b", "x.yaml:2:1"),
         (b"----\na: 1\n", "invalid Yaml document separator: -", "x.yaml:1:1"),
-        (b"a: [\n", "", "x.yaml:2:1"),
+        (b"a: [\n", "", "x.yaml:1:4"),
         ("a: 1\n".encode("utf-16-le").join([b"\xff\xfe", b""]), "incomplete UTF-16", ""),
     ],
 )

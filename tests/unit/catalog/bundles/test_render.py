@@ -207,7 +207,7 @@ def test_without_the_deployment_strategy_no_images_are_collected(cog: Cog) -> No
     [
         ("  displayName: Cog\n", "  relatedImages: {a: b}\n", "cannot unmarshal object"),
         ("            template:", "            replicas: x\n            template:", "replicas"),
-        ("  install:\n", "  install: [\n", "did not find"),
+        ("  install:\n", "  install: [\n", "not closed with"),
         (
             "            template:\n",
             "            template:\n              metadata: {creationTimestamp: x}\n",

@@ -38,7 +38,7 @@ def test_hidden_files_and_folders_are_no_manifests(cog: Cog) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("x: [", "did not find"),
+        ("x: [", "not closed with"),
         ("", "the file is empty"),
         ("# only words\n", "its first document is empty"),
         ("[]", "it holds no mapping"),

@@ -1,0 +1,168 @@
+"""What is wrong with a text that is not YAML, in words of our own and at the line of the fault.
+
+libyaml reports what its parser missed, often lines behind the fault: an open quote at the end of
+the text, an open bracket at the next key. Its own words never reach a user.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+_SPACES: Final = "indent with spaces"
+_INDENT: Final = "indent this line like the lines that it belongs to"
+_UTF_8: Final = "save the file as UTF-8"
+_BRACKET: Final = "close the bracket, or quote a text that begins with one"
+_CONTROL: Final = "remove the character; a binary file is not a manifest"
+_ESCAPE: Final = "use single quotes, in which a backslash is a backslash"
+_PERCENT: Final = "write a character as `%` and two hexadecimal digits"
+
+
+class Problem(NamedTuple):
+    """The fault, in words, and what to do. `at_context`: it is where the construct begins."""
+
+    message: str
+    hint: str
+    at_context: bool = False
+
+
+TABLE: Final = {
+    "mapping values are not allowed in this context": Problem(
+        "a key cannot begin inside the value of another key",
+        "quote a text with a colon and a space in it, or correct the indentation",
+    ),
+    "could not find expected ':'": Problem(
+        "expected `:` after the key that begins here",
+        "add the colon, or indent the line like the text that it continues",
+        at_context=True,
+    ),
+    "did not find expected key": Problem(
+        "expected a key or the end of the mapping",
+        f"{_INDENT}, or quote the whole value",
+    ),
+    "did not find expected '-' indicator": Problem(
+        "expected `-` for the next entry, or the end of the list", _INDENT
+    ),
+    "did not find expected node content": Problem("expected a value", _BRACKET),
+    "did not find expected ',' or ']'": Problem("expected `,` or `]`", _BRACKET),
+    "did not find expected ',' or '}'": Problem(
+        "expected `,` or `}`", "close the brace, or quote a text that begins with one"
+    ),
+    "did not find expected alphabetic or numeric character": Problem(
+        "expected the name of an anchor", "quote a text that begins with `*` or `&`"
+    ),
+    "did not find expected <document start>": Problem(
+        "expected the end of the document",
+        "put a line with `---` between documents, or correct the indentation",
+    ),
+    "did not find expected <stream-start>": Problem("expected a document", _UTF_8),
+    "block sequence entries are not allowed in this context": Problem(
+        "an entry of a list cannot begin here", "put the list on the lines below its key"
+    ),
+    "mapping keys are not allowed in this context": Problem(
+        "a key cannot begin here", "quote a text that begins with `?`"
+    ),
+    "found unexpected end of stream": Problem(
+        "the quote that begins here is not closed", "close the quote", at_context=True
+    ),
+    "found unexpected document indicator": Problem(
+        "the quote that begins here is not closed before `---`", "close the quote", at_context=True
+    ),
+    "found unexpected ':'": Problem(
+        "unexpected `:`", "put a space after the colon, or quote the text"
+    ),
+    "found unknown escape character": Problem("unknown escape in a double-quoted text", _ESCAPE),
+    "did not find expected hexdecimal number": Problem(
+        "expected hexadecimal digits of an escape", _ESCAPE
+    ),
+    "found invalid Unicode character escape code": Problem(
+        "the escape is not a Unicode character", _ESCAPE
+    ),
+    "found a tab character that violates indentation": Problem("a tab indents this line", _SPACES),
+    "found a tab character where an indentation space is expected": Problem(
+        "a tab indents this line", _SPACES
+    ),
+    "did not find expected comment or line break": Problem(
+        "expected the end of the line", "begin the text on the next line"
+    ),
+    "found an indentation indicator equal to 0": Problem(
+        "the indentation of a text cannot be 0", "write `|` alone, or a number from 1 to 9"
+    ),
+    "did not find expected whitespace": Problem("expected a space", "put a space there"),
+    "did not find expected whitespace or line break": Problem(
+        "expected a space or the end of the line", "put a space there"
+    ),
+    "did not find expected tag URI": Problem("expected a tag", "quote a text that begins with `!`"),
+    "did not find expected '!'": Problem("expected `!`", "quote a text that begins with `!`"),
+    "did not find the expected '>'": Problem("expected `>`", "close the tag"),
+    "did not find URI escaped octet": Problem("expected an escaped character", _PERCENT),
+    "found an incorrect leading UTF-8 octet": Problem("an escape is not UTF-8", _PERCENT),
+    "found an incorrect trailing UTF-8 octet": Problem("an escape is not UTF-8", _PERCENT),
+    "found undefined tag handle": Problem("unknown tag", "quote a text that begins with `!`"),
+    "found unknown directive name": Problem(
+        "unknown directive", "quote a text that begins with `%`"
+    ),
+    "could not find expected directive name": Problem(
+        "expected the name of a directive", "quote a text that begins with `%`"
+    ),
+    "found unexpected non-alphabetical character": Problem(
+        "a directive has letters only", "quote a text that begins with `%`"
+    ),
+    "found duplicate %YAML directive": Problem("`%YAML` is there twice", "remove one of them"),
+    "found duplicate %TAG directive": Problem("`%TAG` is there twice", "remove one of them"),
+    "found incompatible YAML document": Problem(
+        "unknown version of YAML", "remove the line with `%YAML`"
+    ),
+    "found extremely long version number": Problem(
+        "unknown version of YAML", "remove the line with `%YAML`"
+    ),
+    "did not find expected digit or '.' character": Problem(
+        "expected a version of YAML", "remove the line with `%YAML`"
+    ),
+    "did not find expected version number": Problem(
+        "expected a version of YAML", "remove the line with `%YAML`"
+    ),
+    "exceeded maximum simple key length": Problem(
+        "the key is longer than 1,024 characters", "shorten it, or quote the text"
+    ),
+    "control characters are not allowed": Problem("a control character is in the text", _CONTROL),
+    "invalid leading UTF-8 octet": Problem("the text is not UTF-8", _UTF_8),
+    "invalid trailing UTF-8 octet": Problem("the text is not UTF-8", _UTF_8),
+    "incomplete UTF-8 octet sequence": Problem("the text is not UTF-8", _UTF_8),
+    "invalid length of a UTF-8 sequence": Problem("the text is not UTF-8", _UTF_8),
+    "invalid Unicode character": Problem("a character is not Unicode", _UTF_8),
+    "unexpected low surrogate area": Problem("the text is not UTF-16", _UTF_8),
+    "unexpected high surrogate area": Problem("the text is not UTF-16", _UTF_8),
+    "expected low surrogate area": Problem("the text is not UTF-16", _UTF_8),
+    "incomplete UTF-16 character": Problem("the text is not UTF-16", _UTF_8),
+    "incomplete UTF-16 surrogate pair": Problem("the text is not UTF-16", _UTF_8),
+}
+_START: Final = "found character that cannot start any token"
+_OPEN: Final = {
+    True: Problem("the list that begins here is not closed with `]`", _BRACKET),
+    False: Problem(
+        "the mapping that begins here is not closed with `}`",
+        "close the brace, or quote a text that begins with one",
+    ),
+}
+_UNKNOWN: Final = Problem("the structure cannot be read", "check indentation, quotes and brackets")
+
+
+def describe(reason: str, character: str = "") -> Problem:
+    """What libyaml's `reason` means; `character` is the one at its place."""
+    if reason == _START:
+        if character == "\t":
+            return Problem("a tab indents this line", _SPACES)
+        if character.isprintable() and character.strip():
+            return Problem(
+                f"a value cannot begin with `{character}`"
+                if character != "`"
+                else "a value cannot begin with a backtick",
+                "put the value in quotes",
+            )
+        return Problem("a value cannot begin with this character", "put the value in quotes")
+    return TABLE.get(reason, _UNKNOWN)
+
+
+def unclosed(*, is_list: bool) -> Problem:
+    """An open bracket or brace, at whose place the fault is."""
+    return _OPEN[is_list]
