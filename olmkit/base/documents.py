@@ -29,7 +29,9 @@ Key = str | int
 
 # Values that one YAML document may have at most, told by its lines and commas: each needs some
 # 300 bytes while it is read. The largest real documents have a few hundred thousand.
-MAX_VALUES: Final = 3_000_000
+MAX_VALUES: Final = 1_500_000
+# Documents that one file may have at most; a manifest of a whole platform has some hundreds.
+MAX_DOCUMENTS: Final = 100_000
 
 _SEPARATOR: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 _CONTENT: Final = re.compile(rb"^[ \t]*[^#% \t\r\n]", re.MULTILINE)
@@ -277,6 +279,7 @@ def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[
     With `as_kustomize`, `yes`, `on` and the like are texts, and dates are points in time.
     """
     if _starts_like_json(data):
+        _check_json_size(data, path)
         try:
             yield from list(_json_documents(data, path))
         except JsonError:
@@ -285,6 +288,14 @@ def load_all(data: bytes, path: str, *, as_kustomize: bool = False) -> Iterator[
             return
     index = 0
     for start, end in _parts(data):
+        if index >= MAX_DOCUMENTS:
+            raise error_at(
+                data,
+                path,
+                start,
+                f"the file has more than {MAX_DOCUMENTS:,} documents",
+                hint="split it into several files",
+            )
         part = data[start:end]
         try:
             if as_kustomize:
@@ -370,15 +381,22 @@ def dump_json(value: Any, *, indent: int | None = None) -> bytes:
     return (text if indent is None else json_text.indent(text, indent)) + b"\n"
 
 
+_TOO_MANY_VALUES: Final = (
+    f"the document has more than {MAX_VALUES:,} lines and list items",
+    "split it into several documents; no manifest or blob is that large",
+)
+
+
 def _check_size(data: bytes) -> None:
     """Refuse a text that would fill the memory, before it is read."""
     if len(data) > MAX_VALUES and data.count(b"\n") + data.count(b",") > MAX_VALUES:
-        raise YamlError(
-            f"the document has more than {MAX_VALUES:,} lines and list items",
-            line=0,
-            column=0,
-            hint="split it into several documents; no manifest or blob is that large",
-        )
+        message, hint = _TOO_MANY_VALUES
+        raise YamlError(message, line=0, column=0, hint=hint)
+
+
+def _check_json_size(data: bytes, path: str) -> None:
+    if len(data) > MAX_VALUES and data.count(b",") > MAX_VALUES:
+        raise _error(Location(path=path, line=1, column=1), *_TOO_MANY_VALUES)
 
 
 def _read_yaml(data: bytes) -> Reading:
@@ -423,6 +441,7 @@ def _load_json(data: bytes, path: str) -> Document | None:
     """A text that starts with a brace and is one JSON value."""
     if not _starts_like_json(data):
         return None
+    _check_json_size(data, path)
     try:
         value = json_reader.read(data)
     except JsonError:

@@ -13,7 +13,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from olmkit.base.diagnostics import (
     ConfigurationError,
@@ -31,6 +31,7 @@ RELEASE = "release"
 DEFAULT_SUITE = "default"  # what operator-sdk checks when nothing is selected
 SOUND_SUITE = "sound"  # what else OLM, the API server or a catalog refuses or loses
 CRASH = "BUG001"
+MAX_FINDINGS: Final = 1000  # of one rule about one subject; a report of more serves no reader
 
 # Where the rules of each kind of subject are; imported when the first of them is needed.
 MODULES: Mapping[str, tuple[str, ...]] = {
@@ -355,7 +356,17 @@ def _run_one(
 ) -> Iterator[Diagnostic]:
     try:
         findings = entry.check(subject, facts) if entry.wants_facts else entry.check(subject)
-        for finding in findings:
+        for number, finding in enumerate(findings):
+            if number == MAX_FINDINGS:
+                yield Diagnostic(
+                    rule=entry.code,
+                    name=entry.name,
+                    severity=severities.get(entry.code, finding.severity or entry.severity),
+                    message=f"there are more findings of this rule than the {MAX_FINDINGS:,} shown",
+                    hint="fix these first, then run the command again",
+                    docs=entry.page,
+                )
+                return
             yield Diagnostic(
                 rule=entry.code,
                 name=entry.name,

@@ -267,7 +267,26 @@ def test_a_stream_is_read_as_the_values_it_was_made_of() -> None:
 @pytest.mark.parametrize("text", [b"a: b\n", b"- a\n", b"[a,"], ids=["mapping", "list", "flow"])
 def test_a_document_that_would_fill_the_memory_is_refused_before_it_is_read(text: bytes) -> None:
     data = text * (documents.MAX_VALUES + 2)
-    with pytest.raises(InputError, match=r"more than 3,000,000 lines"):
+    with pytest.raises(InputError, match=r"more than 1,500,000 lines"):
         documents.load(data, "x.yaml")
-    with pytest.raises(InputError, match=r"more than 3,000,000 lines"):
+    with pytest.raises(InputError, match=r"more than 1,500,000 lines"):
         list(documents.load_all(data, "x.yaml"))
+
+
+def test_json_that_would_fill_the_memory_is_refused_before_it_is_read() -> None:
+    data = b'{"a":[' + b"1," * (documents.MAX_VALUES + 1) + b"1]}"
+    with pytest.raises(InputError, match="more than 1,500,000 lines"):
+        documents.load(data, "x.json")
+    with pytest.raises(InputError, match="more than 1,500,000 lines"):
+        list(documents.load_all(data, "x.json"))
+
+
+def test_a_file_of_too_many_documents_is_refused_at_the_first_of_them() -> None:
+    data = b"---\na: 1\n" * (documents.MAX_DOCUMENTS + 1)
+    found = iter(documents.load_all(data, "x.yaml"))
+    with pytest.raises(InputError, match="more than 100,000 documents") as raised:
+        for _ in found:
+            pass
+    place = raised.value.diagnostics[0].at
+    assert place is not None
+    assert place.line == 2 * documents.MAX_DOCUMENTS + 1

@@ -44,6 +44,16 @@ def test_findings_are_sorted_by_place_and_said_once() -> None:
     assert [finding.message for finding in found] == ["high", "low"]
 
 
+def test_findings_of_one_rule_are_bounded_and_the_rest_is_mentioned() -> None:
+    many = [Finding(f"{number:05}") for number in range(engine.MAX_FINDINGS + 2)]
+
+    found = engine.run(None, [_rule("TST001", *many), _rule("TST002", Finding("b"))])
+
+    assert len(found) == engine.MAX_FINDINGS + 2
+    (rest,) = [one for one in found if "more findings" in one.message]
+    assert (rest.rule, rest.severity) == ("TST001", Severity.ERROR)
+
+
 def test_a_rule_that_crashes_becomes_a_finding_about_olmkit_and_hides_no_other() -> None:
     rules = [_rule("TST001", Finding("a"), error=KeyError("x")), _rule("TST002", Finding("b"))]
 
