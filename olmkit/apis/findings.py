@@ -63,6 +63,7 @@ RULES: dict[str, Rule] = {
         Rule("API030", "import-circle", _ERROR, "Modules import each other and cannot be loaded."),
         Rule("API031", "name-clash", _ERROR, "Two kinds of a group are served under one name."),
         Rule("API032", "unwritable-text", _ERROR, "A text has no form in YAML."),
+        Rule("API033", "ignored-metadata", _WARNING, "Metadata of a field do not reach the CRD."),
     )
 }
 

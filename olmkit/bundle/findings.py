@@ -38,6 +38,8 @@ KINDS: Mapping[str, Kind] = {
     "PRJ115": Kind("unknown-service-account", Severity.WARNING),
     "PRJ116": Kind("no-deployment", Severity.WARNING),
     "PRJ117": Kind("changed-stale-file", Severity.WARNING),
+    "PRJ118": Kind("account-without-rules", Severity.WARNING),
+    "PRJ119": Kind("cert-manager-annotation", Severity.WARNING),
 }
 
 

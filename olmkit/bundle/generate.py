@@ -19,7 +19,12 @@ from olmkit.base.documents import Document
 from olmkit.base.versions import Version
 from olmkit.bundle import base_csv, collect, findings, images, rbac, serialise, webhooks
 from olmkit.bundle.collect import Collection
-from olmkit.bundle.model import BundleObject, ClusterServiceVersion, CustomResourceDefinition
+from olmkit.bundle.model import (
+    CERT_MANAGER_INJECTION,
+    BundleObject,
+    ClusterServiceVersion,
+    CustomResourceDefinition,
+)
 from olmkit.bundle.rbac import Access, Permission
 from olmkit.bundle.supported_kinds import REPLACED_BY_OLM, SUPPORTED
 from olmkit.kube import objects
@@ -111,6 +116,7 @@ def generate(
     base = base_csv.choose(request.package, collection.csvs, stored_base, builder.notes.append)
     csv = builder.csv(base, previous or {})
     builder.tell_of_dropped()
+    builder.note_certificates()
     return Generated(
         csv=csv,
         csv_file=f"{request.package.lower()}.clusterserviceversion.yaml",
@@ -288,14 +294,23 @@ class _CsvBuilder:
     def _without_deployment(
         self, spec: Mapping[str, Any], base: ClusterServiceVersion | None
     ) -> None:
-        stays = bool(spec.get("deployments"))
+        at = base.at("spec", "install", "spec") if base else None
+        hint = (
+            "add the rendered manager to the input, as `kustomize build config/manifests` prints it"
+        )
+        if spec.get("deployments") is None:
+            raise findings.refusal(
+                "the input has no Deployment, so OLM would have nothing to run",
+                at=at,
+                hint=f"{hint}; or write `deployments: []` into the base CSV if nothing is to run",
+            )
         self._note(
             "PRJ116",
-            "the input has no Deployment"
-            + (", so that of the base CSV stays" if stays else ", so OLM has nothing to run"),
-            at=base.at("spec", "install", "spec") if base else None,
-            hint="add the rendered manager to the input, as `kustomize build config/manifests` "
-            "prints it",
+            "the input has no Deployment, so that of the base CSV stays"
+            if spec["deployments"]
+            else "the input has no Deployment, and the base CSV has an empty list of them",
+            at=at,
+            hint=hint,
         )
 
     def _deployment(self, deployment: BundleObject) -> Manifest:
@@ -477,6 +492,20 @@ class _CsvBuilder:
                     hint="let the operator create it, or install it apart from the bundle",
                     **where,
                 )
+
+    def note_certificates(self) -> None:
+        """Annotations of CRDs by which cert-manager and OLM would overwrite each other."""
+        for crd in self.collection.crds:
+            for key in crd.annotations if crd.converts_by_webhook else ():
+                if key.startswith(CERT_MANAGER_INJECTION):
+                    self._note(
+                        "PRJ119",
+                        f"OLM sets the CA of the conversion webhook, and `{key}` makes "
+                        "cert-manager overwrite it",
+                        at=crd.at_key("metadata", "annotations", key),
+                        subject=collect.subject(crd),
+                        hint="leave the annotation out of `config/manifests`",
+                    )
 
 
 _WATCH_NAMESPACE: Manifest = {

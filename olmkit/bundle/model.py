@@ -249,6 +249,10 @@ class ClusterServiceVersion(BundleObject):
             yield mapping(value), ("spec", section, which, index)
 
 
+CERT_MANAGER_INJECTION = "cert-manager.io/inject-"
+"""The beginning of annotations by which cert-manager writes a CA into an object."""
+
+
 class CustomResourceDefinition(BundleObject):
     """A CRD of either API version. `typed` has the schemas as written: they are large."""
 
@@ -272,6 +276,10 @@ class CustomResourceDefinition(BundleObject):
     @property
     def defined_kind(self) -> str:
         return scalar_text(mapping(self.spec.get("names")).get("kind"))
+
+    @property
+    def converts_by_webhook(self) -> bool:
+        return mapping(self.spec.get("conversion")).get("strategy") == "Webhook"
 
     @property
     def plural(self) -> str:

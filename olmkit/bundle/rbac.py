@@ -63,16 +63,20 @@ def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -
         *leftover_bindings,
         *(account for account in collection.service_accounts if account.name not in accounts),
     )
+    permissions = _permissions(collection.role_bindings, collection, accounts)
+    cluster_permissions = _permissions(collection.cluster_role_bindings, collection, accounts)
+    granted = {item.service_account for item in (*permissions, *cluster_permissions)}
     return Access(
         service_accounts=accounts,
-        permissions=_permissions(collection.role_bindings, collection, accounts),
-        cluster_permissions=_permissions(collection.cluster_role_bindings, collection, accounts),
+        permissions=permissions,
+        cluster_permissions=cluster_permissions,
         leftover=leftover,
         findings=(
             *_aggregated(used),
             *_dangling(leftover_bindings, collection, used),
             *_lost_of_accounts(collection.service_accounts, accounts),
             *_unknown(collection, extra_service_accounts),
+            *_without_rules(collection, granted | _bound(leftover_bindings)),
         ),
     )
 
@@ -187,11 +191,7 @@ def _lost(account: BundleObject, *keys: str) -> Diagnostic:
 
 
 def _unknown(collection: Collection, extra: Sequence[str]) -> Iterator[Diagnostic]:
-    bound = {
-        _account(item)
-        for binding in (*collection.role_bindings, *collection.cluster_role_bindings)
-        for item in objects.sequence(binding.value.get("subjects"))
-    }
+    bound = _bound((*collection.role_bindings, *collection.cluster_role_bindings))
     for name in extra:
         if name not in bound:
             yield findings.found(
@@ -199,6 +199,28 @@ def _unknown(collection: Collection, extra: Sequence[str]) -> Iterator[Diagnosti
                 f"no binding names the extra service account `{name}`",
                 hint="leave it out of `--extra-service-accounts`, or bind a role to it",
             )
+
+
+def _without_rules(collection: Collection, granted: set[str]) -> Iterator[Diagnostic]:
+    for deployment in collection.deployments:
+        (account,) = operator_accounts([deployment], ())
+        if account not in granted:
+            yield findings.found(
+                "PRJ118",
+                f"the account `{account}` has no permissions at all",
+                at=deployment.at("spec", "template", "spec", "serviceAccountName"),
+                subject=subject(deployment),
+                hint="add its Role or ClusterRole and the binding to the input",
+            )
+
+
+def _bound(bindings: Iterable[BundleObject]) -> set[str]:
+    """The accounts that bindings name."""
+    return {
+        _account(item)
+        for binding in bindings
+        for item in objects.sequence(binding.value.get("subjects"))
+    }
 
 
 def _among(resource: BundleObject, others: Iterable[BundleObject]) -> bool:

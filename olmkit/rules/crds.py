@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from olmkit.base.diagnostics import Severity
-from olmkit.bundle.model import Bundle, CustomResourceDefinition
+from olmkit.bundle.model import CERT_MANAGER_INJECTION, Bundle, CustomResourceDefinition
 from olmkit.kube import objects as kube_objects
 from olmkit.kube.builtin.typed import Misfit
 from olmkit.kube.crds import conversion_errors, definition_errors, field_errors
@@ -310,6 +310,26 @@ def crd_scale_status(bundle: Bundle) -> Iterator[Finding]:
     Fix: write a path below `.status`.
     """
     yield from _judge(bundle, lambda crd: definition_errors.of_scale(crd, status=True))
+
+
+@rule("CRD035", "crd-cert-manager", severity=Severity.WARNING, suite=SOUND_SUITE)
+def crd_cert_manager(bundle: Bundle) -> Iterator[Finding]:
+    """An annotation of a CRD makes cert-manager write a CA into it.
+
+    Why: OLM sets the CA of the conversion webhook, and cert-manager, where it is installed,
+    overwrites it, so that conversions fail.
+
+    Fix: remove the annotation.
+    """
+    for crd in bundle.crds:
+        for key in crd.annotations if crd.converts_by_webhook else ():
+            if key.startswith(CERT_MANAGER_INJECTION):
+                yield Finding(
+                    f"OLM sets the CA of the conversion webhook, and `{key}` makes "
+                    "cert-manager overwrite it",
+                    at=crd.at_key("metadata", "annotations", key),
+                    hint="remove the annotation",
+                )
 
 
 def _judge(

@@ -71,6 +71,40 @@ def service_account_permissions(bundle: Bundle) -> Iterator[Finding]:
             )
 
 
+@rule("CSV051", "account-without-rules", severity=Severity.WARNING, suite=SOUND_SUITE)
+def account_without_rules(bundle: Bundle) -> Iterator[Finding]:
+    """The account of a deployment has no permissions at all.
+
+    Why: the operator cannot read one object of the cluster, and fails when it starts. Mostly its
+    roles or bindings were not among the manifests that the bundle was generated from.
+
+    Fix: write `permissions` or `clusterPermissions` for the account.
+    """
+    csv = bundle.csv
+    if csv is None:
+        return
+    given = {
+        kube_objects.scalar_text(kube_objects.mapping(entry).get("serviceAccountName"))
+        for section in ("permissions", "clusterPermissions")
+        for entry in kube_objects.sequence(csv.install_spec.get(section))
+        if kube_objects.sequence(kube_objects.mapping(entry).get("rules"))
+    }
+    bound = {
+        kube_objects.scalar_text(kube_objects.mapping(item).get("name"))
+        for resource in objects.resources(bundle)
+        if resource.kind in ("RoleBinding", "ClusterRoleBinding")
+        for item in kube_objects.sequence(resource.value.get("subjects"))
+    }
+    for index, deployment in enumerate(csv.deployments):
+        account = _service_account(deployment) or "default"
+        if _template(deployment, "spec") and account not in given | bound:
+            yield Finding(
+                f"the account `{account}` of the deployment has no permissions at all",
+                at=csv.at(*_DEPLOYMENTS, index, "spec", "template", "spec", "serviceAccountName"),
+                hint="write `permissions` or `clusterPermissions` for it",
+            )
+
+
 @rule("CSV060", "no-deployment", suite=SOUND_SUITE)
 def no_deployment(bundle: Bundle) -> Iterator[Finding]:
     """The CSV installs no deployment.

@@ -55,9 +55,15 @@ _SILENT_KEYWORDS = frozenset(
     {
         *("kw_only", "init", "repr", "compare", "hash", "eq", "order", "on_setattr", "init_var"),
         *("alias_priority", "validate_default", "frozen", "strict"),
-        *("converter", "validator", "metadata", "json_schema_extra", "extra_json_schema", "extra"),
-        *("strip_whitespace", "to_upper", "to_lower", "coerce_numbers_to_str", "union_mode"),
-        *("discriminator", "deprecated", "allow_inf_nan", "fail_fast"),
+        *("converter", "strip_whitespace", "to_upper", "to_lower", "coerce_numbers_to_str"),
+        *("union_mode", "allow_inf_nan", "fail_fast"),
+    }
+)
+# These say something about the API that a CRD could have, in a form that is not read.
+_IGNORED_KEYWORDS = frozenset(
+    {
+        *("metadata", "json_schema_extra", "extra_json_schema", "extra"),
+        *("validator", "discriminator", "deprecated"),
     }
 )
 
@@ -171,6 +177,14 @@ class FactReader:
             facts.example = examples[0] if isinstance(examples, list) and examples else MISSING
         elif key == "exclude":
             facts.is_excluded = bool(self.literals.value(value) is True)
+        elif key in _IGNORED_KEYWORDS:
+            if not (isinstance(value, ast.Constant) and value.value in (None, False)):
+                self.findings.add(
+                    "API033",
+                    f"`{key}` of `{shown(call.func)}` does not reach the CRD",
+                    self.literals.module.at(value),
+                    hint="write what the API needs as a marker comment",
+                )
         elif key not in _SILENT_KEYWORDS:
             self.findings.add(
                 "API006",

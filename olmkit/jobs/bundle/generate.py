@@ -38,6 +38,7 @@ MAX_INPUT_SIZE = overlay.MAX_INPUT_SIZE
 _CONFIG = "config/manifests"
 _ANNOTATIONS = f"{layout.DEFAULT_METADATA}/{layout.ANNOTATIONS_FILE}"
 _CONTAINERFILE = "bundle.Dockerfile"
+_OUTPUT = "bundle"
 _DEFAULT_CHANNELS = "alpha"
 _YAML = (".yaml", ".yml", ".json")
 
@@ -65,7 +66,7 @@ class GenerateOptions:
     default_channel: str = ""
     package: str = ""
     extra_service_accounts: tuple[str, ...] = ()
-    output: str = "bundle"
+    output: str = _OUTPUT
     created_at: str = ""
     builder: str = BUILDER
 
@@ -446,11 +447,11 @@ def _output(project: Path, name: str) -> Path:
 def _containerfile_place(project: Path, output: Path) -> tuple[Path, str]:
     """The folder of the Containerfile, from where images are built, and the bundle seen from it.
 
-    An image is built from below one folder, so a bundle outside of the project
-    has its Containerfile with it.
+    The usual bundle of a project has it in the project's folder, where the Makefiles of projects
+    look for it. Any other folder that the user names has it in itself.
     """
     inside = overlay.inside(project, output)
-    return (output, "") if inside in (None, ".") else (project, inside or "")
+    return (project, inside) if inside == _OUTPUT else (output, "")
 
 
 def _shown(parts: Sequence[tuple[Path, Changes]]) -> Changes:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from olmkit.base import documents
-from olmkit.base.diagnostics import ConfigurationError, OlmkitError
+from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
 from olmkit.bundle import generate
 from olmkit.bundle.generate import Generated, GenerateRequest
 
@@ -47,8 +47,14 @@ CRD: dict[str, Any] = {
 
 
 def made(
-    *manifests: dict[str, Any], base: dict[str, Any] | None = None, **request: Any
+    *manifests: dict[str, Any],
+    base: dict[str, Any] | None = None,
+    alone: bool = False,
+    **request: Any,
 ) -> Generated:
+    """What is generated, with a Deployment unless the input has one or is `alone`."""
+    if not alone and all(item["kind"] != "Deployment" for item in manifests):
+        manifests = (*manifests, DEPLOYMENT)
     text = b"---\n".join(documents.dump(item) for item in (base or BASE, *manifests))
     settings = {"package": "p", "builder": "test", "version": "1.0.0", **request}
     return generate.generate(GenerateRequest(**settings), documents.load_all(text, "in.yaml"))
@@ -64,7 +70,8 @@ def based(**spec: Any) -> dict[str, Any]:
 
 
 def rules(result: Generated) -> list[str]:
-    return [found.rule for found in result.findings]
+    # The Deployment of these tests has no account, and so no permissions.
+    return [found.rule for found in result.findings if found.rule != "PRJ118"]
 
 
 def test_the_version_names_the_csv() -> None:
@@ -161,10 +168,32 @@ def test_what_the_manifests_replace_is_told() -> None:
 def test_without_a_deployment_that_of_the_base_stays() -> None:
     deployments = [{"name": "old", "spec": DEPLOYMENT["spec"]}]
     base = based(install={"strategy": "deployment", "spec": {"deployments": deployments}})
-    result = made(base=base)
+    result = made(base=base, alone=True)
     assert result.csv["spec"]["install"]["spec"]["deployments"][0]["name"] == "old"
     assert rules(result) == ["PRJ116"]
-    assert rules(made()) == ["PRJ116"]
+
+
+def test_without_any_deployment_there_is_no_bundle() -> None:
+    with pytest.raises(InputError, match="has no Deployment, so OLM would have nothing to run"):
+        made(alone=True)
+
+
+def test_an_empty_list_of_deployments_may_be_meant() -> None:
+    base = based(install={"strategy": "deployment", "spec": {"deployments": []}})
+    assert rules(made(base=base, alone=True)) == ["PRJ116"]
+
+
+def test_a_deployment_without_permissions_is_reported() -> None:
+    codes = [found.rule for found in made(DEPLOYMENT).findings]
+    assert codes == ["PRJ118"]
+
+
+def test_a_ca_of_cert_manager_is_reported_for_a_crd_that_olm_converts() -> None:
+    crd = copy.deepcopy(CRD)
+    crd["metadata"]["annotations"] = {"cert-manager.io/inject-ca-from": "system/serving-cert"}
+    assert "PRJ119" not in rules(made(crd))
+    crd["spec"]["conversion"] = {"strategy": "Webhook"}
+    assert "PRJ119" in rules(made(crd))
 
 
 def test_another_install_strategy_is_left_alone() -> None:

@@ -84,7 +84,7 @@ def test_extra_accounts_count_as_ours() -> None:
         extra=("agent", "nowhere"),
     )
     assert granted(access.permissions) == {"agent": ["r"]}
-    assert [found.rule for found in access.findings] == ["PRJ115"]
+    assert [found.rule for found in access.findings] == ["PRJ115", "PRJ118"]
 
 
 def test_a_mixed_binding_dangles_and_is_told() -> None:
@@ -111,7 +111,14 @@ def test_what_an_account_loses_is_told() -> None:
         "metadata": {"name": "ours", "annotations": {"a": "b"}},
         "imagePullSecrets": [{"name": "pull"}],
     }
-    assert [found.rule for found in divided(account).findings] == ["PRJ112", "PRJ112"]
+    codes = [found.rule for found in divided(account).findings]
+    assert codes == ["PRJ112", "PRJ112", "PRJ118"]
+
+
+def test_an_account_without_rules_is_told() -> None:
+    bound = binding("ClusterRoleBinding", "a", ("ClusterRole", "view"), "ServiceAccount/ours")
+    assert [found.rule for found in divided().findings] == ["PRJ118"]
+    assert [found.rule for found in divided(bound).findings] == []
 
 
 def test_roles_of_one_name_are_told_apart_by_namespace() -> None:

@@ -340,3 +340,38 @@ def test_doubtful_escapes_of_the_author_are_his_affair() -> None:
     findings = Findings()
     source.read(Tree({"a.py": b"x = '\\d'\n"}), findings)
     assert not findings.items
+
+
+@pytest.mark.parametrize(
+    ("call", "codes"),
+    [
+        ('Field(1, ge=0, json_schema_extra={"maximum": 3})', ["API033"]),
+        ("Field(1, json_schema_extra=None, deprecated=False)", []),
+        ("Field(1, strict=True, frozen=True, repr=False)", []),
+        ('Field(1, deprecated="use y")', ["API033"]),
+        ('field(default=1, metadata={"maximum": 3})', ["API033"]),
+    ],
+)
+def test_metadata_that_do_not_reach_the_crd_are_reported(
+    projects: Any, call: str, codes: list[str]
+) -> None:
+    made = projects.make(
+        {
+            "api/v1.py": f"""
+            # +groupName=example.com
+            from dataclasses import field
+            from pydantic import Field
+            from olmkit.runtime.kinds import CustomResource, Model
+
+
+            class Spec(Model):
+                x: int = {call}
+
+
+            class Thing(CustomResource):
+                spec: Spec
+            """
+        }
+    )
+
+    assert made.codes == codes

@@ -86,6 +86,18 @@ def files(folder: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("place", ["dist/v1", "../elsewhere"])
+def test_a_folder_that_is_named_has_its_containerfile_in_itself(
+    place: str, go_project: Path
+) -> None:
+    job.generate(go_project, asked(output=place))
+
+    text = (go_project / place / "bundle.Dockerfile").read_text()
+    assert "COPY manifests /manifests/" in text
+    assert not (go_project / "dist/bundle.Dockerfile").exists()
+    assert (go_project / place / "manifests").is_dir()
+
+
 def csv_of(project: Path, output: str = "bundle") -> Any:
     (path,) = (project / output / "manifests").glob("*.clusterserviceversion.yaml")
     return documents.load(path.read_bytes(), str(path)).value
@@ -266,7 +278,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[OlmkitError], str]] = {
     "broken-yaml": (
         {"stdin": b"a: b\n---\nkind: [x\n"},
         InputError,
-        "<stdin>:4:1",
+        "<stdin>:3:7",
     ),
     "two-bases": ({"stdin": TWO_BASES}, InputError, "has 2 ClusterServiceVersions"),
     "empty-stream": ({"stdin": b""}, InputError, "no Kubernetes object in `-`"),
