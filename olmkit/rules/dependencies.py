@@ -30,6 +30,19 @@ _KEYS = {
     "olm.label": frozenset({"label"}),
 }
 _CLAUSE_DEPTH = 20
+# Types of properties whose values OLM reads, and cannot do without.
+_READ_BY_OLM = frozenset(
+    {
+        "olm.constraint",
+        "olm.gvk",
+        "olm.gvk.required",
+        "olm.label",
+        "olm.label.required",
+        MAX_OPENSHIFT,
+        "olm.package",
+        "olm.package.required",
+    }
+)
 
 
 @rule("MET040", "dependency-incomplete")
@@ -337,7 +350,8 @@ def _is_judged_alone(entry: FileProperty, problem: constraints.Problem) -> bool:
 def property_incomplete(bundle: Bundle) -> Iterator[Finding]:
     """A property has no type or no value.
 
-    Why: catalogs refuse a bundle with such a property.
+    Why: nothing can read a property without a type, and OLM stops at one without a value whose
+    type it reads. Catalogs take any other property without a value, so that is a warning.
 
     Fix: give it both.
     """
@@ -345,7 +359,8 @@ def property_incomplete(bundle: Bundle) -> Iterator[Finding]:
         if not entry.type:
             yield Finding("the property has no `type`", at=entry.at())
         elif entry.value is None:
-            yield Finding("the property has no `value`", at=entry.at())
+            severity = None if entry.type in _READ_BY_OLM else Severity.WARNING
+            yield Finding("the property has no `value`", at=entry.at(), severity=severity)
 
 
 @rule("MET061", "property-derived", suite=SOUND_SUITE)

@@ -49,7 +49,10 @@ KINDS: Mapping[str, str] = {
 }
 
 # Names of these may hold colons and capitals; all other kinds want a subdomain.
-_PATH_NAMES = frozenset({"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"})
+# Kinds whose names may be any segment of a path.
+_PATH_NAMES = frozenset(
+    {"ClusterRole", "ClusterRoleBinding", "PodDisruptionBudget", "Role", "RoleBinding"}
+)
 
 
 @rule("DOC001", "syntax")
@@ -299,10 +302,12 @@ def object_name(bundle: Bundle) -> Iterator[Finding]:
                     f"`{name}` is no name of a {resource.kind}", at=resource.at("metadata", "name")
                 )
         elif resource.kind == "Service" and not names.is_label_1035(name):
+            # Kubernetes 1.36 takes a digit in front, older releases do not.
             yield Finding(
                 f"`{name}` is no name of a Service",
                 at=resource.at("metadata", "name"),
                 hint="begin with a letter; use lower case letters, digits and `-`",
+                severity=Severity.WARNING if names.is_label(name) else None,
             )
         elif not names.is_subdomain(name):
             yield Finding(

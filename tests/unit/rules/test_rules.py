@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from olmkit.base.diagnostics import Diagnostic
+from olmkit.base.diagnostics import Diagnostic, Severity
 from olmkit.rules import engine
 
 BREAKS: dict[str, dict[str, Any]] = yaml.safe_load(
@@ -82,3 +82,49 @@ def test_nothing_crashes_on_any_fixture(judge: Judge, judge_publication: Judge) 
         assert not engine.crashed(judge_publication(changes)), code
     for code, changes in PUBLISHING.items():
         assert not engine.crashed(judge_publication(changes)), code
+
+
+ROLE = "apiVersion: rbac.authorization.k8s.io/v1\nkind: {}\nmetadata: {{name: a}}\n"
+SOUND = {
+    "a cluster role without rules": ROLE.format("ClusterRole"),
+    "a role with null for rules": ROLE.format("Role") + "rules: null\n",
+    "a role binding without a group in its role": ROLE.format("RoleBinding")
+    + "roleRef: {kind: Role, name: a}\n",
+    "a priority class without a value": "apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\n"
+    "metadata: {name: a}\n",
+    "a network policy without a selector": "apiVersion: networking.k8s.io/v1\n"
+    "kind: NetworkPolicy\nmetadata: {name: a}\nspec: {policyTypes: [Ingress]}\n",
+    "a disruption budget with any name": "apiVersion: policy/v1\nkind: PodDisruptionBudget\n"
+    "metadata: {name: 'A_b'}\nspec: {minAvailable: 1}\n",
+}
+
+
+@pytest.mark.parametrize("name", sorted(SOUND))
+def test_what_the_api_server_completes_or_takes_is_no_error(judge: Judge, name: str) -> None:
+    found = judge({"files": {"manifests/a.yaml": SOUND[name]}})
+
+    assert [one for one in found if one.rule.startswith("OBJ")] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "severity"),
+    [
+        ("{type: a}", Severity.WARNING),
+        ("{value: a}", Severity.ERROR),
+        ("{type: olm.constraint}", Severity.ERROR),
+        ("{type: olm.maxOpenShiftVersion, value: null}", Severity.ERROR),
+    ],
+)
+def test_a_property_without_a_value_is_an_error_only_where_olm_reads_it(
+    judge: Judge, text: str, severity: Severity
+) -> None:
+    found = judge({"files": {"metadata/properties.yaml": f"properties:\n- {text}\n"}})
+
+    assert [one.severity for one in found if one.rule == "MET060"] == [severity]
+
+
+def test_a_service_name_that_begins_with_a_digit_is_a_warning(judge: Judge) -> None:
+    text = "apiVersion: v1\nkind: Service\nmetadata: {name: 1a}\nspec: {ports: [{port: 1}]}\n"
+    found = judge({"files": {"manifests/a.yaml": text}})
+
+    assert [one.severity for one in found if one.rule == "OBJ021"] == [Severity.WARNING]

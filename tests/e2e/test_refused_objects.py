@@ -1,0 +1,113 @@
+"""What our rules say that the API server refuses, compared with a real API server.
+
+Each object of `objects.yaml` is sound. One field at a time is left out, set to null or emptied, and
+each name is tried for each kind; where a rule reports an error, the server must refuse the object.
+What only the server refuses is not an error of ours: rules are for what bundles get wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import Severity
+from olmkit.base.documents import Key
+from olmkit.base.tree import Tree
+from olmkit.bundle import layout
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.kube.api import ClusterError
+from olmkit.rules import engine
+from olmkit.testing.control_plane import ControlPlane
+
+pytestmark = pytest.mark.e2e
+
+OBJECTS = [
+    one.value
+    for one in documents.load_all((Path(__file__).parent / "objects.yaml").read_bytes(), "")
+]
+# Rules that claim that the API server refuses an object.
+RULES = {"OBJ020", "OBJ021", "OBJ024", "OBJ025"} | {f"CRD{number:03}" for number in range(1, 27)}
+NAMES = ("a", "A_b", "a:b", "a.b", "-a", "a-", "1a", "A", "a" * 253, "a" * 254, "..", "ä")
+WAYS = ("absent", "null", "empty")
+
+
+def keys_of(value: Any, keys: tuple[Key, ...] = ()) -> Iterator[tuple[Key, ...]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, inner in items:
+        yield (*keys, key)
+        if isinstance(inner, dict | list):
+            yield from keys_of(inner, (*keys, key))
+
+
+def changed(manifest: dict[str, Any], keys: tuple[Key, ...], way: str) -> dict[str, Any]:
+    found = copy.deepcopy(manifest)
+    holder: Any = found
+    for key in keys[:-1]:
+        holder = holder[key]
+    if way == "absent":
+        del holder[keys[-1]]
+    else:
+        holder[keys[-1]] = None if way == "null" else type(holder[keys[-1]])()
+    return found
+
+
+def variants(manifest: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    kind = manifest["kind"]
+    for keys in keys_of(manifest):
+        if keys[0] not in ("apiVersion", "kind") and keys[:2] != ("metadata", "name"):
+            for way in WAYS if keys != ("metadata",) else ():
+                place = ".".join(map(str, keys))
+                yield f"{kind} {place} {way}", changed(manifest, keys, way)
+    if kind != "CustomResourceDefinition":
+        for name in NAMES:
+            named = {**manifest, "metadata": {**manifest["metadata"], "name": name}}
+            yield f"{kind} named {name}", named
+
+
+def our_errors(manifest: dict[str, Any]) -> set[str]:
+    tree = Tree({"manifests/a.yaml": documents.dump(manifest)})
+    found = engine.run(layout.read(tree, "bundle"), engine.rules())
+    return {one.rule for one in found if one.severity is Severity.ERROR and one.rule in RULES}
+
+
+def test_the_api_server_refuses_the_objects_that_our_rules_refuse(apiserver: ControlPlane) -> None:
+    unfair: dict[str, set[str]] = {}
+    refused = 0
+
+    async def story() -> None:
+        nonlocal refused
+        async with HttpCluster(kubeconfig.load(paths=[apiserver.kubeconfig])) as cluster:
+            for manifest in OBJECTS:
+                resource = await cluster.resource(manifest["apiVersion"], manifest["kind"])
+                await cluster.create(resource, placed(manifest), dry_run=True)
+                assert our_errors(manifest) == set(), manifest["kind"]
+                for name, variant in variants(manifest):
+                    errors = our_errors(variant)
+                    if not errors:
+                        continue
+                    refused += 1
+                    try:
+                        await cluster.create(resource, placed(variant), dry_run=True)
+                    except ClusterError:
+                        continue
+                    unfair[name] = errors
+
+    asyncio.run(story())
+    assert unfair == {}
+    assert refused > 100
+
+
+def placed(manifest: dict[str, Any]) -> dict[str, Any]:
+    metadata = manifest.get("metadata") or {}
+    is_cluster = manifest["kind"].startswith(("Cluster", "Priority", "CustomResource"))
+    return {
+        **manifest,
+        "metadata": metadata if is_cluster else {"namespace": "default", **metadata},
+    }
