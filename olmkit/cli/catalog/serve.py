@@ -19,7 +19,7 @@ from olmkit.jobs.catalog.serve import Serving
 @command(
     example="""
     olmkit catalog serve catalog
-    olmkit catalog serve /configs --cache-dir /tmp/cache
+    olmkit catalog serve /configs --cache-dir ~/.cache/olmkit/catalog
     olmkit catalog serve quay.io/example/catalog:v1 --port 0
     grpcurl -plaintext localhost:50051 api.Registry/ListPackages
     """

@@ -3,9 +3,12 @@
 A file holds the pieces of messages, then the index, behind a header that names
 the catalog it was made from (by its content and by our own release) and the
 checksum of all that follows. It is used only when both are right, so a cache is
-never stale and never half-written: what differs is made again. At rest nothing of
+never stale and never half-written: what differs is built again. At rest nothing of
 it is in memory; answers are read from the file, which is open and no longer named,
 or is replaced only by renaming.
+
+The checksum finds damage, not malice. So a cache is read and written only in a folder, and
+from a file, that no other user but root can change; links are not followed.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import stat
 import struct
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +26,7 @@ from pathlib import Path
 from typing import IO
 
 from olmkit import __version__
-from olmkit.base.diagnostics import RemoteError
+from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.catalog.serve import registry_index
 from olmkit.catalog.serve.registry_index import Index
@@ -97,14 +101,22 @@ def key_of(tree: Tree) -> bytes:
 
 
 def open_cached(folder: Path, key: bytes) -> Store | None:
-    """What `folder` keeps for `key`, or None when that is missing, other or damaged."""
+    """What `folder` keeps for `key`, or None when that is missing, other or damaged.
+
+    Raises `ConfigurationError` when another user can write to the folder.
+    """
     try:
-        descriptor = os.open(folder / FILE_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        _refuse_unsafe(folder, folder.stat())
+        descriptor = os.open(
+            folder / FILE_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        )
     except OSError:
         return None
     store = None
     try:
-        store = _open(descriptor, key)
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode) and _is_safe(found):
+            store = _open(descriptor, key)
     except OSError:  # a folder, or a disk that cannot be read
         pass
     finally:
@@ -127,7 +139,7 @@ def new_file(folder: Path | None) -> Iterator[NewFile]:
 
     Without a folder, where the folder cannot be written, or while another process is writing
     there, the file has no name and ends with its last descriptor. Raises `RemoteError` when
-    there is no room.
+    there is no room, `ConfigurationError` when another user can write to the folder.
     """
     lock = None if folder is None else _lock(folder)
     try:
@@ -152,7 +164,9 @@ def new_file(folder: Path | None) -> Iterator[NewFile]:
 def _named_file(folder: Path) -> Iterator[IO[bytes]]:
     # We alone hold the lock, so a file of this name was left by a process that was killed.
     unfinished = folder / f".{FILE_NAME}.new"
-    with unfinished.open("w+b") as stream:
+    unfinished.unlink(missing_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(unfinished, flags, 0o600), "w+b") as stream:
         try:
             yield stream
             stream.flush()
@@ -199,17 +213,34 @@ def _checksum(descriptor: int) -> bytes:
 
 
 def _lock(folder: Path) -> int | None:
-    """A lock on the folder, held while its descriptor is open; None when it cannot be had."""
+    """A lock on the folder, held while its descriptor is open; None without one."""
     descriptor = -1
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC | os.O_DIRECTORY)
+        _refuse_unsafe(folder, os.fstat(descriptor))
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:  # not ours to write, held by another process, or a disk without locks
         if descriptor >= 0:
             os.close(descriptor)
         return None
+    except ConfigurationError:
+        os.close(descriptor)
+        raise
     if not os.access(folder, os.W_OK):
         os.close(descriptor)
         return None
     return descriptor
+
+
+def _is_safe(found: os.stat_result) -> bool:
+    """Whether no user but root and this one can change the file or the folder."""
+    return found.st_uid in (0, os.geteuid()) and not found.st_mode & stat.S_IWOTH
+
+
+def _refuse_unsafe(folder: Path, found: os.stat_result) -> None:
+    if not _is_safe(found):
+        raise ConfigurationError(
+            f"other users can change the cache folder `{folder}`",
+            hint="name a folder that belongs to you and that only you can write to",
+        )

@@ -1,19 +1,23 @@
 """Serves a catalog over gRPC, as OLM v0 expects it.
 
-The port opens at once and says NOT_SERVING until the catalog is there, so that
-a port that is taken is told in the first second, and a probe waits. Requests and
-answers travel as bytes: a `Registry` gives encoded messages, and the protobuf
-library is never loaded.
+The port opens at once and health is NOT_SERVING until the catalog is there, so that
+a port in use is reported in the first second, and a probe waits. Calls that come before
+are held until the catalog is read, since clients of the field's own server never see one
+that is not. Requests and answers travel as bytes: a `Registry` gives encoded messages,
+and the protobuf library is never loaded.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
+import functools
 import os
 import socket
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from typing import Any
+from typing import Any, Final
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.protobuf import enum, strings
@@ -36,8 +40,16 @@ Answer = Callable[[Registry, bytes], bytes]
 Answers = Callable[[Registry, bytes], Iterable[bytes]]
 
 EXPERIMENTAL = "x-acknowledge-experimental"
-# More calls at once than any cluster makes; beyond that, clients are told to come back.
-_MAX_CALLS = 1000
+# More calls at once than any cluster makes; beyond that, clients get RESOURCE_EXHAUSTED.
+# One address can take half of them, so that it shuts no other out. `Check` is exempt.
+MAX_CALLS: Final = 1000
+MAX_CALLS_OF_ONE: Final = 500
+# Of one connection; further calls wait in the client.
+_MAX_STREAMS: Final = MAX_CALLS_OF_ONE + 100
+# A backstop for calls that are refused at once.
+_MAX_RPCS: Final = 10_000
+# Seconds for which a call waits for the catalog; large ones are read in less.
+_HOLD: Final = 120.0
 # Time for running calls to end after SIGTERM; a pod has 30 s in all.
 _GRACE = 5.0
 _SERVING, _NOT_SERVING = 1, 2
@@ -93,11 +105,13 @@ class CatalogServer:
 
     def __init__(self) -> None:
         self._server = grpc.aio.server(
-            maximum_concurrent_rpcs=_MAX_CALLS,
+            maximum_concurrent_rpcs=_MAX_RPCS,
             # Without this a second server could bind the same port and take half of the calls.
-            options=[("grpc.so_reuseport", 0)],
+            options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _MAX_STREAMS)],
         )
         self._registry: Registry | None = None
+        self._calls: Counter[str] = Counter()
+        self.lost = asyncio.Event()
         self._stopping = False
         self._changed = asyncio.Event()
         self._server.add_generic_rpc_handlers(
@@ -105,19 +119,27 @@ class CatalogServer:
                 _handlers("api.Registry", self._registry_methods()),
                 _handlers(
                     "api.ExperimentalRegistry",
-                    {"ExperimentalListPackageCustomSchemas": _stream(self._custom_blobs)},
+                    {
+                        "ExperimentalListPackageCustomSchemas": _stream(
+                            self._counted(self._custom_blobs)
+                        )
+                    },
                 ),
                 _handlers(
                     _HEALTH,
                     {
                         "Check": grpc.unary_unary_rpc_method_handler(self._check),
-                        "Watch": grpc.unary_stream_rpc_method_handler(self._watch),
+                        "Watch": grpc.unary_stream_rpc_method_handler(self._counted(self._watch)),
                     },
                 ),
                 *(
                     _handlers(
                         service,
-                        {"ServerReflectionInfo": grpc.stream_stream_rpc_method_handler(_reflect)},
+                        {
+                            "ServerReflectionInfo": grpc.stream_stream_rpc_method_handler(
+                                self._counted(_reflect)
+                            )
+                        },
                     )
                     for service in _REFLECTION
                 ),
@@ -139,8 +161,14 @@ class CatalogServer:
         return bound
 
     def answer_from(self, registry: Registry) -> None:
-        """Begin to answer, and say SERVING."""
+        """Begin to answer; health is SERVING from now on."""
         self._registry = registry
+        self.lost.clear()
+        self._tell()
+
+    def hold(self) -> None:
+        """Hold calls until `answer_from`; health is NOT_SERVING."""
+        self._registry = None
         self._tell()
 
     async def stop(self) -> None:
@@ -163,10 +191,10 @@ class CatalogServer:
             try:
                 return answer(await self._required(context), request)
             except _REFUSALS as error:
-                await _refuse(error, context)
+                await self._refuse(error, context)
                 return b""
 
-        return grpc.unary_unary_rpc_method_handler(method)
+        return grpc.unary_unary_rpc_method_handler(self._counted(method))
 
     def _several(self, answers: Answers) -> Any:
         async def method(request: bytes, context: Any) -> None:
@@ -174,9 +202,9 @@ class CatalogServer:
                 for item in answers(await self._required(context), request):
                     await context.write(item)
             except _REFUSALS as error:
-                await _refuse(error, context)
+                await self._refuse(error, context)
 
-        return _stream(method)
+        return _stream(self._counted(method))
 
     async def _custom_blobs(self, request: bytes, context: Any) -> None:
         given = next((v for k, v in context.invocation_metadata() if k == EXPERIMENTAL), "")
@@ -187,13 +215,44 @@ class CatalogServer:
             for item in registry.list_custom_blobs(*_two(request)):
                 await context.write(item)
         except _REFUSALS as error:
-            await _refuse(error, context)
+            await self._refuse(error, context)
 
     async def _required(self, context: Any) -> Registry:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_HOLD):
+                while self._registry is None and not self._stopping:
+                    await self._changed.wait()
         if self._registry is None:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "the catalog is still being read")
         assert self._registry is not None  # noqa: S101 - abort raises
         return self._registry
+
+    async def _refuse(self, error: Exception, context: Any) -> None:
+        if isinstance(error, OSError) and self._registry is not None:
+            # The file under the catalog was cut or cannot be read: whoever serves builds it again.
+            self.hold()
+            self.lost.set()
+        await _refuse(error, context)
+
+    def _counted(self, method: Callable[..., Awaitable[Any]]) -> Any:
+        """The method, refused where one address or all have too many calls open."""
+
+        @functools.wraps(method)
+        async def counted(request: Any, context: Any) -> Any:
+            client = _address_of(context.peer())
+            if self._calls.total() >= MAX_CALLS or self._calls[client] >= MAX_CALLS_OF_ONE:
+                await context.abort(
+                    grpc.StatusCode.RESOURCE_EXHAUSTED, "too many calls are open; try again later"
+                )
+            self._calls[client] += 1
+            try:
+                return await method(request, context)
+            finally:
+                self._calls[client] -= 1
+                if not self._calls[client]:
+                    del self._calls[client]
+
+        return counted
 
     @property
     def _status(self) -> bytes:
@@ -219,6 +278,11 @@ class CatalogServer:
             if self._stopping:
                 return
             await changed.wait()
+
+
+def _address_of(peer: str) -> str:
+    """The address of a client without its port: `ipv4:10.0.0.1:4711` → `ipv4:10.0.0.1`."""
+    return peer.rpartition(":")[0] or peer
 
 
 def address(host: str, port: int) -> str:

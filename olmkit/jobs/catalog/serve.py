@@ -106,13 +106,32 @@ async def serve(
                 findings=prepared.findings,
             )
         )
-        await stopping
+        while not stopping.done():
+            lost = asyncio.ensure_future(server.lost.wait())
+            await asyncio.wait((lost, stopping), return_when=asyncio.FIRST_COMPLETED)
+            lost.cancel()
+            if server.lost.is_set() and not stopping.done():
+                store = await _rebuilt(store, server, reference, cache_folder, access)
     finally:
         stopping.cancel()
         preparing.cancel()
         await server.stop()
         if store is not None:
             store.close()
+
+
+async def _rebuilt(
+    store: Store,
+    server: CatalogServer,
+    reference: str,
+    cache_folder: Path | None,
+    access: Access | None,
+) -> Store:
+    """Answer from a new file, since the old one was cut or cannot be read."""
+    made = (await _prepared(reference, cache_folder, access)).store
+    store.close()
+    server.answer_from(Registry(made.index, made.read))
+    return made
 
 
 async def fill_cache(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.base.diagnostics import RemoteError
+from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.catalog.serve.registry_index import CustomRecord, Index
 from olmkit.edges import disk
@@ -30,6 +30,12 @@ def write(folder: Path | None, key: bytes = KEY) -> tuple[Store, bool]:
         writer.finish(INDEX)
         store = catalog_cache.open_written(file.stream, key)
     return store, file.kept
+
+
+def written(folder: Path) -> None:
+    store, kept = write(folder)
+    assert kept
+    store.close()
 
 
 def reopened(folder: Path, key: bytes = KEY) -> bool:
@@ -204,3 +210,61 @@ def test_another_release_has_another_key(monkeypatch: pytest.MonkeyPatch) -> Non
     before = catalog_cache.key_of(Tree(FILES))
     monkeypatch.setattr(catalog_cache, "__version__", "999")
     assert catalog_cache.key_of(Tree(FILES)) != before
+
+
+def test_a_link_in_place_of_an_unfinished_cache_is_not_followed(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text("untouched")
+    folder = tmp_path / "cache"
+    folder.mkdir()
+    (folder / f".{FILE_NAME}.new").symlink_to(other)
+
+    written(folder)
+
+    assert other.read_text() == "untouched"
+    assert not (folder / FILE_NAME).is_symlink()
+    assert (folder / FILE_NAME).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_link_in_place_of_the_cache_is_not_read(tmp_path: Path) -> None:
+    folder, elsewhere = tmp_path / "cache", tmp_path / "elsewhere"
+    written(elsewhere)
+    folder.mkdir()
+    (folder / FILE_NAME).symlink_to(elsewhere / FILE_NAME)
+
+    assert catalog_cache.open_cached(folder, KEY) is None
+
+
+def test_a_new_folder_is_for_this_user_alone(tmp_path: Path) -> None:
+    written(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_a_folder_that_others_can_change_is_refused(tmp_path: Path, mode: int) -> None:
+    folder = tmp_path / "cache"
+    written(folder)
+    folder.chmod(mode)
+
+    with pytest.raises(ConfigurationError, match="other users can change the cache folder"):
+        write(folder)
+    with pytest.raises(ConfigurationError, match="other users can change the cache folder"):
+        catalog_cache.open_cached(folder, KEY)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_cache_of_another_user_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    written(folder)
+    os.chown(folder / FILE_NAME, 12345, -1)
+    assert catalog_cache.open_cached(folder, KEY) is None
+
+    os.chown(folder, 12345, -1)
+    with pytest.raises(ConfigurationError, match="other users can change"):
+        catalog_cache.open_cached(folder, KEY)
+
+
+def test_a_pipe_in_place_of_the_cache_does_not_block(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / FILE_NAME)
+    tmp_path.chmod(0o700)
+    assert catalog_cache.open_cached(tmp_path, KEY) is None

@@ -22,7 +22,8 @@ from olmkit.catalog.serve.registry_index import (
     Index,
     PackageRecord,
 )
-from olmkit.edges.catalog.server import CatalogServer, address
+from olmkit.edges.catalog import server as server_module
+from olmkit.edges.catalog.server import MAX_CALLS_OF_ONE, CatalogServer, address
 
 SERVING, NOT_SERVING = b"\x08\x01", b"\x08\x02"
 PIECES = string(1, "cog.v1") + b"note"
@@ -93,19 +94,67 @@ def test_answers_are_those_of_the_registry() -> None:
     run(work)
 
 
-def test_before_the_catalog_is_there_health_says_so_and_questions_are_put_off() -> None:
+def test_calls_are_held_until_the_catalog_is_read_and_health_is_not_serving() -> None:
     async def work(server: CatalogServer, channel: grpc.aio.Channel) -> None:
         assert await one(channel, "grpc.health.v1.Health/Check") == NOT_SERVING
+        held = asyncio.create_task(several(channel, "api.Registry/ListPackages"))
+        done, _ = await asyncio.wait([held], timeout=0.2)
+        assert not done
+        server.answer_from(registry())
+        assert await held == [string(1, "cog")]
+        assert await one(channel, "grpc.health.v1.Health/Check") == SERVING
+
+    run(work, ready=False)
+
+
+def test_a_call_is_held_for_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "_HOLD", 0.05)
+
+    async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
         code, words = await refused(one(channel, "api.Registry/GetPackage", string(1, "cog")))
         assert code == grpc.StatusCode.UNAVAILABLE
         assert "still being read" in words
-        code, _ = await refused(several(channel, "api.Registry/ListBundles"))
-        assert code == grpc.StatusCode.UNAVAILABLE
-        server.answer_from(registry())
-        assert await one(channel, "grpc.health.v1.Health/Check") == SERVING
-        assert await several(channel, "api.Registry/ListPackages") == [string(1, "cog")]
 
     run(work, ready=False)
+
+
+def test_calls_that_are_held_end_with_the_server() -> None:
+    async def work(server: CatalogServer, channel: grpc.aio.Channel) -> None:
+        held = asyncio.create_task(refused(several(channel, "api.Registry/ListPackages")))
+        await asyncio.sleep(0.1)
+        await server.stop()
+        assert (await held)[0] == grpc.StatusCode.UNAVAILABLE
+
+    run(work, ready=False)
+
+
+def test_one_client_cannot_take_the_calls_of_all_and_health_is_exempt() -> None:
+    async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
+        watch = channel.unary_stream("/grpc.health.v1.Health/Watch")
+        calls = [watch(b"") for _ in range(MAX_CALLS_OF_ONE)]
+        assert {await call.read() for call in calls} == {SERVING}
+        code, words = await refused(several(channel, "api.Registry/ListPackages"))
+        assert code == grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "too many calls" in words
+        assert await one(channel, "grpc.health.v1.Health/Check") == SERVING
+        for call in calls:
+            call.cancel()
+        await asyncio.sleep(0.2)
+        assert await several(channel, "api.Registry/ListPackages") == [string(1, "cog")]
+
+    run(work)
+
+
+@pytest.mark.parametrize(
+    ("peer", "host"),
+    [
+        ("ipv4:10.0.0.1:4711", "ipv4:10.0.0.1"),
+        ("ipv6:%5B::1%5D:4711", "ipv6:%5B::1%5D"),
+        ("unix", "unix"),
+    ],
+)
+def test_a_client_is_counted_by_its_address(peer: str, host: str) -> None:
+    assert server_module._address_of(peer) == host  # noqa: SLF001 - has no other door
 
 
 @pytest.mark.parametrize("service", ["", "Registry", "api.Registry", "anything"])
@@ -197,7 +246,7 @@ def test_bytes_that_are_no_request_are_refused_and_the_next_call_is_answered() -
     run(work)
 
 
-def test_a_disk_that_fails_is_told_and_the_server_goes_on() -> None:
+def test_a_disk_that_fails_is_reported_and_calls_are_held_until_another_file() -> None:
     def broken(_offset: int, _length: int) -> bytes:
         raise OSError("cut off")
 
@@ -205,6 +254,10 @@ def test_a_disk_that_fails_is_told_and_the_server_goes_on() -> None:
         server.answer_from(Registry(INDEX, broken))
         code, words = await refused(several(channel, "api.Registry/ListBundles"))
         assert (code, words) == (grpc.StatusCode.INTERNAL, "cannot read the catalog: cut off")
+        assert server.lost.is_set()
+        assert await one(channel, "grpc.health.v1.Health/Check") == NOT_SERVING
+        server.answer_from(registry())
+        assert not server.lost.is_set()
         assert await several(channel, "api.Registry/ListPackages") == [string(1, "cog")]
 
     run(work, ready=False)

@@ -230,3 +230,37 @@ def test_an_image_is_served_as_the_folder_it_was_made_of(
 
 def test_keeping_memory_is_asked_for_without_harm() -> None:
     serve.keep_freed_memory()
+
+
+def test_a_cache_that_is_cut_while_it_is_served_is_built_again(catalog: Path, cache: Path) -> None:
+    async def scenario() -> list[bytes]:
+        serving: asyncio.Future[Serving] = asyncio.get_running_loop().create_future()
+        stop = asyncio.Event()
+        running = asyncio.create_task(
+            serve.serve(
+                str(catalog),
+                host="127.0.0.1",
+                port=0,
+                cache_folder=cache,
+                ready=serving.set_result,
+                stop=stop,
+            )
+        )
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{(await serving).port}") as channel:
+            bundles = channel.unary_stream("/api.Registry/ListBundles")
+            before = [bundle async for bundle in bundles(b"")]
+            with (cache / FILE_NAME).open("r+b") as file:
+                file.truncate(100)
+            with pytest.raises(grpc.aio.AioRpcError) as raised:
+                [bundle async for bundle in bundles(b"")]
+            assert raised.value.code() == grpc.StatusCode.INTERNAL
+            # Held until the file is there again, then answered.
+            after = [bundle async for bundle in bundles(b"")]
+            health = channel.unary_unary("/grpc.health.v1.Health/Check")
+            assert await health(b"") == b"\x08\x01"
+        stop.set()
+        await running
+        assert before == after
+        return after
+
+    assert len(asyncio.run(scenario())) == 1
