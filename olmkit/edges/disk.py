@@ -21,7 +21,7 @@ from olmkit.base.tree import Change, Changes, File, Tree
 MAX_FILE_SIZE = 128 * 1024 * 1024
 MAX_TREE_SIZE = 1024 * 1024 * 1024
 # How a file is called until it is complete, and the seconds after which nobody completes it.
-_ASIDE = (".olmkit-", ".tmp")
+ASIDE = (".olmkit-", ".tmp")
 _ABANDONED = 600
 
 
@@ -118,12 +118,14 @@ def python_packages(folder: Path) -> frozenset[str]:
     return frozenset(path.parent.relative_to(folder).as_posix() for path in found)
 
 
-def apply(root: Path, changes: Changes) -> None:
+def apply(root: Path, changes: Changes, *, checked: bool = False) -> None:
     """Carry out `changes` below `root`: all are written aside first, then each is put in place.
 
     What is likely to fail, a full disk or a folder that may not be written, fails before the
     first file has changed. Raises `RemoteError` too when a file is no longer what it was when
-    the changes were made: another program writes there.
+    the changes were made, since another program writes there; `checked` says that this has been
+    looked at. A command that is killed may leave some files new and some old; `whole_folder`
+    does better where the file system allows it.
     """
     written: list[tuple[Path, Path]] = []
     made: list[Path] = []
@@ -131,7 +133,8 @@ def apply(root: Path, changes: Changes) -> None:
     try:
         for change in changes:
             path = root / change.path
-            _check_unchanged(path, change)
+            if not checked:
+                _check_unchanged(path, change)
             if change.wanted is not None:
                 made += _make_folder(path.parent)
                 written.append((_write_aside(path, change.wanted.data, change.wanted.mode), path))
@@ -153,6 +156,12 @@ def apply(root: Path, changes: Changes) -> None:
         for folder in reversed(made):
             with contextlib.suppress(OSError):
                 folder.rmdir()
+
+
+def check_unchanged(root: Path, changes: Changes) -> None:
+    """Raise `RemoteError` when a file is no longer what it was when the changes were made."""
+    for change in changes:
+        _check_unchanged(root / change.path, change)
 
 
 def _check_unchanged(path: Path, change: Change) -> None:
@@ -184,7 +193,7 @@ def _write_aside(path: Path, data: bytes, mode: int) -> Path:
     import tempfile
 
     _sweep(path.parent)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=_ASIDE[0], suffix=_ASIDE[1])
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=ASIDE[0], suffix=ASIDE[1])
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -200,17 +209,21 @@ def _write_aside(path: Path, data: bytes, mode: int) -> Path:
 
 def is_aside(name: str) -> bool:
     """Whether a file is one that a program which was killed has left, or that one is writing."""
-    return name.startswith(_ASIDE[0]) and name.endswith(_ASIDE[1])
+    return name.startswith(ASIDE[0]) and name.endswith(ASIDE[1])
 
 
 def _sweep(folder: Path) -> None:
     """Remove what killed programs have left; younger ones may be at work."""
+    import shutil
     import time
 
-    for path in folder.glob(f"{_ASIDE[0]}*{_ASIDE[1]}"):
+    for path in folder.glob(f"{ASIDE[0]}*{ASIDE[1]}"):
         with contextlib.suppress(OSError):
-            if path.stat().st_mtime < time.time() - _ABANDONED:
-                path.unlink()
+            if path.lstat().st_mtime < time.time() - _ABANDONED:
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                else:
+                    path.unlink()
 
 
 def _make_folder(folder: Path) -> list[Path]:
@@ -225,7 +238,7 @@ def _walk(folder: Path) -> Iterator[Path]:
         raise disk_error(Path(error.filename or folder), error) from error
 
     for directory, folders, names in os.walk(folder, onerror=fail):
-        folders.sort()
+        folders[:] = sorted(name for name in folders if not is_aside(name))
         for name in sorted(names):
             path = Path(directory, name)
             if is_aside(name):

@@ -21,7 +21,7 @@ from olmkit.base.tree import Change, Changes, Tree, diff
 from olmkit.bundle import findings, generated_files, images, layout, metadata, model
 from olmkit.bundle import generate as generator
 from olmkit.bundle.generate import Generated, GenerateRequest, Origin
-from olmkit.edges import disk, paths
+from olmkit.edges import disk, paths, whole_folder
 from olmkit.edges.images import transports
 from olmkit.edges.images.transports import Access
 from olmkit.jobs.project import overlay
@@ -124,8 +124,11 @@ def generate(
     if result is not None:
         written.add_manifests(result, annotations, found)
     if not dry_run:
+        mine = [change for root, part in written.parts if root == output for change in part]
+        whole_folder.apply(output, Changes(tuple(mine)))
         for root, changes in written.parts:
-            disk.apply(root, changes)
+            if root != output:
+                disk.apply(root, changes)
     return GenerateResult(
         package=package,
         version=str(result.csv["spec"].get("version", "")) if result else options.version,

@@ -15,7 +15,7 @@ from pathlib import Path
 import olmkit.project
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic
 from olmkit.base.tree import Changes, File, Tree, diff
-from olmkit.edges import disk, paths
+from olmkit.edges import disk, paths, whole_folder
 from olmkit.edges.workspace import Workspace
 from olmkit.jobs.project import generate as generating
 from olmkit.project import config
@@ -52,12 +52,18 @@ def init(folder: Path, request: InitRequest, *, dry_run: bool = False) -> Scaffo
     templates = _templates()
     existing = _visible(folder)
     present = _read(folder, [*existing, *_TOP_FILES])
-    if existing and not set(existing) <= _HARMLESS:
+    is_begun = not set(existing) <= _HARMLESS
+    if is_begun and not _is_unfinished(present, request, templates):
         raise ConfigurationError(
             f"`{folder}` is not empty: it holds `{existing[0]}`",
             hint="begin in a new folder: `olmkit init FOLDER --domain …`",
         )
-    return _finish(folder, scaffold.init(request, present, templates), dry_run=dry_run)
+    if not is_begun:
+        return _finish(folder, scaffold.init(request, present, templates), dry_run=dry_run)
+    harmless = Tree({path: present[path] for path in present if path in _HARMLESS})
+    draft = scaffold.init(request, harmless, templates)
+    draft.present = _read(folder, {path.partition("/")[0] for path in (*present, *draft.tree())})
+    return _finish(folder, draft, dry_run=dry_run)
 
 
 def create_api(folder: Path, request: ApiRequest, *, dry_run: bool = False) -> ScaffoldResult:
@@ -134,12 +140,23 @@ def _finish(
         findings = (*draft.notes, *result.diagnostics)
     changes = diff(wanted, draft.present)
     if not dry_run:
-        disk.apply(folder, changes)
+        write = disk.apply if paths.exists(folder) else whole_folder.apply
+        write(folder, changes)
     return ScaffoldResult(changes=changes, diagnostics=findings)
 
 
 def _templates() -> Tree:
     return disk.read_tree(Path(olmkit.project.__path__[0]) / "templates")
+
+
+def _is_unfinished(present: Tree, request: InitRequest, templates: Tree) -> bool:
+    """Whether all that is there is what an `init` that was interrupted has written."""
+    wanted = scaffold.init(request, Tree(), templates).tree()
+    return bool(present) and all(
+        path in wanted and wanted.data(path) == present.data(path)
+        for path in present
+        if path not in _HARMLESS
+    )
 
 
 def _visible(folder: Path) -> list[str]:

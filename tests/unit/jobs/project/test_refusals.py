@@ -97,7 +97,7 @@ def test_what_else_cannot_be_said_of_a_kind_is_refused(place: Path, how: dict[st
         (b"domain: x.org\n", "PROJECT:1:1"),
         (b"", "PROJECT"),
         (b"- a\n", "PROJECT:1:1"),
-        (b"a: [\n", "PROJECT:2:1"),
+        (b"a: [\n", "PROJECT:1:4"),
         (b"\xff\x00", "PROJECT:1:1"),
         (b"version: '3'\nresources: text\n", "PROJECT:2:12"),
         (b"version: '3'\nresources:\n- 5\n", "PROJECT:3:3"),
@@ -232,3 +232,34 @@ def test_a_folder_that_is_not_empty_is_left_alone(place: Path) -> None:
     with pytest.raises(ConfigurationError, match="is not a folder"):
         project.init(place / "PROJECT", request)
     assert state(place) == before
+
+
+def test_an_init_that_was_interrupted_is_continued(tmp_path: Path) -> None:
+    request = InitRequest(domain="x.org", name="toy")
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    project.init(whole, request)
+    for path in sorted(whole.rglob("*"))[::2]:
+        if path.is_file():
+            target = part / path.relative_to(whole)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+    (part / ".olmkit-abc.tmp").write_text("half a file")
+    (part / "config" / ".olmkit-abc.tmp").write_text("half a file")
+
+    project.init(part, request)
+
+    assert {path: data for path, data in state(part).items() if ".tmp" not in str(path)} == state(
+        whole
+    )
+
+
+def test_an_interrupted_init_with_a_changed_file_is_left_alone(tmp_path: Path) -> None:
+    request = InitRequest(domain="x.org", name="toy")
+    project.init(tmp_path / "toy", request)
+    (tmp_path / "toy" / "Makefile").write_text("mine")
+    before = state(tmp_path / "toy")
+
+    with pytest.raises(ConfigurationError, match="is not empty"):
+        project.init(tmp_path / "toy", request)
+
+    assert state(tmp_path / "toy") == before

@@ -1,0 +1,99 @@
+"""A generated folder that changes at one moment: the old files or the new ones, never both.
+
+The next state is built next to the folder, of links to the files that stay, and the two
+change places with `renameat2(RENAME_EXCHANGE)` (Linux 3.15; ext4, xfs, btrfs, tmpfs). A new
+folder is renamed into its place. Where that is not possible (another system or file system,
+a folder that is a mount point, a link or the current folder, a folder of thousands of files
+or with a repository in it), each file is replaced on its own, as `disk.apply` does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from olmkit.base.tree import Changes
+from olmkit.edges import disk
+
+# More files than any bundle has; copying the links of a whole repository would be slow.
+MAX_FILES: Final = 2000
+_AT_FDCWD: Final = -100
+_RENAME_EXCHANGE: Final = 2
+
+
+def apply(root: Path, changes: Changes) -> None:
+    """Carry out `changes` below `root` at one moment where that is possible.
+
+    Raises as `disk.apply` does, and then nothing has changed.
+    """
+    if not changes:
+        return
+    if not _is_exchangeable(root):
+        disk.apply(root, changes)
+        return
+    disk.check_unchanged(root, changes)
+    try:
+        stage = Path(tempfile.mkdtemp(prefix=disk.ASIDE[0], suffix=disk.ASIDE[1], dir=root.parent))
+    except OSError:
+        disk.apply(root, changes)
+        return
+    try:
+        if not _build(stage, root, changes):
+            disk.apply(root, changes)
+    finally:
+        shutil.rmtree(stage, ignore_errors=True)
+
+
+def _build(stage: Path, root: Path, changes: Changes) -> bool:
+    """Put the next state into `stage` and exchange it with `root`; False when that cannot be."""
+    new = not root.exists()
+    inner = stage / "new"
+    try:
+        if new:
+            inner.mkdir()
+        else:
+            shutil.copytree(root, inner, symlinks=True, copy_function=os.link)
+    except (OSError, shutil.Error):  # a file system without links
+        return False
+    disk.apply(inner, changes, checked=True)
+    if not new:
+        return _exchange(inner, root)
+    try:
+        inner.rename(root)
+    except OSError as error:
+        raise disk.disk_error(root, error) from error
+    return True
+
+
+def _is_exchangeable(root: Path) -> bool:
+    if root.is_symlink() or not root.parent.is_dir():
+        return False
+    if not root.exists():
+        return True
+    if not root.is_dir() or root.is_mount() or (root / ".git").exists():
+        return False
+    # Programs in the folder, the shell of the user too, would stay in the old one.
+    if Path.cwd().is_relative_to(root.resolve()):
+        return False
+    count = 0
+    for _, _, names in os.walk(root):
+        count += len(names)
+        if count > MAX_FILES:
+            return False
+    return True
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Let two paths change places; False where the system does not know how."""
+    with contextlib.suppress(OSError, AttributeError):
+        library = ctypes.CDLL(None, use_errno=True)
+        done: int = library.renameat2(
+            _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE
+        )
+        return done == 0
+    return False
