@@ -64,6 +64,9 @@ def run(story: Story) -> None:
             while True:
                 for one in server.all("clusterextensions"):
                     _act(server, one, says)
+                for one in server.all("toys"):  # as the garbage collector does
+                    if one["metadata"].get("finalizers") == ["foregroundDeletion"]:
+                        server.remove("toys", one["metadata"]["name"], "apps")
                 await asyncio.sleep(0.01)
 
         async with asyncio.timeout(30), server.serving():
