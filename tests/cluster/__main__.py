@@ -392,10 +392,16 @@ def install_olm_v1(facts: dict[str, Any]) -> None:
 
     words = facts["kubectl"]
     programs = {name: Path(path) for name, path in facts["programs"].items()}
-    found = olm_v1.as_list(olm_v1.manifests(programs, facts["registry"]))
-    label = "node-role.kubernetes.io/control-plane="
-    _run(*words, "label", "node", settings.NODE_NAME, label, "--overwrite")
-    _run(*words, "apply", "--server-side", "-f", "-", text=found)
+    there = subprocess.run(
+        [*words, "get", "deployment", olm_v1.CONTROLLER, "-n", olm_v1.SYSTEM],
+        capture_output=True,
+        check=False,
+    )
+    if there.returncode:  # certificates are new each time, and the old ones would stay in use
+        found = olm_v1.as_list(olm_v1.manifests(programs, facts["registry"]))
+        label = "node-role.kubernetes.io/control-plane="
+        _run(*words, "label", "node", settings.NODE_NAME, label, "--overwrite")
+        _run(*words, "apply", "--server-side", "-f", "-", text=found)
     for name in (olm_v1.CATALOGD, olm_v1.CONTROLLER):
         _run(*words, "rollout", "status", "-n", olm_v1.SYSTEM, f"deployment/{name}",
              "--timeout=180s")  # fmt: skip

@@ -148,8 +148,10 @@ async def _system(reader: ClusterObjects) -> ClusterState:
             *(if_allowed(reader.find(kinds.DEPLOYMENT, name, place), None) for name in CONTROLLERS)
         )
         deployments = tuple(_kinded(one) for one in found if one is not None)
-        if deployments:
+        if any(kinds.condition(one, "Available") is None for one in deployments):
             return await _with_pods(reader, place, deployments, logs=False)
+        if deployments:
+            return ClusterState(namespace=place, deployments=deployments)
     return ClusterState(namespace="")
 
 

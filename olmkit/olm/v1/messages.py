@@ -255,8 +255,8 @@ def _crd(failure: Failure, part: Part) -> Diagnosis:
 def _breaks(rest: str) -> Iterable[str]:
     """Each change that the check refuses, with the version and the field that it is in."""
     for line in rest.split("\n"):
-        plain = re.sub(r'"\w+" validation failed: ', "", line).strip()
-        if plain:
+        plain = _CHECKED.sub("", line).strip()
+        if plain and not plain.startswith("calculating schema diff"):  # it names no change
             yield plain
 
 
@@ -353,6 +353,10 @@ def _pull(failure: Failure, part: Part) -> Diagnosis:
     )
 
 
+_CHECKED = re.compile(
+    r"(?:CustomResourceDefinition \S+ failed upgrade safety validation\. )|"
+    r'(?:"\w+" validation failed: )'
+)
 _RESOLVED = re.compile(
     r' for resolved bundle "(?P<bundle>[^"]*)" with version "(?P<version>[^"]*)"\s*$'
 )

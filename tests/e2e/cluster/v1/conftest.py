@@ -27,27 +27,25 @@ _MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
 
 
 @pytest.fixture(scope="session")
-def olm_v1(cluster: Any, root: Path) -> Iterator[Any]:
+def olm_v1(cluster: Any, root: Path) -> Any:
     """The shared cluster, with catalogd and operator-controller."""
     words = [sys.executable, str(root / "tests/cluster"), "olm-v1"]
     environment = os.environ | {"OLMKIT_CLUSTER": str(cluster.folder)}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    yield cluster
-    cluster.kubectl("delete", "clusterextension,clustercatalog", "--all", "--timeout=60s")
-    cluster.kubectl("delete", "namespace", "olmv1-system", "--wait=false")
-    cluster.kubectl("delete", "crd", "clusterextensions.olm.operatorframework.io",
-                    "clustercatalogs.olm.operatorframework.io", "--wait=false")  # fmt: skip
-    cluster.kubectl("delete", "mutatingwebhookconfiguration",
-                    "catalogd-mutating-webhook-configuration", check=False)  # fmt: skip
+    return cluster
 
 
 @dataclass(frozen=True, kw_only=True)
 class Toy:
-    """One version of a toy operator. `fields` are those of the spec of its kind."""
+    """One version of a toy operator. `fields` are those of the spec of its kind.
+
+    `bundle_image`: what the catalog names instead of the bundle that is built.
+    """
 
     version: str
     image: str = ""
+    bundle_image: str = ""
     modes: Sequence[str] = ("AllNamespaces",)
     replicas: int = 1
     fields: Sequence[str] = ("size",)
@@ -110,7 +108,7 @@ class Shop:
             "schema": "olm.bundle",
             "name": name,
             "package": self.name,
-            "image": self.bundle(toy),
+            "image": toy.bundle_image or self.bundle(toy),
             "properties": properties,
         }
 

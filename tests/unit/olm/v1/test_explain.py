@@ -229,7 +229,8 @@ def test_every_break_of_a_crd_is_listed() -> None:
         "CustomResourceDefinition caches.example.com failed upgrade safety validation. "
         '"NoExistingFieldRemoved" validation failed: crd/caches.example.com version/v1 field/^.a '
         'may not be removed\n"ChangeValidator" validation failed: version "v1", field "^.b": '
-        "maximum changed"
+        "maximum changed\nCustomResourceDefinition caches.example.com failed upgrade safety "
+        'validation. calculating schema diff for CRD version "v1"'
     )
     found = explained(extension("Retrying", message, bundle="cache.v1.0.0"))
 
