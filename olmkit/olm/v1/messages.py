@@ -78,9 +78,8 @@ def _account(failure: Failure, _: Part) -> Diagnosis:
     return Diagnosis(
         cause="service-account",
         message=f"the service account `{account}` does not exist in namespace `{place}`",
-        hint=f"create it: `olmkit install {failure.package} --olm v1 -n {place} "
-        f"--service-account {account} --create-service-account --dry-run` prints it with the "
-        "permissions that the bundle needs",
+        hint=f"run `kubectl create serviceaccount {account} -n {place}`, then apply the roles that "
+        f"{_printing(failure)}",
         standing=failure.standing,
     )
 
@@ -332,12 +331,12 @@ def _forbidden(failure: Failure, part: Part) -> Diagnosis:
 
 
 def _permissions_hint(failure: Failure) -> str:
-    account = text(mapping(kinds.spec(failure.extension).get("serviceAccount")).get("name"))
-    return (
-        f"`olmkit install {failure.package} --olm v1 -n {failure.state.namespace} "
-        f"--service-account {account} --create-service-account --dry-run` prints all that the "
-        "account needs"
-    )
+    return f"apply the roles that {_printing(failure)}"
+
+
+def _printing(failure: Failure) -> str:
+    """What prints the manifests that grant what the service account lacks."""
+    return f"`olmkit upgrade {failure.name} --olm v1 --dry-run` prints"
 
 
 def _pull(failure: Failure, part: Part) -> Diagnosis:

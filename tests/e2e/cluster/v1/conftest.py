@@ -6,6 +6,7 @@ bundle here is one Deployment of a busybox, which starts in a second, and one CR
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -18,7 +19,13 @@ from typing import Any
 
 import pytest
 
+from olmkit.base.tree import Tree
+from olmkit.catalog import image as catalog_image
 from olmkit.cli import main
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.image import publish
+from olmkit.jobs.image.publish import BuildOptions
+from olmkit.oci.image import OLM_PLATFORMS
 
 Manifest = dict[str, Any]
 ACCOUNT = "installer"
@@ -40,7 +47,8 @@ def olm_v1(cluster: Any, root: Path) -> Any:
 class Toy:
     """One version of a toy operator. `fields` are those of the spec of its kind.
 
-    `bundle_image`: what the catalog names instead of the bundle that is built.
+    `bundle_image`: what the catalog names instead of the bundle that is built. `is_plain`: its
+    operator gets no roles, so that many may be installed at once.
     """
 
     version: str
@@ -54,7 +62,8 @@ class Toy:
     webhooks: bool = False
     rules: Sequence[Manifest] = ()
     others: Sequence[Manifest] = ()
-    replaces: str = ""
+    has_crd: bool = True
+    is_plain: bool = False
 
 
 @dataclass
@@ -90,12 +99,13 @@ class Shop:
         return self.publish(blobs, tag)
 
     def publish(self, blobs: Sequence[Manifest], tag: str) -> str:
-        """The image of a catalog of these blobs."""
-        folder = self.folder / tag
-        folder.mkdir(parents=True)
-        (folder / "catalog.json").write_text("".join(json.dumps(blob) + "\n" for blob in blobs))
+        """The image of a catalog of these blobs, which need not be a valid one."""
+        lines = "".join(json.dumps(blob) + "\n" for blob in blobs)
+        tree = Tree({"catalog.json": lines.encode()})
         image = f"{self.cluster.registry}/{self.name}-catalog:{tag}"
-        _olmkit("catalog", "build", str(folder), "-t", image)
+        options = BuildOptions(target=image, push=True, project=self.folder)
+        built = catalog_image.image(tree, platforms=OLM_PLATFORMS, created=0)
+        asyncio.run(publish.publish(built, tag, options, Access(plain_http=True)))
         return image
 
     def _blob(self, toy: Toy, name: str) -> Manifest:
@@ -161,7 +171,8 @@ class Shop:
             f"{_ANNOTATION}.package.v1": self.name,
             f"{_ANNOTATION}.channels.v1": "stable",
         }
-        for number, manifest in enumerate([self._csv(toy), self._crd(toy), *toy.others]):
+        manifests = [self._csv(toy), *([self._crd(toy)] if toy.has_crd else ()), *toy.others]
+        for number, manifest in enumerate(manifests):
             (folder / f"manifests/{number}.yaml").write_text(json.dumps(manifest))
         (folder / "metadata/annotations.yaml").write_text(json.dumps({"annotations": annotations}))
         image = f"{self.cluster.registry}/{self.name}-bundle:v{toy.version}"
@@ -214,7 +225,7 @@ class Shop:
             {"apiGroups": [self.group], "resources": ["toys"], "verbs": ["get", "list", "watch"]}
         ]
         spec: Manifest = {
-            "version": toy.version,
+            "version": toy.version.removesuffix("-other"),
             "displayName": name,
             "installModes": [{"type": mode, "supported": mode in toy.modes} for mode in _MODES],
             "install": {
@@ -232,6 +243,11 @@ class Shop:
                 ],
             },
         }
+        if toy.is_plain:
+            pod.pop("serviceAccountName")
+            del spec["install"]["spec"]["clusterPermissions"]
+        if not toy.has_crd:
+            del spec["customresourcedefinitions"]
         if toy.webhooks:
             spec["webhookdefinitions"] = [
                 {
@@ -248,7 +264,7 @@ class Shop:
         return {
             "apiVersion": "operators.coreos.com/v1alpha1",
             "kind": "ClusterServiceVersion",
-            "metadata": {"name": f"{name}.v{toy.version}"},
+            "metadata": {"name": f"{name}.v{toy.version}", "annotations": {"toy": toy.version}},
             "spec": spec,
         }
 

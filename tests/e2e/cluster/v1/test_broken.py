@@ -66,7 +66,9 @@ def extension(shop: Any, namespace: str, name: str = "", **catalog: Any) -> dict
     }
 
 
-def test_accounts_and_namespaces(shop: Any, toy: Any, why: Any, namespace: str) -> None:
+def test_accounts_and_namespaces(
+    shop: Any, toy: Any, typist: Any, why: Any, namespace: str
+) -> None:
     cluster = shop.cluster
     shop.serve(shop.build(toy(version="1.0.0")))
 
@@ -78,7 +80,7 @@ def test_accounts_and_namespaces(shop: Any, toy: Any, why: Any, namespace: str) 
     assert "service account `installer`" in found["hint"]
     cluster.kubectl("create", "namespace", namespace)
     found = why("service-account", says=f"`installer` does not exist in namespace `{namespace}`")
-    assert "--create-service-account" in found["hint"]
+    assert f"kubectl create serviceaccount installer -n {namespace}" in found["hint"]
     shop.account(namespace, role="")
     why("service-account-forbidden", says=f"`{namespace}/installer` cannot")
 
@@ -99,11 +101,16 @@ def test_accounts_and_namespaces(shop: Any, toy: Any, why: Any, namespace: str) 
     found = why("service-account-forbidden", says=f"get, list, watch: toys.{shop.group}")
     assert "lacks 1 permission" in found["message"]
     cluster.kubectl("delete", "clusterrole,clusterrolebinding", f"{namespace}-part")
-    # A permission that was missing is not asked for again at once.
-    shop.account(namespace)
+    # The hint of both leads to manifests that are enough.
+    assert f"`olmkit upgrade {shop.name} --olm v1 --dry-run` prints" in found["hint"]
+    printed = typist.try_("upgrade", shop.name, *V1, "--dry-run", code=1)
+    assert "lacks 14 permissions" in printed.err
+    cluster.apply(printed.out)
     cluster.kubectl("annotate", "clusterextension", shop.name, "look=once-more",
                     "--overwrite")  # fmt: skip
     why("healthy", code=0)
+    typist("uninstall", shop.name, *V1, "--yes")
+    assert cluster.list("clusterrole", "-l", f"app.kubernetes.io/part-of={shop.name}") == []
 
 
 def test_catalogs(shop: Any, toy: Any, why: Any, namespace: str, catalog_of_image: Any) -> None:
@@ -198,13 +205,20 @@ def test_bundles(shop: Any, toy: Any, typist: Any, why: Any, namespace: str) -> 
     apply("7.0.0")
     why("image-cannot-be-pulled", says="nowhere:1", code=3)
 
-    typist.tell("A second ClusterExtension for the same package, and a CRD of others")
-    second = f"{shop.name}-b"
+    typist.tell("A second ClusterExtension for the same package, here and in another namespace")
+    second, elsewhere = f"{shop.name}-b", f"{namespace}-b"
     apply("1.0.0", second)
-    found = why("crd-owned-elsewhere", name=second, says=f"ClusterExtension `{shop.name}`")
+    why("object-owned-elsewhere", name=second, says=f"ClusterExtension `{shop.name}`")
+    cluster.kubectl("delete", "clusterextension", second)
+    shop.account(elsewhere)
+    made = extension(shop, elsewhere, second, version="1.0.0")
+    cluster.apply(json.dumps(made))
+    why("crd-owned-elsewhere", name=second, says=f"ClusterExtension `{shop.name}`")
     done = typist.try_("status", shop.name, "-o", "json")
     assert len(done.json["result"]["operators"]) == 2
     cluster.kubectl("delete", "clusterextension", second, shop.name)
+    cluster.kubectl("delete", "namespace", elsewhere, "--wait=false")
+    cluster.kubectl("delete", "clusterrolebinding", f"{elsewhere}-installer")
 
 
 def test_olm_that_does_not_run(shop: Any, toy: Any, why: Any, namespace: str) -> None:
