@@ -121,15 +121,18 @@ def check(
     expr: Expr,
     variables: Mapping[str, Type],
     functions: Mapping[str, tuple[int, Type]] | None = None,
+    objects: Mapping[str, Mapping[str, Type]] | None = None,
 ) -> Type:
     """The type of the expression's result.
 
-    `functions` are additional ones: how many arguments, and the type of the result.
+    `functions` are additional ones: how many arguments (below 0: any), and the type of the
+    result. `objects` has the fields of types that are objects, by the name of the type.
     Raises `CelError` for a name that is not declared, and for operands that do not
     go together.
     """
     try:
-        return _Checker({**_FUNCTIONS, **(functions or {})}).type_of(expr, dict(variables))
+        checker = _Checker({**_FUNCTIONS, **(functions or {})}, objects or {})
+        return checker.type_of(expr, dict(variables))
     except RecursionError:
         raise CelError("the expression is nested too deeply", 0) from None
 
@@ -436,6 +439,7 @@ _FUNCTIONS: Final[Mapping[str, tuple[int, Type]]] = {
 @dataclass(slots=True)
 class _Checker:
     functions: Mapping[str, tuple[int, Type]]
+    objects: Mapping[str, Mapping[str, Type]]
     depth: int = field(default=0)
 
     def type_of(self, expr: Expr, scope: dict[str, Type]) -> Type:
@@ -470,6 +474,8 @@ class _Checker:
         target = self.type_of(expr.operands[0], scope)
         if target == DYN:
             return DYN
+        if target.name in self.objects:
+            return self.objects[target.name].get(expr.text, DYN)
         if target.name == "map":
             return target.parts[1]
         raise CelError(f"type '{target}' does not support field selection", expr.offset)
@@ -515,7 +521,7 @@ class _Checker:
         if known is None:
             raise CelError(f"undeclared reference to '{expr.text}' (in container '')", expr.offset)
         count, result = known
-        if len(types) != count:
+        if len(types) != count and count >= 0:
             raise CelError(
                 f"found no matching overload for '{expr.text}' applied to "
                 f"'({', '.join(map(str, types))})'",
@@ -572,6 +578,8 @@ def _operator(name: str, types: list[Type]) -> Type | None:
 
 def _fit(left: Type, right: Type) -> bool:
     if DYN in (left, right) or NULL in (left, right) or left == right:
+        return True
+    if left.name.startswith("object#") and right.name.startswith("object#"):
         return True
     return left.name == right.name and bool(left.parts) and all(map(_fit, left.parts, right.parts))
 

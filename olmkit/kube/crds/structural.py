@@ -405,7 +405,7 @@ def _map_keys(items: Mapping[str, Any], listed: list[Any], at: Keys) -> Iterator
 
 def _validations(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterator[Problem]:
     from olmkit.base.cel import expressions as cel
-    from olmkit.kube.crds import cel_fields
+    from olmkit.kube.crds import cel_fields, cel_types
 
     for index, entry in enumerate(_list(node["x-kubernetes-validations"])):
         text = entry.get("rule") if isinstance(entry, dict) else None
@@ -418,8 +418,18 @@ def _validations(node: Mapping[str, Any], at: Keys, *, is_root: bool) -> Iterato
         except cel.CelError as error:
             yield _invalid(keys, text, f"compilation failed: {error.message}")
             continue
-        for field in cel_fields.unknown(rule, node, is_object=is_root):
+        unknown = list(cel_fields.unknown(rule, node, is_object=is_root))
+        for field in unknown:
             yield _invalid(keys, text, f"compilation failed: undefined field '{field.text}'")
+        fault = cel_types.fault(
+            rule,
+            text,
+            node,
+            is_object=is_root,
+            is_optional=entry.get("optionalOldSelf") is not None,
+        )
+        if fault and not unknown:
+            yield _invalid(keys, text, f"compilation failed: {fault}")
         yield from _words_of_rule(entry, text.strip(), keys[:-1])
 
 

@@ -127,11 +127,11 @@ def disconnected_guidelines(bundle: Bundle) -> Iterator[Finding]:
         )
 
 
-@rule("CRT005", "scc-several", suite=SUITE)
+@rule("CRT005", "scc-several", severity=Severity.WARNING, suite=SUITE)
 def scc_several(bundle: Bundle) -> Iterator[Finding]:
     """The CSV requests several SecurityContextConstraints.
 
-    Why: preflight's check `SecurityContextConstraintsInCSV` allows one.
+    Why: preflight's optional check `SecurityContextConstraintsInCSV` allows one.
 
     Fix: request the one that the operator needs.
     """
