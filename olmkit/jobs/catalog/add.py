@@ -1,7 +1,8 @@
 """Catalog add: a bundle, wherever it lies, becomes a new version in a catalog on disk.
 
-The catalog must be sound before, but for a default channel that this bundle
-brings, and must be sound afterwards, or nothing is written.
+The bundle's package must be valid before, except for a default channel that this bundle
+brings, and must be valid afterwards, or nothing is written. What is wrong with other packages
+is reported as warnings: a catalog grows package by package.
 """
 
 from __future__ import annotations
@@ -59,10 +60,11 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
             hint="say it: `--image registry/name:v{version}`",
         )
     root, tree, file = _open(catalog)
+    warnings: list[Diagnostic] = []
     if tree:
-        _check_before(str(catalog), tree, read.source.package, str(root))
+        warnings = _check_before(str(catalog), tree, read.source.package, str(root))
     made = addition.add(tree, read.source, read.rendered, options.placement, file=file)
-    _check(str(catalog), made.tree)
+    _check(str(catalog), made.tree, read.source.package)
     changes = diff(made.tree, tree)
     if not dry_run:
         disk.apply(root, changes)
@@ -71,7 +73,7 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
         bundle=read.source.name,
         entries=made.entries,
         changes=Changes(tuple(change._replace(path=str(root / change.path)) for change in changes)),
-        diagnostics=read.diagnostics,
+        diagnostics=(*read.diagnostics, *warnings),
     )
 
 
@@ -89,28 +91,56 @@ def _open(catalog: Path) -> tuple[Path, Tree, str]:
     return catalog.parent, Tree({name: data}), name
 
 
-# A package that was just made has a default channel and no channel yet.
+# A new package has a default channel and no channel yet.
 _HEALED: Final = frozenset({"FBC014"})
 
 
-def _check_before(shown: str, tree: Tree, package: str, folder: str) -> None:
-    """Refuse a catalog that is broken in a way which a bundle of `package` cannot heal."""
+def _check_before(shown: str, tree: Tree, package: str, folder: str) -> list[Diagnostic]:
+    """The errors of other packages as warnings.
+
+    Raises `InputError` for a catalog that is broken in a way that a bundle of `package` does
+    not repair.
+    """
     try:
         catalogs.read(shown, tree=tree, folder=folder)
     except InputError as error:
-        errors = [found for found in error.diagnostics if found.severity is Severity.ERROR]
-        mine = f"package `{package}`,"
-        if not errors or not all(f.rule in _HEALED and mine in f.subject for f in errors):
+        mine, others = _divided(error, package)
+        if not all(found.rule in _HEALED and _is_about(found, package) for found in mine):
             raise
+        return [found._replace(severity=Severity.WARNING) for found in others]
+    return []
 
 
-def _check(shown: str, tree: Tree) -> None:
-    """Refuse what would break the catalog. Places are left out, since they are not written yet."""
+def _check(shown: str, tree: Tree, package: str) -> None:
+    """Refuse what would break `package`. Places are left out, since they are not written yet."""
     try:
         catalogs.read(shown, tree=tree)
     except InputError as error:
+        mine, _ = _divided(error, package)
+        if not mine:
+            return
         raise InputError(
             f"the catalog `{shown}` would not be valid, so nothing was written",
             hint=error.hint,
-            diagnostics=[found._replace(at=None, related=()) for found in error.diagnostics],
+            diagnostics=[found._replace(at=None, related=()) for found in mine],
         ) from None
+
+
+def _divided(error: InputError, package: str) -> tuple[list[Diagnostic], list[Diagnostic]]:
+    """The errors that concern `package` or the catalog as a whole, and those of other packages.
+
+    An error without findings, such as a file that cannot be read, is raised again.
+    """
+    errors = [found for found in error.diagnostics if found.severity is Severity.ERROR]
+    if not errors:
+        raise error
+    others = [
+        found
+        for found in errors
+        if found.subject.startswith("package `") and not _is_about(found, package)
+    ]
+    return [found for found in errors if found not in others], others
+
+
+def _is_about(found: Diagnostic, package: str) -> bool:
+    return found.subject == f"package `{package}`" or f"package `{package}`," in found.subject

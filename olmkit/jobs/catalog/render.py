@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 # A file may hold the whole catalog of a distribution.
 MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
 
+# The input of template engines; opm does not render such a file either.
+TEMPLATES: Final = frozenset(
+    {"olm.composite", "olm.semver", "olm.template.basic", "olm.template.substitutes"}
+)
 _SQLITE: Final = b"SQLite format 3\x00"
 _PLACEHOLDERS: Final = ("{package}", "{name}", "{version}")
 # So many images are pulled at once: more makes registries angry, not faster.
@@ -186,9 +190,16 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
             f"`{path}` is a catalog in the SQLite form, which cannot be read yet",
             hint="turn it into a file-based catalog with `opm migrate`",
         )
-    return _blobs(
+    made = _blobs(
         lambda report: fbc.load_stream(data, path.name, report=report), str(path.parent), chosen
     )
+    template = next((blob.schema for blob in made.blobs if blob.schema in TEMPLATES), "")
+    if template:
+        raise InputError(
+            f"`{path}` is a catalog template (`{template}`), not a catalog",
+            hint="render the template first, for example with `opm alpha render-template`",
+        )
+    return made
 
 
 def _tree(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:

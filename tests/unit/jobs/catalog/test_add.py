@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from olmkit.base.diagnostics import ConfigurationError, InputError
+from olmkit.base.diagnostics import ConfigurationError, InputError, Severity
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.changes.addition import Placement
 from olmkit.jobs.catalog import add as catalog_add
@@ -87,12 +87,26 @@ def test_nothing_is_written_that_would_break_the_catalog(tmp_path: Path) -> None
 
 def test_a_catalog_that_is_broken_already_is_said_to_be(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
-    catalog.write_text("schema: olm.package\nname: a\ndefaultChannel: x\n")
+    catalog.write_text(
+        "schema: olm.package\nname: cog\ndefaultChannel: x\n---\n"
+        "schema: olm.channel\npackage: cog\nname: x\nentries: [{name: a}, {name: b}]\n"
+    )
 
     with pytest.raises(InputError, match="is not valid") as raised:
         add(catalog, bundle(tmp_path / "a"))
 
     assert all(found.at is not None for found in raised.value.diagnostics)
+
+
+def test_faults_of_other_packages_are_warnings(tmp_path: Path) -> None:
+    catalog = tmp_path / "catalog.yaml"
+    catalog.write_text("schema: olm.package\nname: other\ndefaultChannel: x\n")
+
+    added = add(catalog, bundle(tmp_path / "a"))
+
+    (warning,) = added.diagnostics
+    assert (warning.rule, warning.severity) == ("FBC014", Severity.WARNING)
+    assert "cog.v1.0.0" in catalog.read_text()
 
 
 def test_a_bundle_that_nobody_could_pull_is_refused(tmp_path: Path) -> None:
