@@ -138,8 +138,10 @@ async def _with_engine(
             hint="put the wheels into the project's folder `wheels`",
         )
     name = _engine_name(options)
+    settings, _ = config.parse_settings(disk.read_if_there(project / config.PYPROJECT_FILE))
+    base = options.base or settings.image_base
     arguments = {
-        **({"BASE": options.base} if options.base else {}),
+        **({"BASE": base} if base else {}),
         **({"PIP_NO_INDEX": "1"} if options.wheels else {}),
     }
     return await engine_build.build(
