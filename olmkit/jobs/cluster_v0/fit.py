@@ -1,0 +1,136 @@
+"""Asks the cluster what the checks of a bundle need, and refuses what would fail.
+
+`install` and `upgrade` do this before they create or approve anything. What may not be read
+is left out: then OLM is the first to find it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.versions import Version
+from olmkit.edges.cluster.objects import ClusterObjects, Kind
+from olmkit.jobs.cluster.read import if_allowed
+from olmkit.jobs.cluster_v0 import permissions
+from olmkit.kube import objects
+from olmkit.kube.api import ClusterError
+from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.olm import bundle_fit, kinds
+from olmkit.olm.bundle_fit import ClusterFacts
+from olmkit.olm.cluster_state import ClusterState
+
+# Those OLM handles by itself, whatever the server says of them.
+_OLMS = (kinds.CSV[1], kinds.CRD[1])
+
+
+async def require(
+    reader: ClusterObjects,
+    seen: ClusterState,
+    manifests: Iterable[Manifest],
+    *,
+    group: Manifest | None = None,
+    replaces: str = "",
+    is_whole: bool = False,
+) -> None:
+    """Raises `InputError` with all that the cluster would refuse of the manifests.
+
+    `group` is the OperatorGroup that is about to be created; without it, that of the namespace.
+    `is_whole`: they are all of an InstallPlan, so that no other bundle brings what is missing.
+    """
+    listed = list(manifests)
+    if not listed:
+        return
+    facts = await _facts(reader, seen, listed, group, is_whole=is_whole)
+    found = list(bundle_fit.refusals(listed, facts, replaces=replaces))
+    if found:
+        first = found[0]
+        raise InputError("; ".join(one.message for one in found), hint=first.hint)
+
+
+async def _facts(
+    reader: ClusterObjects,
+    seen: ClusterState,
+    manifests: list[Manifest],
+    group: Manifest | None,
+    *,
+    is_whole: bool,
+) -> ClusterFacts:
+    own = group or (seen.groups[0] if len(seen.groups) == 1 else {})
+    version, crds, groups, csvs = await asyncio.gather(
+        _version(reader),
+        _crds(reader, manifests),
+        if_allowed(reader.list(kinds.OPERATOR_GROUP), seen.groups),
+        if_allowed(reader.list(kinds.CSV), seen.csvs),
+    )
+    return ClusterFacts(
+        namespace=seen.namespace,
+        group=own,
+        version=version,
+        crds=crds,
+        instances=await _instances(reader, manifests, crds),
+        unserved=await _unserved(reader, manifests),
+        groups=groups,
+        csvs=csvs,
+        denied=await permissions.denied(reader, seen.namespace, own, manifests),
+        is_whole=is_whole,
+    )
+
+
+async def _version(reader: ClusterObjects) -> Version | None:
+    """The version of the API server without what vendors append."""
+    try:
+        found = json.loads(await reader.cluster.request("GET", "/version"))
+    except (ClusterError, ValueError):
+        return None
+    words = text(mapping(found).get("gitVersion")).removeprefix("v")
+    return Version.read(words.partition("-")[0].partition("+")[0])
+
+
+async def _crds(reader: ClusterObjects, manifests: list[Manifest]) -> dict[str, Manifest]:
+    names = [objects.name(one) for one in manifests if objects.kind(one) == kinds.CRD[1]]
+    names += [name for one in manifests for name in kinds.required_crds(one)]
+    found = {}
+    for name in dict.fromkeys(names):
+        # For those who may not read CRDs, each is one of which nothing is known.
+        unknown: Manifest | None = {}
+        crd = await if_allowed(reader.find(kinds.CRD, name), unknown)
+        if crd is not None:
+            found[name] = crd
+    return found
+
+
+async def _instances(
+    reader: ClusterObjects, manifests: list[Manifest], crds: dict[str, Manifest]
+) -> dict[tuple[str, str], tuple[Manifest, ...]]:
+    found = {}
+    for new in manifests:
+        old = crds.get(objects.name(new))
+        if objects.kind(new) != kinds.CRD[1] or not old or bundle_fit.converts(new):
+            continue
+        spec = kinds.spec(old)
+        kind = text(mapping(spec.get("names")).get("kind"))
+        for version in bundle_fit.served_versions(new).keys() & bundle_fit.served_versions(old):
+            question = reader.list((f"{text(spec.get('group'))}/{version}", kind))
+            try:
+                found[objects.name(new), version] = await if_allowed(question, ())
+            except ClusterError:
+                continue  # a webhook that is away; OLM says it too, and tries again
+    return found
+
+
+async def _unserved(reader: ClusterObjects, manifests: list[Manifest]) -> frozenset[Kind]:
+    asked = {
+        (text(one.get("apiVersion")), objects.kind(one))
+        for one in manifests
+        if objects.kind(one) not in _OLMS
+    }
+    for one in manifests:
+        for native in objects.sequence(kinds.spec(one).get("nativeAPIs")):
+            group, version = (text(mapping(native).get(key)) for key in ("group", "version"))
+            asked.add(
+                (f"{group}/{version}" if group else version, text(mapping(native).get("kind")))
+            )
+    return frozenset([kind for kind in sorted(asked) if kind[1] and not await reader.knows(kind)])

@@ -1,0 +1,286 @@
+"""What of a bundle a cluster would refuse, before OLM is told to install it.
+
+A pure judgement of a bundle's manifests and of facts about the cluster. Every refusal is
+certain: what is found here, OLM or the API server refuses too, and some of it after the old
+version was stopped. What is not found may still be refused.
+
+Sources: OLM v0's checks of InstallPlans and ClusterServiceVersions (install modes, owners of
+APIs, requirements, `validateExistingCRs`, `ensureNoDataLoss`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base.versions import Version
+from olmkit.kube import objects
+from olmkit.kube.crds import instances
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.explain import explanation
+
+Kind = tuple[str, str]
+# A server prunes fields that a schema does not have, so that they are no fault of an object.
+_PRUNED = "is not in the schema"
+_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a bundle does not fit: the name of the cause that `why` would give, and a message."""
+
+    cause: str
+    message: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterFacts:
+    """What the checks look at. `version` is None when it is not known.
+
+    `crds` are those of the bundle and those that it requires, as they are in the cluster;
+    `instances` the objects by CRD and version. `unserved`: kinds that the server does not serve.
+    `groups` and `csvs` are those of all namespaces, as far as they may be read. `denied`: in
+    words, what the account of the OperatorGroup may not do. `is_whole`: no other bundle comes
+    with these, so that an API that is not there stays away.
+    """
+
+    namespace: str
+    group: Manifest = field(default_factory=dict)
+    version: Version | None = None
+    crds: Mapping[str, Manifest] = field(default_factory=dict)
+    instances: Mapping[tuple[str, str], tuple[Manifest, ...]] = field(default_factory=dict)
+    unserved: frozenset[Kind] = frozenset()
+    groups: tuple[Manifest, ...] = ()
+    csvs: tuple[Manifest, ...] = ()
+    denied: tuple[str, ...] = ()
+    is_whole: bool = False
+
+
+def refusals(
+    manifests: Iterable[Manifest], facts: ClusterFacts, *, replaces: str = ""
+) -> Iterator[Refusal]:
+    """All that the cluster would refuse of the manifests of one or more bundles.
+
+    `replaces` is the ClusterServiceVersion that they take the place of.
+    """
+    listed = list(manifests)
+    csvs = [one for one in listed if objects.kind(one) == kinds.CSV[1]]
+    crds = {objects.name(one): one for one in listed if objects.kind(one) == kinds.CRD[1]}
+    for csv in csvs:
+        yield from _of_mode(csv, facts)
+        yield from _of_version(csv, facts)
+        yield from _of_owners(csv, facts, replaces)
+        yield from _of_groups(csv, facts)
+        yield from _of_requirements(csv, facts, crds)
+    for name, crd in crds.items():
+        if facts.crds.get(name):
+            yield from _of_crd(crd, facts.crds[name], facts)
+    yield from _of_kinds(listed, crds, facts)
+    if facts.denied:
+        account = text(kinds.spec(facts.group).get("serviceAccountName"))
+        yield Refusal(
+            "service-account-forbidden",
+            f"the OperatorGroup's service account `{facts.namespace}/{account}` may not "
+            f"{_some(facts.denied)}",
+            "bind it a role that allows what the operator brings",
+        )
+
+
+def served_versions(crd: Manifest) -> dict[str, Mapping[str, Any]]:
+    """The versions of a CRD that are served, by name."""
+    found = [mapping(one) for one in sequence(kinds.spec(crd).get("versions"))]
+    return {text(one.get("name")): one for one in found if one.get("served")}
+
+
+def converts(crd: Manifest) -> bool:
+    """Whether a webhook converts the objects; OLM then only warns of those that do not fit."""
+    return mapping(kinds.spec(crd).get("conversion")).get("strategy") == "Webhook"
+
+
+def _of_mode(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
+    if not facts.group:
+        return
+    targets = kinds.target_namespaces(facts.group)
+    supported = kinds.supported_modes(csv)
+    needed = kinds.needed_modes(targets, facts.namespace)
+    lacking = [mode for mode in needed if mode not in supported]
+    if lacking:
+        listed = ", ".join(f"`{mode}`" for mode in supported) or "none"
+        yield Refusal(
+            "install-mode-not-supported",
+            f"`{objects.name(csv)}` does not support the install mode `{lacking[0]}` that "
+            f"OperatorGroup `{objects.name(facts.group)}` of namespace `{facts.namespace}` needs",
+            f"it supports {listed}: change the OperatorGroup first, or use another namespace",
+        )
+
+
+def _of_version(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
+    least = text(kinds.spec(csv).get("minKubeVersion"))
+    if not least or facts.version is None:
+        return
+    wanted, found = Version.read(least.removeprefix("v")), facts.version
+    if wanted is None:
+        yield Refusal(
+            "cluster-too-old",
+            f"the `minKubeVersion` of `{objects.name(csv)}` is not a version: `{least}`",
+        )
+    elif (found.major, found.minor, found.patch) < (wanted.major, wanted.minor, wanted.patch):
+        yield Refusal(
+            "cluster-too-old",
+            f"`{objects.name(csv)}` needs Kubernetes {least}, and the cluster has {found}",
+            "upgrade the cluster first",
+        )
+
+
+def _of_owners(csv: Manifest, facts: ClusterFacts, replaces: str) -> Iterator[Refusal]:
+    chain = {objects.name(csv), replaces, text(kinds.spec(csv).get("replaces"))}
+    own = set(kinds.owned_crds(csv))
+    for other in facts.csvs:
+        near = objects.namespace(other) == facts.namespace and not kinds.is_copy(other)
+        if not near or objects.name(other) in chain or kinds.is_going(other):
+            continue
+        common = own.intersection(kinds.owned_crds(other))
+        if common:
+            yield Refusal(
+                "crd-owned-elsewhere",
+                f"{_some(sorted(common))} of `{objects.name(csv)}` belongs to "
+                f"`{objects.name(other)}` in the same namespace",
+                "uninstall that operator, or use another namespace",
+            )
+
+
+def _of_groups(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
+    """Two OperatorGroups that share a namespace cannot provide the same API."""
+    provided = set(_provided(csv))
+    if not facts.group or provided <= _noted(facts.group):
+        return
+    for other in facts.groups:
+        if objects.namespace(other) == facts.namespace:
+            continue
+        common = provided & _noted(other)
+        if common and _intersect(kinds.target_namespaces(facts.group),
+                                 kinds.target_namespaces(other)):  # fmt: skip
+            yield Refusal(
+                "api-owned-elsewhere",
+                f"{explanation.subject(other)} watches the same namespaces and provides "
+                f"{_some(sorted(common))} already",
+                "uninstall that operator, or let the OperatorGroups watch different namespaces",
+            )
+
+
+def _provided(csv: Manifest) -> Iterator[str]:
+    """The APIs of a CSV as OLM notes them at an OperatorGroup: `Kind.version.group`."""
+    defined = mapping(kinds.spec(csv).get("customresourcedefinitions"))
+    for one in map(mapping, sequence(defined.get("owned"))):
+        group = text(one.get("name")).partition(".")[2]
+        yield f"{text(one.get('kind'))}.{text(one.get('version'))}.{group}"
+
+
+def _noted(group: Manifest) -> set[str]:
+    return set(filter(None, objects.annotations_of(group).get("olm.providedAPIs", "").split(",")))
+
+
+def _intersect(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    return "" in left or "" in right or bool(set(left) & set(right))
+
+
+def _of_requirements(
+    csv: Manifest, facts: ClusterFacts, crds: Mapping[str, Manifest]
+) -> Iterator[Refusal]:
+    """APIs that must be there, or come with the same InstallPlan."""
+    required = mapping(kinds.spec(csv).get("customresourcedefinitions")).get("required")
+    for one in map(mapping, sequence(required)):
+        name, version = text(one.get("name")), text(one.get("version"))
+        there = crds.get(name, facts.crds.get(name))
+        if not facts.is_whole or (there is not None and not there):
+            continue
+        if there is None or (version and version not in served_versions(there)):
+            lacks = f" in version `{version}`" if there is not None else ""
+            yield Refusal(
+                "missing-api",
+                f"`{objects.name(csv)}` needs the CustomResourceDefinition `{name}`{lacks}, "
+                "which the cluster does not have",
+                "install the operator that provides it first",
+            )
+    for one in map(mapping, sequence(kinds.spec(csv).get("nativeAPIs"))):
+        group, version = text(one.get("group")), text(one.get("version"))
+        kind = (f"{group}/{version}" if group else version, text(one.get("kind")))
+        if kind in facts.unserved:
+            yield Refusal(
+                "missing-api",
+                f"`{objects.name(csv)}` needs `{kind[1]}` of `{kind[0]}`, which the cluster does "
+                "not serve",
+            )
+
+
+def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
+    name = objects.name(new)
+    if kinds.spec(new).get("scope") != kinds.spec(old).get("scope"):
+        yield Refusal(
+            "install-plan-failed",
+            f"the scope of the CustomResourceDefinition `{name}` cannot change from "
+            f"`{kinds.spec(old).get('scope')}` to `{kinds.spec(new).get('scope')}`",
+            "delete the old one with all its objects first",
+        )
+    versions = [text(mapping(one).get("name")) for one in sequence(kinds.spec(new).get("versions"))]
+    lost = [one for one in sequence(kinds.status(old).get("storedVersions")) if one not in versions]
+    if lost:
+        yield Refusal(
+            "crd-loses-version",
+            f"the new CustomResourceDefinition `{name}` has no version {_some(map(str, lost))}, in "
+            "which objects are stored",
+            "migrate the objects and `status.storedVersions` first",
+        )
+    if converts(new):
+        return
+    faults = [
+        fault
+        for version, found in served_versions(new).items()
+        if version in served_versions(old)
+        for one in facts.instances.get((name, version), ())
+        for fault in _misfits(one, found)
+    ]
+    if faults:
+        yield Refusal(
+            "crd-rejects-objects",
+            f"the new CustomResourceDefinition `{name}` refuses objects that are there: "
+            f"{_some(faults)}",
+            "correct or delete those objects first",
+        )
+
+
+def _misfits(one: Manifest, version: Mapping[str, Any]) -> Iterator[str]:
+    """The first place where an object does not fit the schema of a version."""
+    schema = mapping(mapping(version.get("schema")).get("openAPIV3Schema"))
+    for keys, why in instances.differences(one, schema):
+        if why != _PRUNED:
+            path = ".".join(map(str, keys))
+            yield f"{explanation.subject(one)}: {f'`{path}` ' if path else ''}{why}"
+            return
+
+
+def _of_kinds(
+    manifests: Iterable[Manifest], crds: Mapping[str, Manifest], facts: ClusterFacts
+) -> Iterator[Refusal]:
+    own = {text(kinds.spec(crd).get("group")) for crd in crds.values()}
+    for one in manifests:
+        version = text(one.get("apiVersion"))
+        if (version, objects.kind(one)) not in facts.unserved or version.partition("/")[0] in own:
+            continue
+        yield Refusal(
+            "missing-api",
+            f"the bundle holds the {objects.kind(one)} `{objects.name(one)}` of `{version}`, which "
+            "the cluster does not serve",
+            "install what serves it first; if Kubernetes removed that version, a newer version of "
+            "the bundle is needed",
+        )
+
+
+def _some(values: Iterable[str]) -> str:
+    """The first of the values, and how many more there are."""
+    listed = list(values)
+    more = f"; and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return "; ".join(listed[:_NAMED]) + more
