@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import zlib
+from collections.abc import Iterator
 from typing import Any
 
 from olmkit.base import documents
@@ -40,6 +41,14 @@ def step(plan: Manifest, csv: str) -> Manifest:
 
 def unpacked(config: Manifest, csv: str) -> Manifest:
     """The CSV of that name among the files of a ConfigMap; empty when it is not there."""
+    for found in files(config):
+        if objects.kind(found) == kinds.CSV[1] and objects.name(found) == csv:
+            return found
+    return {}
+
+
+def files(config: Manifest) -> Iterator[Manifest]:
+    """The manifests of the bundle that a ConfigMap holds; what cannot be read is left out."""
     for name, data in mapping(config.get("binaryData")).items():
         try:
             packed = base64.b64decode(base64.b64decode(text(data)))
@@ -47,9 +56,25 @@ def unpacked(config: Manifest, csv: str) -> Manifest:
         except (ValueError, zlib.error):
             continue
         found = _loaded(content, name)
-        if objects.kind(found) == kinds.CSV[1] and objects.name(found) == csv:
-            return found
-    return {}
+        if found:
+            yield found
+
+
+def contents(plan: Manifest) -> tuple[list[Manifest], set[tuple[str, str]]]:
+    """The manifests in the steps of a plan, and namespace and name of ConfigMaps with the others.
+
+    Of an unpacked bundle each step names the ConfigMap that holds the bundle.
+    """
+    inline: list[Manifest] = []
+    configs: set[tuple[str, str]] = set()
+    for one in sequence(kinds.status(plan).get("plan")):
+        resource = mapping(mapping(one).get("resource"))
+        found = _loaded(text(resource.get("manifest")).encode(), text(resource.get("name")))
+        if found.get("kind") == "ConfigMap" and "catalogSourceName" in found:
+            configs.add((text(found.get("namespace")), text(found.get("name"))))
+        elif found:
+            inline.append(found)
+    return inline, configs
 
 
 def _loaded(data: bytes, name: str) -> Manifest:

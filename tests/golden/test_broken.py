@@ -220,7 +220,10 @@ def test_the_cause_comes_first(
     said = capsys.readouterr()
     text = said.out or said.err[said.err.index("error: ") :]
     seen = f"{text}exit code {int(code)}\n"
-    if command == "upgrade":
+    if command == "upgrade" and name not in (
+        "mode",
+        "account",
+    ):  # refused before anything is written
         assert f"upgrading `{SITUATIONS[name]}` in namespace `t-{name}`" in said.err
     golden = HERE / "broken" / name / f"{command}.txt"
     if os.environ.get("OLMKIT_GOLDEN") == "rewrite":

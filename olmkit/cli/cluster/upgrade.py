@@ -45,6 +45,11 @@ from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
     envvar="OLMKIT_CATALOG",
     help="Another image, or address, for the catalog that olmkit made.",
 )
+@click.option(
+    "--retry",
+    is_flag=True,
+    help="Let OLM try again after a failed InstallPlan: remove what that left, first.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what it would go through, and write nothing.")
 @own_catalog_options
 @olm_option
@@ -59,6 +64,7 @@ def upgrade(
     to: str,
     bundle: str,
     catalog: str,
+    retry: bool,
     dry_run: bool,
     catalog_server: str,
     secrets: tuple[str, ...],
@@ -72,11 +78,13 @@ def upgrade(
     """
     if bool(package) == bool(bundle):
         raise click.UsageError("Name a package, or a bundle with `--bundle`.")
+    if retry and (bundle or dry_run):
+        raise click.UsageError("`--retry` cannot be used with `--bundle` or `--dry-run`.")
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
 
-        if bundle or catalog:
-            raise click.UsageError("`--bundle` and `--catalog` are for OLM v0 only.")
+        if bundle or catalog or retry:
+            raise click.UsageError("`--bundle`, `--catalog` and `--retry` are for OLM v0 only.")
         extension.upgrade(
             app,
             package=package,
@@ -98,6 +106,7 @@ def upgrade(
                 catalog=catalog,
                 catalog_server=catalog_server,
                 secrets=secrets,
+                retry=retry,
             )
             made = await job.plan_bundle(reader, options, access) if bundle else None
             if made is not None or dry_run:
@@ -156,7 +165,10 @@ def _tell(app: App, done: Upgraded) -> None:
     if done.hops:
         app.terminal.note(" → ".join((done.before or "nothing", *done.hops)))
     elif done.explanation.is_ready:
-        app.terminal.note("no newer version is offered")
+        for note in done.notes:
+            app.terminal.note(f"note: {note}")
+        known = "known" if done.notes else "offered"
+        app.terminal.note(f"no newer version is {known}")
 
 
 def _value(done: Upgraded) -> dict[str, object]:

@@ -92,9 +92,9 @@ def _plain(message: Any) -> dict[str, Any]:
 
 
 def offer(
-    address: str, package: str, *, channel: str = "", version: str = "", timeout: float = 60
+    address: str, package: str, *, channel: str = "", name: str = "", timeout: float = 60
 ) -> dict[str, Any] | None:
-    """The bundle that a served catalog offers first: the head of the channel, or a version.
+    """The bundle that a served catalog offers first: the head of the channel, or the named one.
 
     None when nobody answers there, or there is no such bundle.
     """
@@ -103,8 +103,8 @@ def offer(
             found = client.ask("GetPackage", {"name": package})
             channel = channel or str(found.get("defaultChannelName", ""))
             heads = {one.get("name"): one.get("csvName") for one in found.get("channels") or ()}
-            name = f"{package}.v{version}" if version else heads.get(channel)
-            asked = {"pkgName": package, "channelName": channel, "csvName": name}
+            asked = {"pkgName": package, "channelName": channel,
+                     "csvName": name or heads.get(channel)}  # fmt: skip
             bundle: dict[str, Any] = client.ask("GetBundle", asked)
         except grpc.RpcError:
             return None

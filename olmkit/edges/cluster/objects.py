@@ -79,9 +79,14 @@ class ClusterObjects:
         )
 
     async def merge(
-        self, manifest: Manifest, patch: Mapping[str, Any], *, dry_run: bool = False
+        self,
+        manifest: Manifest,
+        patch: Mapping[str, Any],
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
     ) -> Manifest:
-        """Merge `patch` into an object that is there."""
+        """Merge `patch` into an object that is there, or into one of its subresources."""
         resource = await self.cluster.resource(*_kind(manifest))
         return await self.cluster.patch(
             resource,
@@ -89,6 +94,7 @@ class ClusterObjects:
             patch,
             type=PatchType.MERGE,
             namespace=objects.namespace(manifest),
+            subresource=subresource,
             field_manager=MANAGER,
             dry_run=dry_run,
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
@@ -26,6 +26,7 @@ from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.image import copy as image_job
+from olmkit.kube.objects import Manifest
 from olmkit.oci.reference import Reference
 from olmkit.olm import preview
 from olmkit.olm.preview import Preview
@@ -43,6 +44,7 @@ class Named:
     rendered: RenderedBundle
     channel: str
     preview: Preview
+    manifests: tuple[Manifest, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,7 @@ class Chosen:
     channel: str
     preview: Preview | None
     note: str = ""
+    manifests: tuple[Manifest, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,14 +81,16 @@ async def read_bundle(text: str, access: Access) -> Named:
     if bundle.csv is None:
         raise InputError(f"`{text}` has no ClusterServiceVersion")
     channel = bundle.default_channel or next(iter(bundle.channels), "") or "stable"
+    manifests = tuple(one.value for one in bundle.manifests if isinstance(one.value, dict))
     return Named(
         rendered=rendered,
         channel=channel,
         preview=preview.of_csv(
             bundle.csv.value,
             origin=image or text,
-            manifests=[one.value for one in bundle.manifests if isinstance(one.value, dict)],
+            manifests=manifests,
         ),
+        manifests=manifests,
     )
 
 
@@ -177,19 +182,29 @@ async def _read_chosen(csv: str, channel: str, image: str, access: Access) -> Ch
     except OlmkitError as error:
         note = f"the bundle `{image}` cannot be read from here: {error.message}"
         return Chosen(csv=csv, channel=channel, preview=None, note=note)
-    return Chosen(csv=csv, channel=channel, preview=named.preview)
+    return Chosen(csv=csv, channel=channel, preview=named.preview, manifests=named.manifests)
 
 
 async def ask(
-    address: str, package: str, access: Access, *, channel: str = "", version: str = ""
+    address: str,
+    package: str,
+    access: Access,
+    *,
+    channel: str = "",
+    version: str = "",
+    name: str = "",
 ) -> Chosen | None:
-    """The same of a served catalog, where it can be reached from here; else None."""
+    """The same of a served catalog, where it can be reached from here; else None.
+
+    `name`: of the CSV, instead of a version.
+    """
     try:
         from olmkit.edges.catalog import client as catalog_client
     except ImportError:  # the extra `serve` is not installed
         return None
+    name = name or (f"{package}.v{version}" if version else "")
     asked = functools.partial(
-        catalog_client.offer, address, package, channel=channel, version=version, timeout=_ANSWER
+        catalog_client.offer, address, package, channel=channel, name=name, timeout=_ANSWER
     )
     bundle = await asyncio.to_thread(asked)
     if bundle is None:
@@ -199,7 +214,13 @@ async def ask(
     if image or not inline:
         return await _read_chosen(csv, line, image, access)
     manifest = documents.load(inline.encode(), csv).value
-    return Chosen(csv=csv, channel=line, preview=preview.of_csv(manifest, origin=address))
+    listed = [documents.load(str(one).encode(), csv).value for one in bundle.get("object") or ()]
+    return Chosen(
+        csv=csv,
+        channel=line,
+        preview=preview.of_csv(manifest, origin=address),
+        manifests=tuple(one for one in listed if isinstance(one, dict)) or (manifest,),
+    )
 
 
 def _channel(package: Package, name: str) -> Channel:

@@ -17,7 +17,7 @@ from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v0 import install_choice, uninstall
+from olmkit.jobs.cluster_v0 import fit, install_choice, uninstall, upgrade_plan
 from olmkit.jobs.cluster_v0.install_choice import Choice, InstallOptions
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -67,6 +67,10 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     await _refuse_twin(reader, here, choice)
     supported = choice.preview.modes if choice.preview else ()
     mode, targets = _mode(here, options, supported)
+    group = (
+        install_objects.operator_group(options.namespace, choice.package, mode) if mode else None
+    )
+    await fit.require(reader, here, choice.manifests, group=group)
     manual = options.manual or bool(options.version)
     request = InstallRequest(
         package=choice.package,
@@ -149,6 +153,8 @@ async def _create_and_wait(
             names = kinds.plan_csvs(waiting)
             if made.csv and made.csv not in names:
                 continue
+            manifests = await upgrade_plan.contents(reader, waiting)
+            await fit.require(reader, seen, manifests, is_whole=True)
             report(f"approving {objects.name(waiting)}: {', '.join(names)}")
             await cluster_wait.approve(reader, waiting)
 

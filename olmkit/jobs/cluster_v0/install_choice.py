@@ -60,6 +60,7 @@ class Choice:
     preview: Preview | None = None
     notes: tuple[str, ...] = ()
     served: Served | None = None
+    manifests: tuple[Manifest, ...] = ()
 
 
 def check(options: InstallOptions) -> None:
@@ -132,6 +133,7 @@ async def _of_bundle(options: InstallOptions, access: Access) -> Choice:
         csv=named.rendered.name,
         preview=named.preview,
         served=served,
+        manifests=named.manifests,
     )
 
 
@@ -265,4 +267,5 @@ def _chosen(options: InstallOptions, catalog: Catalog, chosen: cluster_bundle.Ch
         csv=chosen.csv,
         preview=chosen.preview,
         notes=(chosen.note,) if chosen.note else (),
+        manifests=chosen.manifests,
     )

@@ -60,7 +60,7 @@ async def denied(
             answer = await if_allowed(
                 reader.create(_review(namespace, account, action)), {"status": {"allowed": True}}
             )
-            return not kinds.status(answer).get("allowed")
+            return kinds.status(answer).get("allowed") is False
 
     answers = await asyncio.gather(*map(is_denied, wanted))
     lacking = [one for one, no in zip(wanted, answers, strict=True) if no]

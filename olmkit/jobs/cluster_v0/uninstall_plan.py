@@ -157,7 +157,8 @@ async def removal(
     if unread and (options.delete_operands or options.delete_crds):
         _check_unread(options, listing.unread[0])
     operators = await _operators(reader, options)
-    keeps = not options.delete_crds and (crds or kinds.CRD[1] in kinds.component_kinds(operators))
+    has_crds = bool(crds) or kinds.CRD[1] in kinds.component_kinds(operators)
+    keeps = bool(shared) or (has_crds and not options.delete_crds)
     return UninstallPlan(
         options=options,
         operands=listing.found if options.delete_operands else (),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 from olmkit.base.diagnostics import InputError
@@ -20,20 +21,15 @@ from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.bundle import Named
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v0 import install, upgrade_plan
+from olmkit.jobs.cluster_v0 import fit, install, retry, upgrade_plan, upgrade_wait
 from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import bundle_catalog, install_objects, install_plan, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Explanation, Standing
-from olmkit.olm.explain.installs import explain
+from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.install_objects import Catalog, Served
-
-# A catalog that has changed is read anew within this, and a newer version is planned.
-_SETTLES = 15.0
-_SETTLES_WITH_GOAL = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,12 +47,16 @@ Announce = Callable[[UpgradePlan], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgraded:
-    """Where it was, the versions it went through, and how it stands."""
+    """Where it was, the versions it went through, and how it stands.
+
+    `notes`: why more versions can be offered than are known.
+    """
 
     package: str
     before: str
     hops: tuple[str, ...]
     explanation: Explanation
+    notes: tuple[str, ...] = ()
 
 
 async def upgrade(
@@ -70,47 +70,66 @@ async def upgrade(
 ) -> Upgraded:
     """Go on to the newest version that is offered, or to `to`.
 
-    Each hop is announced before its InstallPlan is approved, or as soon as OLM has made it.
-    Raises `InputError` when nothing is installed, or when there is no way to `to`.
+    What the catalog offers is read first, and waited for until the time is over. Each hop is
+    announced before its InstallPlan is approved, or as soon as OLM has made it. Raises
+    `InputError` when nothing is installed, when there is no way to `to`, or when the cluster
+    would refuse a version on the way.
     """
-    await cluster_read.require_olm(reader)
-    package, goal = options.package, options.to
-    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-    subscription = upgrade_plan.require(seen, package)
-    before = seen.installed(subscription)
-    if options.catalog:
-        await _change_catalog(reader, subscription, seen, options.catalog, access, report)
-    hops: list[str] = []
     clock = asyncio.get_running_loop().time
     deadline = clock() + timeouts.seconds
 
     def rest() -> Timeouts:
         return replace(timeouts, seconds=max(1.0, deadline - clock()))
 
-    while True:
+    await cluster_read.require_olm(reader)
+    seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    subscription = upgrade_plan.require(seen, options.package)
+    retried = ""
+    if options.retry:
+        retried = await retry.reset(reader, seen, subscription, report=report, timeouts=rest())
+    plan = await upgrade_plan.plan(reader, options, access)
+    if retried and not plan.is_known:
+        plan = replace(plan, hops=(retried,))
+    if options.catalog:
+        await _change_catalog(reader, subscription, seen, options.catalog, report, rest())
+    watch = upgrade_wait.Watch(
+        reader, options, plan, report=report, timeouts=timeouts, deadline=deadline
+    )
+    before, hops = plan.before, list[str]()
+
+    def upgraded(found: Explanation) -> Upgraded:
+        notes = plan.notes if not plan.is_known else ()
+        return Upgraded(
+            package=plan.package, before=before, hops=tuple(hops), explanation=found, notes=notes
+        )
+
+    while not hops or not upgrade_plan.is_goal(hops[-1], options.to):
         current = hops[-1] if hops else before
-        upcoming = await _next(reader, options, current, report)
+        upcoming = await watch.next(current, expected=_after(current, plan))
+        if isinstance(upcoming, Explanation):
+            return upgraded(upcoming)
         if not upcoming:
             break
         report(f"going on to {upcoming}")
-        hop = _Hop(package=package, namespace=options.namespace, before=current, target=upcoming)
+        hop = _Hop(package=plan.package, namespace=plan.namespace, before=current, target=upcoming)
         found = await _go(reader, hop, report=report, timeouts=rest(), announce=announce)
         if not found.is_ready:
-            return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
+            return upgraded(found)
         hops.append(upcoming)
-        if upgrade_plan.is_goal(upcoming, goal):
-            break
     reached = hops[-1] if hops else before
-    if goal and not upgrade_plan.is_goal(reached, goal):
-        seen = await cluster_read.snapshot(reader, options.namespace)
-        found = explain(seen, package, target=goal)
-        if found.standing is not Standing.WAITING:
-            return Upgraded(package=package, before=before, hops=tuple(hops), explanation=found)
-        raise upgrade_plan.no_path(reached, goal)
-    explanation = await cluster_wait.until_ready(
-        reader, package, options.namespace, report=report, timeouts=rest()
+    if options.to and not upgrade_plan.is_goal(reached, options.to):
+        raise upgrade_plan.no_path(reached, options.to)
+    return upgraded(
+        await cluster_wait.until_ready(
+            reader, plan.package, plan.namespace, report=report, timeouts=rest()
+        )
     )
-    return Upgraded(package=package, before=before, hops=tuple(hops), explanation=explanation)
+
+
+def _after(current: str, plan: UpgradePlan) -> str:
+    """The hop that follows a CSV; empty at the end, or when the CSV is not on the way."""
+    way = (plan.before, *plan.hops)
+    return next((new for old, new in pairwise(way) if old == current), "")
 
 
 async def plan_bundle(
@@ -132,6 +151,7 @@ async def plan_bundle(
     instead = f"instead of {', '.join(kinds.plan_csvs(waiting))}, which waits for approval"
     notes = (instead,) if waiting else ()
     plan = upgrade_plan.plan_of(seen, package, installed, (goal,), named.preview, notes)
+    await fit.require(reader, seen, named.manifests, replaces=installed)
     return BundleUpgrade(named=named, seen=seen, subscription=subscription, plan=plan)
 
 
@@ -178,27 +198,6 @@ def _own_catalog(seen: ClusterState, subscription: Manifest) -> Manifest | None:
     return found if found is not None and serves and install_objects.is_ours(found) else None
 
 
-async def _next(
-    reader: ClusterObjects, options: UpgradeOptions, current: str, report: Report
-) -> str:
-    """The CSV that OLM goes to next, or nothing when it has settled on `current`."""
-    clock = asyncio.get_running_loop().time
-    end = clock() + (_SETTLES_WITH_GOAL if options.to else _SETTLES)
-    has_said = False
-    while True:
-        seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
-        subscription = upgrade_plan.require(seen, options.package)
-        chosen = text(kinds.status(subscription).get("currentCSV"))
-        if chosen and chosen != current:
-            return chosen
-        if clock() >= end or upgrade_plan.is_goal(current, options.to):
-            return ""
-        if not has_said:
-            report(f"waiting for OLM to choose a version after `{current}`")
-            has_said = True
-        await asyncio.sleep(0.7)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Hop:
     """One step of an upgrade: from the CSV `before` to `target`."""
@@ -234,21 +233,20 @@ async def _go(
         for plan in cluster_wait.waiting_plans(seen):
             names = kinds.plan_csvs(plan)
             if target in names:
+                manifests = await upgrade_plan.contents(reader, plan)
+                await fit.require(reader, seen, manifests, replaces=hop.before, is_whole=True)
                 report(f"approving {objects.name(plan)}: {', '.join(names)}")
                 await cluster_wait.approve(reader, plan)
 
+    end = asyncio.get_running_loop().time() + timeouts.seconds
     found = await cluster_wait.until_ready(
         reader, package, namespace, report=report, target=target, act=act, timeouts=timeouts
     )
     if not found.is_ready:
         return found
-    end = asyncio.get_running_loop().time() + timeouts.seconds
-    while asyncio.get_running_loop().time() < end:
-        seen = await cluster_read.snapshot(reader, namespace, logs=False)
-        if not any(kinds.is_going(csv) for csv in seen.own_csvs()):
-            break
-        await asyncio.sleep(timeouts.interval)
-    return found
+    return await upgrade_wait.until_noted(
+        reader, package, namespace, target, found=found, timeouts=timeouts, end=end
+    )
 
 
 async def _offer(
@@ -293,22 +291,19 @@ async def _change_catalog(
     subscription: Manifest,
     seen: ClusterState,
     reference: str,
-    access: Access,
     report: Report,
+    timeouts: Timeouts,
 ) -> None:
-    """Let the Subscription's catalog be another image."""
+    """Let the Subscription's catalog be another image or address, and wait until OLM reads it."""
     catalog = upgrade_plan.own_source(seen, subscription)
-    spec = kinds.spec(catalog)
-    field = "image" if spec.get("image") else "address"
-    if field == "image":
-        await cluster_bundle.read_catalog(reference, access)
+    field = upgrade_plan.source_field(catalog)
     name, place = objects.name(catalog), objects.namespace(catalog)
-    report(f"catalog `{name}`: {spec.get(field)} → {reference}")
+    report(f"catalog `{name}`: {kinds.spec(catalog).get(field)} → {reference}")
     await reader.merge(catalog, {"spec": {field: reference}})
-    # The old pod answers until the new one is there; the state of the connection says when.
-    await asyncio.sleep(2)
-    for _ in range(200):
+    end = asyncio.get_running_loop().time() + timeouts.seconds
+    while asyncio.get_running_loop().time() < end:
         found = await reader.find(kinds.CATALOG_SOURCE, name, place)
-        if found is not None and kinds.connection_state(found) == "READY":
+        pods = await reader.list(("v1", "Pod"), place, labels=f"{kinds.CATALOG_LABEL}={name}")
+        if upgrade_wait.is_read(found, pods, field, reference):
             return
-        await asyncio.sleep(0.5)
+        await asyncio.sleep(timeouts.interval)

@@ -6,7 +6,7 @@ What cannot be read from here is said in a note, and is no reason to stop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.base.versions import Version
@@ -16,8 +16,10 @@ from olmkit.catalog.model import Channel
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.jobs.cluster import offered
 from olmkit.jobs.cluster import read as cluster_read
-from olmkit.jobs.cluster_v0 import install_choice
+from olmkit.jobs.cluster_v0 import fit, install_choice
+from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_objects, install_plan, kinds, preview
 from olmkit.olm.cluster_state import ClusterState
@@ -30,7 +32,8 @@ from olmkit.olm.preview import Preview
 class UpgradeOptions:
     """What to take where.
 
-    `to` is a version or the name of a CSV; `catalog` replaces the image or address of the catalog.
+    `to` is a version or the name of a CSV; `catalog` replaces the image or address of the catalog;
+    `retry`: what a failed InstallPlan left is removed first.
     """
 
     namespace: str
@@ -40,13 +43,15 @@ class UpgradeOptions:
     catalog: str = ""
     catalog_server: str = install_choice.CATALOG_SERVER
     secrets: tuple[str, ...] = ()
+    retry: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradePlan:
     """What an upgrade goes through, from `before`; no hops when there is nothing newer.
 
-    `brings` is what the last hop brings, `has` what the installed CSV does.
+    `brings` is what the last hop brings, `has` what the installed CSV does. `is_known`: the
+    catalog was read, so that these are all hops; `pinned` is its image by digest.
     """
 
     package: str
@@ -57,50 +62,118 @@ class UpgradePlan:
     brings: Preview | None = field(repr=False)
     has: Preview | None = field(repr=False)
     notes: tuple[str, ...] = ()
+    is_known: bool = False
+    pinned: str = ""
 
 
 async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) -> UpgradePlan:
     """The way that an upgrade would take, as far as it can be known; nothing is written.
 
-    Raises `InputError` when nothing is installed, or when there is no way to `to`.
+    Raises `InputError` when nothing is installed, when there is no way to `to`, or when the
+    cluster would refuse the first version on the way.
     """
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     subscription = require(seen, options.package)
+    key = kinds.subscription_key(subscription)
     before = seen.installed(subscription)
     chosen = text(kinds.status(subscription).get("currentCSV"))
     pending: tuple[str, ...] = (chosen,) if chosen not in ("", before) else ()
     brings = await planned(reader, seen, chosen) if pending else None
-    image = _image(seen, subscription, options)
+    source = _source(seen, subscription, options)
     try:
-        if not image:
-            raise InputError("it is named by an address, not by an image")
-        catalog = (await cluster_bundle.read_catalog(image, access)).catalog
+        shelf = await _read(source, access)
     except OlmkitError as error:
-        if image and options.catalog:  # the upgrade itself would stop here too
-            raise
+        if options.catalog and not kinds.spec(source).get("address"):
+            raise  # the upgrade itself would stop here too
         note = f"the catalog cannot be read from here, so later hops are not known: {error.message}"
-        return plan_of(seen, options.package, before, pending, brings, (note,))
-    channel = _channel(catalog, kinds.subscription_key(subscription))
+        return plan_of(seen, key.package, before, pending, brings, (note,))
+    channel = _channel(shelf.catalog, key)
     hops = _hops(channel, seen, before, pending, options.to)
     notes: tuple[str, ...] = ()
     if hops and hops[-1] in channel.entries:
-        last = await cluster_bundle.choose(
-            catalog, options.package, access, channel=channel.name, version=hops[-1]
-        )
+        last = await _bundle(shelf, key.package, channel, hops[-1], access)
         brings = last.preview or (brings if hops == pending else None)
         notes = (last.note,) if last.note and brings is None else ()
-    return plan_of(seen, options.package, before, hops, brings, notes)
+    if hops and not pending:  # what waits in an InstallPlan is checked before that is approved
+        first = await _bundle(shelf, key.package, channel, hops[0], access)
+        await fit.require(reader, seen, first.manifests, replaces=before)
+    made = plan_of(seen, key.package, before, hops, brings, notes)
+    return replace(made, is_known=True, pinned=shelf.pinned)
 
 
-def _image(seen: ClusterState, subscription: Manifest, options: UpgradeOptions) -> str:
-    """The image of the Subscription's catalog, or that which is to take its place."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shelf:
+    """A catalog that was read from an image or from an address."""
+
+    catalog: Model
+    pinned: str = ""
+    address: str = ""
+
+
+async def _read(source: Manifest, access: Access) -> _Shelf:
+    address, image = (text(kinds.spec(source).get(key)) for key in ("address", "image"))
+    if address:
+        return _Shelf(catalog=await offered.at(address), address=address)
+    if not image:
+        raise InputError("it names neither an image nor an address")
+    found = await cluster_bundle.read_catalog(image, access)
+    return _Shelf(catalog=found.catalog, pinned=found.pinned)
+
+
+async def _bundle(
+    shelf: _Shelf, package: str, channel: Channel, csv: str, access: Access
+) -> cluster_bundle.Chosen:
+    """A bundle of the catalog, as far as it can be read from here."""
+    if shelf.address:
+        found = await cluster_bundle.ask(
+            shelf.address, package, access, channel=channel.name, name=csv
+        )
+        if found is not None:
+            return found
+    return await cluster_bundle.choose(
+        shelf.catalog, package, access, channel=channel.name, version=csv
+    )
+
+
+def _source(seen: ClusterState, subscription: Manifest, options: UpgradeOptions) -> Manifest:
+    """The CatalogSource of the Subscription, as it is to be."""
     if options.catalog:
-        own_source(seen, subscription)
+        found = own_source(seen, subscription)
+        return {**found, "spec": {**kinds.spec(found), source_field(found): options.catalog}}
+    return source_of(seen, subscription) or {}
+
+
+def source_of(seen: ClusterState, subscription: Manifest) -> Manifest | None:
+    """The CatalogSource that a Subscription names."""
     key = kinds.subscription_key(subscription)
-    source = seen.catalog(key.catalog, key.catalog_namespace)
-    image = text(kinds.spec(source).get("image")) if source else ""
-    return options.catalog if image and options.catalog else image
+    return seen.catalog(key.catalog, key.catalog_namespace)
+
+
+def source_field(source: Manifest) -> str:
+    """Which field of a CatalogSource says where the catalog is; an address comes first."""
+    return "address" if kinds.spec(source).get("address") else "image"
+
+
+def is_outdated(seen: ClusterState, source: Manifest | None, pinned: str) -> bool:
+    """Whether the pods of a catalog run another image than its tag names now."""
+    wanted = pinned.rpartition("@")[2]
+    if source is None or not wanted:
+        return False
+    labels = {kinds.CATALOG_LABEL: objects.name(source)}
+    running = {
+        text(objects.mapping(one).get("imageID")).rpartition("@")[2]
+        for pod in seen.pods_of(objects.namespace(source), labels)
+        for part in ("initContainerStatuses", "containerStatuses")
+        for one in objects.sequence(kinds.status(pod).get(part))
+    }
+    return any(running) and wanted not in running
+
+
+def poll_interval(source: Manifest | None) -> str:
+    """How often OLM looks for a newer image of a catalog; empty when it does not."""
+    strategy = objects.mapping(kinds.spec(source).get("updateStrategy"))
+    return text(objects.mapping(strategy.get("registryPoll")).get("interval"))
 
 
 def _channel(catalog: Model, key: SubscriptionKey) -> Channel:
@@ -161,6 +234,15 @@ def own_source(seen: ClusterState, subscription: Manifest) -> Manifest:
             hint="publish the new catalog under the image it names",
         )
     return catalog
+
+
+async def contents(reader: ClusterObjects, made: Manifest) -> list[Manifest]:
+    """The manifests that an InstallPlan applies, as far as they can be read."""
+    found, configs = install_plan.contents(made)
+    for place, name in sorted(configs):
+        config = await cluster_read.if_allowed(reader.find(("v1", "ConfigMap"), name, place), None)
+        found += install_plan.files(config) if config else ()
+    return found
 
 
 async def planned(reader: ClusterObjects, seen: ClusterState, csv: str) -> Preview | None:

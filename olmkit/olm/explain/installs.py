@@ -8,6 +8,7 @@ stops where the way stops.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
@@ -184,8 +185,19 @@ def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Diagnosis | 
     unchecked = mapping(failed).get("reason") == "InstallCheckFailed" and phase != "Complete"
     if phase == "Failed" or unchecked or (phase == "Installing" and "error" in retried):
         standing = Standing.BLOCKED if phase == "Failed" else Standing.STUCK
-        return _plan_failure(plan, words or retried, standing)
+        found = _plan_failure(plan, words or retried, standing)
+        return found if phase != "Failed" else _with_retry(found, subscription, plan)
     return None
+
+
+def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diagnosis:
+    """OLM executes a failed InstallPlan never again: the hint says what makes it try anew."""
+    if found.cause == "conversion-webhook-away":
+        return found
+    package = kinds.subscription_key(subscription).package
+    command = f"`olmkit upgrade {package} -n {objects.namespace(plan)} --retry`"
+    first = f"{found.hint}; then " if found.hint else "when the cause is gone, "
+    return replace(found, hint=f"{first}{command}, since OLM does not retry a failed InstallPlan")
 
 
 def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:

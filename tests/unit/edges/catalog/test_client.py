@@ -88,9 +88,9 @@ def test_nobody_there_ends_with_the_time_limit() -> None:
     assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
 
 
-@pytest.mark.parametrize("version", ["", "1"])
-def test_what_a_catalog_offers_first(server: str, version: str) -> None:
-    assert catalog_client.offer(server, "cog", version=version) == {
+@pytest.mark.parametrize("name", ["", "cog.v1"])
+def test_what_a_catalog_offers_first(server: str, name: str) -> None:
+    assert catalog_client.offer(server, "cog", name=name) == {
         "csvName": "cog.v1",
         "channelName": "stable",
         "bundlePath": "image:1",
@@ -98,12 +98,15 @@ def test_what_a_catalog_offers_first(server: str, version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "channel", "version"), [("axle", "", ""), ("cog", "fast", ""), ("cog", "", "9")]
+    ("package", "channel", "name"),
+    [("axle", "", ""), ("cog", "fast", ""), ("cog", "", "cog.v9")],
 )
-def test_what_a_catalog_does_not_offer(
-    server: str, package: str, channel: str, version: str
-) -> None:
-    assert catalog_client.offer(server, package, channel=channel, version=version) is None
+def test_what_a_catalog_does_not_offer(server: str, package: str, channel: str, name: str) -> None:
+    assert catalog_client.offer(server, package, channel=channel, name=name) is None
+
+
+def test_no_server_lists_nothing() -> None:
+    assert catalog_client.listed("127.0.0.1:1", timeout=0.2) is None
 
 
 def test_nobody_offers_anything() -> None:

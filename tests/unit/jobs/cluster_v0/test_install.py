@@ -359,9 +359,7 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
     run(story)
 
 
-def test_an_upgrade_that_olm_cannot_resolve_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upgrade, "_SETTLES_WITH_GOAL", 0.1)
-
+def test_an_upgrade_that_olm_cannot_resolve_says_why() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             await installed(reader, version="1.0.0")
@@ -375,7 +373,7 @@ def test_an_upgrade_that_olm_cannot_resolve_says_why(monkeypatch: pytest.MonkeyP
                     Access(),
                     announce=[].append,
                     report=said.append,
-                    timeouts=QUICK,
+                    timeouts=replace(QUICK, seconds=0.5),
                 )
 
             with pytest.raises(InputError, match=r"no way leads from `cache\.v1\.0\.0`"):
@@ -1158,6 +1156,71 @@ def test_the_lease_of_the_operators_pods_goes_with_it() -> None:
                                                                       package="cache"))  # fmt: skip
 
             assert [one["metadata"]["name"] for one in plan.leftovers] == ["ours"]
+
+    run(story)
+
+
+def test_a_failed_upgrade_is_tried_again() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, olm):
+            await installed(reader)
+            options = UpgradeOptions(namespace="apps", package="cache", retry=True)
+
+            async def upgraded() -> Any:
+                return await upgrade.upgrade(
+                    reader, options, Access(), announce=[].append, report=[].append,
+                    timeouts=QUICK,
+                )  # fmt: skip
+
+            with pytest.raises(InputError, match="nothing to retry"):
+                await upgraded()
+            server.put("installplans", made("InstallPlan", "install-cache.v2.0.0",
+                       spec={"clusterServiceVersionNames": ["cache.v2.0.0"], "approved": True},
+                       status={"phase": "Failed"}))  # fmt: skip
+            server.put("clusterserviceversions", made("ClusterServiceVersion", "cache.v2.0.0",
+                       spec={"replaces": "cache.v1.0.0"}, status={"phase": "Pending"}))  # fmt: skip
+            one = server.get("subscriptions", "cache", "apps")
+            assert one is not None
+            failed = {"currentCSV": "cache.v2.0.0", "installedCSV": "cache.v2.0.0",
+                      "installPlanRef": {"name": "install-cache.v2.0.0"}}  # fmt: skip
+            server.put("subscriptions", one | {"status": one["status"] | failed})
+            olm.versions.append("2.0.0")
+
+            done = await upgraded()
+
+            assert (done.before, done.hops) == ("cache.v1.0.0", ("cache.v2.0.0",))
+            assert done.explanation.is_ready
+            assert [one["metadata"]["name"] for one in server.all("clusterserviceversions")] == [
+                "cache.v2.0.0"
+            ]
+
+    run(story)
+
+
+def test_what_does_not_fit_is_refused_before_its_plan_is_approved() -> None:
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, olm):
+            await installed(reader, manual=True)
+            csv = made("ClusterServiceVersion", "cache.v2.0.0", spec={"installModes": []})
+            resource = {"kind": "ClusterServiceVersion", "name": "cache.v2.0.0",
+                        "manifest": json.dumps(csv)}  # fmt: skip
+            plan = made("InstallPlan", "install-cache.v2.0.0",
+                        spec={"clusterServiceVersionNames": ["cache.v2.0.0"], "approved": False},
+                        status={"phase": "RequiresApproval",
+                                "plan": [{"resource": resource}]})  # fmt: skip
+            server.put("installplans", plan)
+            olm.versions.append("2.0.0")
+
+            with pytest.raises(InputError, match="does not support the install mode"):
+                await upgrade.upgrade(
+                    reader, UpgradeOptions(namespace="apps", package="cache"), Access(),
+                    announce=[].append, report=[].append, timeouts=QUICK,
+                )  # fmt: skip
+
+            waiting = server.get("installplans", "install-cache.v2.0.0", "apps")
+            assert waiting is not None
+            assert waiting["spec"]["approved"] is False
+            assert server.get("clusterserviceversions", "cache.v1.0.0", "apps")
 
     run(story)
 

@@ -1,0 +1,89 @@
+"""Let OLM try a failed upgrade again.
+
+OLM does not execute a failed InstallPlan again, and makes no other one for the same bundle: the
+Subscription counts the new version as installed as soon as its CSV exists. To delete the plan
+and the CSV is not enough, since the old CSV is then one that no Subscription names. So the
+status of the Subscription goes back to the version that is really there, and OLM resolves anew.
+"""
+
+from __future__ import annotations
+
+from olmkit.base.diagnostics import InputError, RemoteError
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import write
+from olmkit.jobs.cluster.wait import Report, Timeouts
+from olmkit.jobs.cluster_v0 import fit, upgrade_plan
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import explanation
+
+
+async def reset(
+    reader: ClusterObjects,
+    seen: ClusterState,
+    subscription: Manifest,
+    *,
+    report: Report,
+    timeouts: Timeouts,
+) -> str:
+    """Undo what a failed InstallPlan left; gives the CSV that it was to install.
+
+    Raises `InputError` when no InstallPlan has failed, or when it would fail again.
+    """
+    target = text(kinds.status(subscription).get("currentCSV"))
+    plan = seen.plan(kinds.plan_name(subscription))
+    is_lost = plan is None and bool(target) and seen.csv(target) is None
+    if kinds.phase(plan) != "Failed" and not is_lost:
+        package = kinds.subscription_key(subscription).package
+        raise InputError(
+            f"no InstallPlan of `{package}` has failed, so there is nothing to retry",
+            hint=f"`olmkit why {package} -n {seen.namespace}` says how it stands",
+        )
+    names = {target, *kinds.plan_csvs(plan)}
+    broken = tuple(
+        csv
+        for csv in seen.own_csvs()
+        if objects.name(csv) in names and kinds.phase(csv) != "Succeeded"
+    )
+    if plan is not None:
+        manifests = await upgrade_plan.contents(reader, plan)
+        before = next(iter(_replaced(seen, broken, manifests).values()), "")
+        await fit.require(reader, seen, manifests, replaces=before, is_whole=True)
+    else:
+        manifests = []
+    replaced = _replaced(seen, broken, manifests)
+    steps = ((plan,) if plan is not None else (), broken)
+    done = await write.delete(reader, steps, report=report, timeouts=timeouts)
+    if done.left:
+        raise RemoteError(f"still there: {', '.join(map(explanation.subject, done.left))}")
+    for one in seen.subscriptions:
+        current = text(kinds.status(one).get("currentCSV"))
+        if current in names and current in {*map(objects.name, broken), target}:
+            await _put_back(reader, one, replaced.get(current, ""), report)
+    return target
+
+
+def _replaced(
+    seen: ClusterState, broken: tuple[Manifest, ...], manifests: list[Manifest]
+) -> dict[str, str]:
+    """What each new CSV replaces, of the CSVs that are there."""
+    csvs = [*(one for one in manifests if objects.kind(one) == kinds.CSV[1]), *broken]
+    pairs = {objects.name(one): text(kinds.spec(one).get("replaces")) for one in csvs}
+    return {new: old for new, old in pairs.items() if old and seen.csv(old) is not None}
+
+
+async def _put_back(
+    reader: ClusterObjects, subscription: Manifest, installed: str, report: Report
+) -> None:
+    name = objects.name(subscription)
+    report(f"Subscription `{name}`: installed is {f'`{installed}`' if installed else 'nothing'}")
+    status = {
+        "currentCSV": installed or None,
+        "installedCSV": installed or None,
+        "state": "AtLatestKnown" if installed else "",
+        "installPlanRef": None,
+        "installplan": None,
+    }
+    await reader.merge(subscription, {"status": status}, subresource="status")

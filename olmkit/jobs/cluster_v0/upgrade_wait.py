@@ -1,0 +1,232 @@
+"""Waiting for what an upgrade was to bring: facts, not a guess of how long OLM takes.
+
+The facts: what the catalog offers, whether its pod runs the image that its tag names, whether
+bundles are being unpacked, and what the Subscription and its InstallPlan say.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import replace
+
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import read as cluster_read
+from olmkit.jobs.cluster.wait import Report, Timeouts
+from olmkit.jobs.cluster_v0 import upgrade_plan
+from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import explanation, unpacking
+from olmkit.olm.explain.explanation import Blame, Explanation, Standing
+from olmkit.olm.explain.installs import explain
+
+_WORKING = ("", "Planning", "Installing")
+
+
+class Watch:
+    """Looks for the versions that OLM chooses; `deadline` is a time of the loop."""
+
+    def __init__(
+        self,
+        reader: ClusterObjects,
+        options: UpgradeOptions,
+        plan: UpgradePlan,
+        *,
+        report: Report,
+        timeouts: Timeouts,
+        deadline: float,
+    ) -> None:
+        self._reader = reader
+        self._options = options
+        self._plan = plan
+        self._report = report
+        self._timeouts = timeouts
+        self._deadline = deadline
+
+    async def next(self, current: str, *, expected: str) -> str | Explanation:
+        """The CSV that OLM goes to after `current`; empty when there is none.
+
+        An `Explanation` when `expected`, which the catalog offers, does not come.
+        """
+        clock = asyncio.get_running_loop().time
+        quiet = since = clock()
+        said = cause = ""
+        wanted = expected or ("" if self._plan.is_known else self._options.to)
+        while True:
+            seen = await cluster_read.snapshot(self._reader, self._options.namespace, logs=False)
+            subscription = upgrade_plan.require(seen, self._options.package)
+            chosen = text(kinds.status(subscription).get("currentCSV"))
+            if chosen and chosen != current:
+                return chosen
+            if upgrade_plan.is_goal(current, self._options.to):
+                return ""
+            found = self._why(seen, subscription, wanted)
+            now = clock()
+            if found.cause != cause:
+                cause, since = found.cause, now
+            is_working = _is_working(seen, subscription)
+            quiet = now if is_working else quiet
+            if not wanted and not is_working:
+                settles = 0.0 if self._plan.is_known else self._timeouts.believed
+                if now - quiet >= settles:
+                    return ""
+            believed = now - since >= self._timeouts.believed
+            if wanted and found.standing is Standing.BLOCKED and believed:
+                return found
+            if now >= self._deadline:
+                is_known = expected or is_working or found.standing is not Standing.WAITING
+                return _late(found, self._timeouts.seconds) if is_known else ""
+            words = f"waiting for OLM to choose a version after `{current}`"
+            words = found.message if expected else words
+            if words != said:
+                self._report(words)
+                said = words
+            await asyncio.sleep(self._timeouts.interval)
+
+    def _why(self, seen: ClusterState, subscription: Manifest, wanted: str) -> Explanation:
+        """Why the version that is wanted, or that the catalog offers, is not chosen yet."""
+        source = upgrade_plan.source_of(seen, subscription)
+        if wanted and upgrade_plan.is_outdated(seen, source, self._plan.pinned):
+            return _outdated(source or {}, wanted)
+        found = explain(seen, self._options.package, target=wanted)
+        if found.is_ready or found.cause == "waiting":
+            return replace(
+                found,
+                standing=Standing.WAITING,
+                cause="waiting",
+                message=f"OLM has not yet chosen `{wanted}`, which the catalog offers",
+                hint="",
+            )
+        return found
+
+
+async def until_noted(
+    reader: ClusterObjects,
+    package: str,
+    namespace: str,
+    target: str,
+    *,
+    found: Explanation,
+    timeouts: Timeouts,
+    end: float,
+) -> Explanation:
+    """Wait until a version that is ready is alone there, and OLM has noted it.
+
+    `found` says that it is ready; the result says the same, or what is missing when the time
+    is over. `end` is a time of the loop.
+    """
+    while True:
+        seen = await cluster_read.snapshot(reader, namespace, logs=False)
+        missing = _missing(seen, package, target)
+        if not missing:
+            return explain(seen, package, target=target) if found.is_ready else found
+        if asyncio.get_running_loop().time() >= end:
+            return Explanation(
+                standing=Standing.STUCK,
+                cause="upgrade-not-finished",
+                message=f"`{target}` is healthy, but {missing} (after {timeouts.seconds:.0f} s)",
+                hint="see the log of OLM's operators",
+                chain=found.chain,
+                blame=Blame.WORLD,
+            )
+        await asyncio.sleep(timeouts.interval)
+
+
+def _missing(seen: ClusterState, package: str, target: str) -> str:
+    """What is not as it is after an upgrade; empty when all is."""
+    going = [csv for csv in seen.own_csvs() if kinds.is_going(csv)]
+    if going:
+        return f"`{objects.name(going[0])}` is still there"
+    subscription = seen.subscription(package)
+    status = kinds.status(subscription)
+    current, installed = (text(status.get(key)) for key in ("currentCSV", "installedCSV"))
+    if current == target and installed != target:
+        return f"the Subscription still names `{installed}` as installed"
+    plan = seen.plan(kinds.plan_name(subscription or {}))
+    if plan is not None and target in kinds.plan_csvs(plan) and kinds.phase(plan) != "Complete":
+        return f"{explanation.subject(plan)} is {kinds.phase(plan) or 'new'}"
+    return ""
+
+
+def is_read(
+    found: Manifest | None,
+    pods: Iterable[Manifest],
+    field: str,
+    reference: str,
+) -> bool:
+    """Whether OLM reads a catalog from where it has been changed to.
+
+    An address shows in the state of the connection; an image, in the pod that serves it.
+    """
+    if found is None or kinds.connection_state(found) != "READY":
+        return False
+    state = mapping(kinds.status(found).get("connectionState"))
+    if field == "address":
+        return text(state.get("address")) == reference
+    running = [pod for pod in pods if not objects.metadata(pod).get("deletionTimestamp")]
+    return any(
+        reference in map(_image, _containers(pod)) and kinds.condition(pod, "Ready") is not None
+        for pod in running
+    )
+
+
+def _containers(pod: Manifest) -> list[Manifest]:
+    spec = kinds.spec(pod)
+    return [
+        dict(mapping(one))
+        for part in ("initContainers", "containers")
+        for one in sequence(spec.get(part))
+    ]
+
+
+def _image(container: Manifest) -> str:
+    return text(container.get("image"))
+
+
+def _is_working(seen: ClusterState, subscription: Manifest) -> bool:
+    """Whether OLM is about to change something for a Subscription."""
+    plan = seen.plan(kinds.plan_name(subscription))
+    source = upgrade_plan.source_of(seen, subscription)
+    unpacks = kinds.condition(subscription, "BundleUnpacking") is not None
+    return (
+        (plan is not None and kinds.phase(plan) in _WORKING)
+        or (unpacks and any(unpacking.unfinished(seen)))
+        or (source is not None and kinds.connection_state(source) != "READY")
+        or any(kinds.is_going(csv) for csv in seen.own_csvs())
+    )
+
+
+def _outdated(source: Manifest, expected: str) -> Explanation:
+    name, place = objects.name(source), objects.namespace(source)
+    every = upgrade_plan.poll_interval(source)
+    image = text(kinds.spec(source).get("image"))
+    message = (
+        f"`{expected}` is in the catalog image `{image}`, but the catalog's pod runs an older one"
+    )
+    last = text(kinds.status(source).get("latestImageRegistryPoll"))
+    if every:
+        return Explanation(
+            standing=Standing.WAITING,
+            cause="catalog-outdated",
+            message=f"{message}; OLM looks every {every}{f', last at {last}' if last else ''}",
+        )
+    return Explanation(
+        standing=Standing.BLOCKED,
+        cause="catalog-outdated",
+        message=f"{message}, and OLM does not look for newer ones",
+        hint=f"delete the pod: `kubectl delete pod -n {place} -l {kinds.CATALOG_LABEL}={name}`; "
+        "install with `--poll` to let OLM look",
+        blame=Blame.WORLD,
+    )
+
+
+def _late(found: Explanation, seconds: float) -> Explanation:
+    return replace(
+        found,
+        standing=Standing.STUCK,
+        message=f"{found.message} (after {seconds:.0f} s)",
+        blame=Blame.WORLD,
+    )

@@ -1,0 +1,83 @@
+"""The facts that an upgrade waits for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.jobs.cluster_v0 import upgrade_plan, upgrade_wait
+from olmkit.olm.cluster_state import ClusterState
+
+Manifest = dict[str, Any]
+OLD, NEW = "cache.v1", "cache.v2"
+
+
+def made(kind: str, name: str, **fields: Any) -> Manifest:
+    return {"kind": kind, "metadata": {"name": name, "namespace": "apps"}, **fields}
+
+
+def state(*csvs: Manifest, plan: str = "Complete", installed: str = NEW) -> ClusterState:
+    status = {"currentCSV": NEW, "installedCSV": installed, "installPlanRef": {"name": "p"}}
+    names = {"clusterServiceVersionNames": [NEW]}
+    return ClusterState(
+        namespace="apps",
+        subscriptions=(made("Subscription", "cache", spec={"name": "cache"}, status=status),),
+        csvs=csvs,
+        plans=(made("InstallPlan", "p", spec=names, status={"phase": plan}),),
+    )
+
+
+def csv(name: str, phase: str) -> Manifest:
+    return made("ClusterServiceVersion", name, status={"phase": phase})
+
+
+@pytest.mark.parametrize(
+    ("seen", "missing"),
+    [
+        (state(csv(NEW, "Succeeded")), ""),
+        (state(csv(OLD, "Replacing"), csv(NEW, "Succeeded")), "`cache.v1` is still there"),
+        (state(csv(NEW, "Succeeded"), installed=OLD), "still names `cache.v1` as installed"),
+        (state(csv(NEW, "Succeeded"), plan="Installing"), "InstallPlan apps/p is Installing"),
+    ],
+)
+def test_an_upgrade_is_done_when_nothing_is_missing(seen: ClusterState, missing: str) -> None:
+    found = upgrade_wait._missing(seen, "cache", NEW)  # noqa: SLF001 - the decision itself
+
+    assert (missing in found, bool(found)) == (True, bool(missing))
+
+
+def test_a_catalogs_pod_with_another_image_than_its_tag_is_outdated() -> None:
+    source = made("CatalogSource", "shelf", spec={"image": "r/shelf:latest"})
+    pod = made("Pod", "shelf-x", status={
+        "initContainerStatuses": [{"imageID": "r/shelf@sha256:aa"}],
+        "containerStatuses": [{"imageID": "r/opm@sha256:cc"}],
+    })  # fmt: skip
+    pod["metadata"]["labels"] = {"olm.catalogSource": "shelf"}
+    seen = ClusterState(namespace="apps", catalogs=(source,), pods=(pod,))
+
+    assert not upgrade_plan.is_outdated(seen, source, "r/shelf@sha256:aa")
+    assert upgrade_plan.is_outdated(seen, source, "r/shelf@sha256:bb")
+    assert not upgrade_plan.is_outdated(seen, source, "")
+
+
+@pytest.mark.parametrize(
+    ("field", "reference", "is_read"),
+    [
+        ("address", "host:2", True),
+        ("address", "host:1", False),
+        ("image", "r/shelf:v2", True),
+        ("image", "r/shelf:v1", False),
+    ],
+)
+def test_a_changed_catalog_is_read_when_its_pod_or_connection_is_new(
+    field: str, reference: str, is_read: bool
+) -> None:
+    connection = {"lastObservedState": "READY", "address": "host:2"}
+    source = made("CatalogSource", "shelf", status={"connectionState": connection})
+    ready = {"conditions": [{"type": "Ready", "status": "True"}]}
+    new = made("Pod", "n", spec={"initContainers": [{"image": "r/shelf:v2"}]}, status=ready)
+    old = made("Pod", "o", spec={"containers": [{"image": "r/shelf:v1"}]}, status=ready)
+    old["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+
+    assert upgrade_wait.is_read(source, [new, old], field, reference) is is_read

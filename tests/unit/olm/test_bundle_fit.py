@@ -1,0 +1,144 @@
+"""What of a bundle a cluster refuses: one case for each reason, and for what fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from olmkit.base.versions import Version
+from olmkit.olm import bundle_fit
+from olmkit.olm.bundle_fit import ClusterFacts
+
+Manifest = dict[str, Any]
+ALL = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
+
+
+def csv(name: str = "cache.v2", *, modes: tuple[str, ...] = ALL, **spec: Any) -> Manifest:
+    owned = {"name": "caches.example.com", "kind": "Cache", "version": "v1"}
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {"name": name, "namespace": "apps"},
+        "spec": {
+            "installModes": [{"type": mode, "supported": mode in modes} for mode in ALL],
+            "customresourcedefinitions": {"owned": [owned]},
+            **spec,
+        },
+    }
+
+
+def crd(*versions: str, stored: tuple[str, ...] = (), minimum: int = 0, **spec: Any) -> Manifest:
+    size = {"type": "integer", "minimum": minimum}
+    properties = {"spec": {"type": "object", "properties": {"size": size}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "caches.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "versions": [{"name": one, "served": True, "schema": schema} for one in versions],
+            **spec,
+        },
+        "status": {"storedVersions": list(stored)},
+    }
+
+
+def group(*targets: str, name: str = "g", namespace: str = "apps", provides: str = "") -> Manifest:
+    return {
+        "apiVersion": "operators.coreos.com/v1",
+        "kind": "OperatorGroup",
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "annotations": {"olm.providedAPIs": provides},
+        },
+        "spec": {"targetNamespaces": list(targets)} if targets else {},
+    }
+
+
+SMALL = {
+    "apiVersion": "example.com/v1",
+    "kind": "Cache",
+    "metadata": {"name": "small", "namespace": "web"},
+    "spec": {"size": 1, "colour": "pruned by the server"},
+}
+FACTS = ClusterFacts(
+    namespace="apps",
+    group=group(),
+    version=Version.parse("1.30.2"),
+    crds={"caches.example.com": crd("v1", stored=("v1",))},
+    instances={("caches.example.com", "v1"): (SMALL,)},
+)
+ROLE = {"apiVersion": "v1beta1", "kind": "Role", "metadata": {"name": "r"}}
+NEEDY = {"required": [{"name": "needs.example.org", "kind": "Need", "version": "v1"}]}
+NATIVE = {"group": "snapshot.storage.k8s.io", "version": "v1", "kind": "VolumeSnapshot"}
+UNSERVED = frozenset([("v1beta1", "Role"), ("snapshot.storage.k8s.io/v1", "VolumeSnapshot")])
+
+
+def causes(*manifests: Manifest, facts: ClusterFacts = FACTS, replaces: str = "") -> list[str]:
+    return [one.cause for one in bundle_fit.refusals(manifests, facts, replaces=replaces)]
+
+
+def test_a_bundle_that_fits_is_not_refused() -> None:
+    facts = replace(FACTS, unserved=UNSERVED, is_whole=True)
+
+    assert causes(csv(minKubeVersion="1.30.0"), crd("v1", "v2"), facts=facts) == []
+
+
+@pytest.mark.parametrize(
+    ("cause", "manifests", "changed", "says"),
+    [
+        ("install-mode-not-supported", [csv(modes=("AllNamespaces",))],
+         {"group": group("apps")}, "install mode `OwnNamespace`"),
+        ("cluster-too-old", [csv(minKubeVersion="1.31.0")], {}, "needs Kubernetes 1.31.0"),
+        ("cluster-too-old", [csv(minKubeVersion="new")], {}, "is not a version: `new`"),
+        ("crd-rejects-objects", [crd("v1", minimum=5)], {},
+         "Cache web/small: `spec.size` must be at least 5"),
+        ("crd-loses-version", [crd("v2")], {}, "no version v1"),
+        ("install-plan-failed", [crd("v1", scope="Cluster")], {}, "cannot change"),
+        ("crd-owned-elsewhere", [csv()], {"csvs": (csv("other.v1"),)}, "belongs to `other.v1`"),
+        ("api-owned-elsewhere", [csv()],
+         {"groups": (group(name="o", namespace="else", provides="Cache.v1.example.com"),)},
+         "OperatorGroup else/o watches the same"),
+        ("missing-api", [ROLE], {"unserved": UNSERVED}, "the Role `r` of `v1beta1`"),
+        ("missing-api", [csv(nativeAPIs=[NATIVE])], {"unserved": UNSERVED}, "`VolumeSnapshot`"),
+        ("missing-api", [csv(customresourcedefinitions=NEEDY)], {"is_whole": True},
+         "`needs.example.org`, which"),
+        ("service-account-forbidden", [csv()], {"denied": ("create roles",)},
+         "may not create roles"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_refused(
+    cause: str, manifests: list[Manifest], changed: dict[str, Any], says: str
+) -> None:
+    (found,) = bundle_fit.refusals(manifests, replace(FACTS, **changed))
+
+    assert found.cause == cause
+    assert says in found.message
+
+
+def test_what_is_replaced_or_noted_is_no_other_owner() -> None:
+    old = csv("cache.v1")
+    other = group(name="o", namespace="else", provides="Cache.v1.example.com")
+    noted = group(provides="Cache.v1.example.com")
+    apart = group("web", namespace="else", provides="Cache.v1.example.com")
+
+    assert causes(csv(), facts=replace(FACTS, csvs=(old,)), replaces="cache.v1") == []
+    assert causes(csv(replaces="cache.v1"), facts=replace(FACTS, csvs=(old,))) == []
+    assert causes(csv(), facts=replace(FACTS, group=noted, groups=(other,))) == []
+    assert causes(csv(), facts=replace(FACTS, group=group("apps"), groups=(apart,))) == []
+
+
+def test_a_webhook_that_converts_lets_odd_objects_pass() -> None:
+    assert causes(crd("v1", minimum=5, conversion={"strategy": "Webhook"})) == []
+
+
+def test_what_is_not_known_is_not_refused() -> None:
+    facts = ClusterFacts(namespace="apps", crds={"needs.example.org": {}}, is_whole=True)
+
+    assert causes(csv(customresourcedefinitions=NEEDY), crd("v1"), facts=facts) == []
+    assert causes(csv(customresourcedefinitions=NEEDY), facts=FACTS) == []
