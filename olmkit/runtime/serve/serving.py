@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
 
@@ -19,6 +21,9 @@ _MAX_HEADER = 1 << 20
 # being sent on it would fail.
 _IDLE = 95.0
 _CLOSING = 5.0  # for requests under way
+# A new connection must send a whole head in this time; controller-runtime's servers wait as long.
+_HEAD = 32.0
+_SWEEP = 4.0
 
 
 def parse_address(text: str) -> tuple[str | None, int] | None:
@@ -51,6 +56,15 @@ class HttpServer:
         self._address = address
         self._tls = tls
         self._ready = asyncio.Event()
+        self._heard: set[Any] = set()  # connections on which a request has come
+        application.middlewares.append(self._hear)
+
+    @web.middleware
+    async def _hear(
+        self, request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        self._heard.add(request.protocol)
+        return await handler(request)
 
     async def run(self) -> None:
         """Serve until cancelled."""
@@ -73,10 +87,26 @@ class HttpServer:
                 ) from error
             self.port = int(runner.addresses[0][1])
             self._ready.set()
-            await asyncio.Event().wait()
+            await self._close_stalled(runner)
         finally:
             self._ready.set()  # who waits sees the error of `run`
             await runner.cleanup()
+
+    async def _close_stalled(self, runner: web.AppRunner) -> None:
+        """Close connections that send no request, until cancelled.
+
+        The library closes idle connections after a request, but none before the first.
+        """
+        since: dict[Any, float] = {}
+        while True:
+            await asyncio.sleep(min(_SWEEP, _HEAD / 2))
+            now = asyncio.get_running_loop().time()
+            connections = runner.server.connections if runner.server else []
+            since = {one: since.get(one, now) for one in connections}
+            self._heard &= since.keys()
+            for connection, first in since.items():
+                if now - first >= _HEAD and connection not in self._heard:
+                    connection.force_close()
 
     async def wait_until_ready(self) -> None:
         await self._ready.wait()

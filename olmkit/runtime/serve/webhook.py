@@ -191,9 +191,8 @@ class WebhookServer:
 
 async def _reply(request: web.Request, reply: Callable[[Any], Awaitable[Manifest]]) -> web.Response:
     try:
-        review = await _body(request)
         async with asyncio.timeout(_PATIENCE):
-            answer = await reply(review)
+            answer = await reply(await _body(request))
     except BadReview as error:
         _LOG.warning("no review", extra={"path": request.path, "error": str(error)})
         return web.Response(status=error.status, text=f"{error}\n")

@@ -63,3 +63,28 @@ def test_port_that_is_taken_is_an_error_with_a_hint() -> None:
         await asyncio.wait([running])
 
     asyncio.run(work())
+
+
+def test_connection_that_sends_no_whole_head_is_closed_and_others_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(serving, "_HEAD", 0.2)
+
+    async def check() -> None:
+        server = HttpServer("probes", web.Application(), ("127.0.0.1", 0))
+        running = asyncio.create_task(server.run())
+        await server.wait_until_ready()
+        silent = await asyncio.open_connection("127.0.0.1", server.port)
+        partial = await asyncio.open_connection("127.0.0.1", server.port)
+        partial[1].write(b"GET / HTTP/1.1\r\nHost: a\r\nX-Slow: ")
+        used = await asyncio.open_connection("127.0.0.1", server.port)
+        used[1].write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        async with asyncio.timeout(5):
+            assert await silent[0].read() == b""
+            assert await partial[0].read() == b""
+        assert b"404" in await used[0].readline()
+        used[1].write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert (await used[0].read()).count(b"HTTP/1.1 404") == 1
+        running.cancel()
+
+    asyncio.run(check())
