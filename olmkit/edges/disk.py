@@ -8,6 +8,7 @@ a folder may come from anywhere.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -54,14 +55,33 @@ def read_part(path: Path, start: int, end: int) -> bytes:
         return stream.read(end - start)
 
 
+def open_regular(path: Path) -> BinaryIO:
+    """A regular file, opened for reading.
+
+    Raises `OSError` when it cannot be opened, `InputError` for a pipe, a socket or a
+    device, which could be read without an end.
+    """
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno in (errno.ENXIO, errno.ENODEV):  # a socket, a device without a driver
+            raise InputError(f"`{path}` is not a regular file") from None
+        raise
+    mode = os.fstat(handle).st_mode
+    if not stat.S_ISREG(mode):
+        os.close(handle)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        raise InputError(f"`{path}` is not a regular file")
+    return open(handle, "rb")  # noqa: PTH123
+
+
 @contextlib.contextmanager
 def _opened(path: Path, limit: int | None) -> Iterator[BinaryIO]:
     try:
-        # Without O_NONBLOCK, opening a pipe would wait for a writer that may never come.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as stream:  # noqa: PTH123
+        with open_regular(path) as stream:
             info = os.fstat(stream.fileno())
-            if not stat.S_ISREG(info.st_mode):
-                raise InputError(f"`{path}` is not a regular file")
             if limit is not None and info.st_size > limit:
                 raise InputError(
                     f"`{path}` is {info.st_size / 1e6:.0f} MB large, more than the "

@@ -7,6 +7,7 @@ second interrupt as a request to end at once.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -18,6 +19,7 @@ from types import FrameType
 
 from olmkit.base.diagnostics import ConfigurationError
 
+_CHUNK = 64 * 1024
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 
 
@@ -42,6 +44,32 @@ def run(command: Sequence[str], *, folder: Path, environment: Mapping[str, str])
             signals.pass_to(process)
             code = process.wait()
     return code if code >= 0 else 128 - code
+
+
+class TooMuchOutputError(Exception):
+    """A process writes more than it is allowed to."""
+
+
+async def converse(process: asyncio.subprocess.Process, sent: bytes = b"", *, limit: int) -> bytes:
+    """Send a process its input and wait for its end; what it wrote.
+
+    Raises `TooMuchOutputError` above `limit` bytes; the process may still run then, and
+    the caller ends it.
+    """
+    if process.stdin is not None:
+        # One that does not read what it gets closes its end.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            process.stdin.write(sent)
+            await process.stdin.drain()
+        process.stdin.close()
+    output = bytearray()
+    assert process.stdout is not None  # noqa: S101 - it was started with a pipe
+    while chunk := await process.stdout.read(_CHUNK):
+        output += chunk
+        if len(output) > limit:
+            raise TooMuchOutputError
+    await process.wait()
+    return bytes(output)
 
 
 class _Signals:

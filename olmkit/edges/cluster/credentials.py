@@ -21,11 +21,12 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError, RemoteError
-from olmkit.edges import disk
+from olmkit.edges import disk, processes
 
 # Bound tokens are renewed by the kubelet at 80 % of their life; once a minute is what
 # Kubernetes' own client does.
 _TOKEN_REFRESH = 60.0
+_MAX_EXEC_OUTPUT = 4 * 1024 * 1024
 _EXEC_TIMEOUT = 60.0
 _LAST_MOMENT = 1.0  # for what was killed, to be gone
 _EXEC_VERSIONS = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
@@ -181,7 +182,13 @@ class ExecCredentials:
                 f"cannot run `{command}`, the exec plug-in of user `{self._user}`", hint=hint
             ) from error
         try:
-            out, _ = await asyncio.wait_for(process.communicate(), _EXEC_TIMEOUT)
+            out = await asyncio.wait_for(
+                processes.converse(process, limit=_MAX_EXEC_OUTPUT), _EXEC_TIMEOUT
+            )
+        except processes.TooMuchOutputError:
+            raise ConfigurationError(
+                f"`{command}` writes more than {_MAX_EXEC_OUTPUT} bytes as credentials"
+            ) from None
         except TimeoutError:
             raise RemoteError(
                 f"`{command}` gave no credentials within {_EXEC_TIMEOUT:.0f} s", temporary=True

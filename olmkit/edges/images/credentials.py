@@ -21,6 +21,7 @@ from typing import Any
 import msgspec
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
+from olmkit.edges import processes
 from olmkit.edges.disk import read_file
 
 _MAX_FILE = 4 * 1024 * 1024
@@ -189,12 +190,18 @@ async def _ask_helper(
             hint="install it, or remove it from the configuration of Docker",
         ) from None
     try:
-        output, _ = await asyncio.wait_for(
-            process.communicate(server.encode()), timeout=_HELPER_TIMEOUT
+        output = await asyncio.wait_for(
+            processes.converse(process, server.encode(), limit=_MAX_HELPER_OUTPUT),
+            timeout=_HELPER_TIMEOUT,
         )
     except TimeoutError:
         raise RemoteError(
             f"the credential helper `{program}` does not answer", temporary=False
+        ) from None
+    except processes.TooMuchOutputError:
+        raise RemoteError(
+            f"the credential helper `{program}` writes more than {_MAX_HELPER_OUTPUT} bytes",
+            temporary=False,
         ) from None
     finally:
         if process.returncode is None:
@@ -209,7 +216,7 @@ async def _ask_helper(
 
 def _from_helper(output: bytes, program: str) -> Credentials | None:
     try:
-        value = json.loads(output[:_MAX_HELPER_OUTPUT])
+        value = json.loads(output)
         username, secret = value["Username"], value["Secret"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise RemoteError(

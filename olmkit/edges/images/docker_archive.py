@@ -37,6 +37,7 @@ from olmkit.oci.store import Opener, Store
 
 _LIST = "manifest.json"
 _CHUNK = 1024 * 1024
+_MAX_IMAGES = 1000
 _CONTAINERD_NAME = "io.containerd.image.name"
 _COMPRESSED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 
@@ -67,9 +68,8 @@ class DockerArchive:
         self._shown = shown
         self._small: dict[Digest, bytes] = {}
         self._layers: dict[Digest, str] = {}
-        self._images: list[tuple[tuple[str, ...], Descriptor]] = []
-        for entry in self._read_list():
-            self._images.append(self._read_image(entry))
+        self._hashed: dict[tuple[int, int], Descriptor] = {}  # by place: names may repeat
+        self._listed = [(_names(entry), entry) for entry in self._read_list()]
 
     async def exists(self, descriptor: Descriptor) -> bool:
         return descriptor.digest in self._small or descriptor.digest in self._layers
@@ -89,19 +89,25 @@ class DockerArchive:
         raise self._read_only()
 
     async def tags(self) -> tuple[str, ...]:
-        return tuple(sorted({name for names, _ in self._images for name in names}))
+        return tuple(sorted({name for names, _ in self._listed for name in names}))
 
     async def resolve(self, selector: str) -> Descriptor:
-        if not selector and len(self._images) == 1:
-            return self._images[0][1]
+        if not selector and len(self._listed) == 1:
+            return self._read_image(self._listed[0][1])
         wanted = _normalised(selector)
-        for names, descriptor in self._images:
-            if selector == str(descriptor.digest) or wanted in map(_normalised, names):
-                return descriptor
+        for names, entry in self._listed:
+            if wanted in map(_normalised, names):
+                return self._read_image(entry)
+        if ":" in selector:  # a digest is known when an image has been read
+            for _, entry in self._listed:
+                self._small.clear()
+                found = self._read_image(entry)
+                if selector == str(found.digest):
+                    return found
         if selector:
             message = f"archive `{self._shown}` has no image `{selector}`"
         else:
-            message = f"archive `{self._shown}` has {len(self._images)} images"
+            message = f"archive `{self._shown}` has {len(self._listed)} images"
         names = await self.tags()
         hint = f"it has {', '.join(f'`{name}`' for name in names[:20])}" if names else ""
         raise ConfigurationError(message, hint=hint)
@@ -113,11 +119,15 @@ class DockerArchive:
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             value = None
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
-            raise InputError(f"`{self._shown}`: `{_LIST}` is no list of images")
+            raise InputError(f"`{self._shown}`: `{_LIST}` is not a list of images")
+        if len(value) > _MAX_IMAGES:
+            raise InputError(
+                f"`{self._shown}`: `{_LIST}` has {len(value)} images, more than {_MAX_IMAGES}"
+            )
         return value
 
-    def _read_image(self, entry: dict[str, Any]) -> tuple[tuple[str, ...], Descriptor]:
-        config, layers, names = entry.get("Config"), entry.get("Layers"), entry.get("RepoTags")
+    def _read_image(self, entry: dict[str, Any]) -> Descriptor:
+        config, layers = entry.get("Config"), entry.get("Layers")
         if not isinstance(config, str) or not _texts(layers) or len(layers or ()) > MAX_LAYERS:
             raise InputError(f"`{self._shown}`: `{_LIST}` names no config or no layers")
         data = self._read(config, MAX_CONFIG_SIZE)
@@ -127,10 +137,18 @@ class DockerArchive:
             config=self._keep(data, MediaType.OCI_CONFIG),
             layers=tuple(self._layer(name) for name in layers or ()),
         )
-        root = self._keep(manifest.format(), MediaType.OCI_MANIFEST)
-        return (tuple(names or ()) if _texts(names) else ()), root
+        return self._keep(manifest.format(), MediaType.OCI_MANIFEST)
 
     def _layer(self, name: str) -> Descriptor:
+        place = self._archive.place(name)
+        if place is not None and (known := self._hashed.get(place)) is not None:
+            return known
+        found = self._hash(name)
+        if place is not None:
+            self._hashed[place] = found
+        return found
+
+    def _hash(self, name: str) -> Descriptor:
         with self._open(name) as stream:
             start = stream.read(4)
             running = hashlib.sha256()
@@ -198,6 +216,11 @@ def _chunks(stream: BinaryIO, offset: int) -> Iterator[bytes]:
     stream.seek(offset)
     while chunk := stream.read(_CHUNK):
         yield chunk
+
+
+def _names(entry: dict[str, Any]) -> tuple[str, ...]:
+    names = entry.get("RepoTags")
+    return tuple(names or ()) if _texts(names) else ()
 
 
 def _texts(value: Any) -> bool:

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
-from olmkit.edges.disk import disk_error, write_atomically
+from olmkit.edges.disk import disk_error, open_regular, write_atomically
+from olmkit.oci import archives
 from olmkit.oci.content import (
     MAX_MANIFEST_SIZE,
     Descriptor,
@@ -28,6 +29,7 @@ from olmkit.oci.content import (
     MediaType,
     parse_manifest,
 )
+from olmkit.oci.limits import Budget
 from olmkit.oci.store import ContentError, Opener, checked
 
 REF_NAME = "org.opencontainers.image.ref.name"
@@ -38,8 +40,6 @@ _CHUNK = 1024 * 1024
 # Names of files that are not complete yet.
 _LEFTOVERS = (".olmkit-", ".part-", f".{_MARKER}.", f".{_INDEX}.")
 _OLD = 3600.0  # seconds; no single blob takes an hour to write
-_MAX_MEMBERS = 200_000
-_MAX_HEADER = 1024 * 1024
 
 
 class _Files(Protocol):
@@ -228,6 +228,10 @@ class Archive:
     def names(self) -> tuple[str, ...]:
         return tuple(self._members)
 
+    def place(self, name: str) -> tuple[int, int] | None:
+        """Where a file is, by its first byte and its size; a link has those of its target."""
+        return self._members.get(name)
+
 
 class _Folder:
     def __init__(self, folder: Path) -> None:
@@ -236,7 +240,7 @@ class _Folder:
     def open(self, name: str) -> BinaryIO | None:
         path = self._folder / name
         try:
-            return path.open("rb")
+            return open_regular(path)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except OSError as error:
@@ -247,7 +251,7 @@ class _Window:
     """A part of a file as if it were a whole one; only what readers of layouts need."""
 
     def __init__(self, path: Path, start: int, size: int) -> None:
-        self._stream = path.open("rb")
+        self._stream = open_regular(path)
         self._start = start
         self._size = size
         self._position = 0
@@ -274,57 +278,36 @@ class _Window:
         self.close()
 
 
-class _Headers:
-    """A stream that gives no reader more at once than an honest header needs."""
-
-    def __init__(self, stream: BinaryIO, path: Path) -> None:
-        self._stream = stream
-        self._path = path
-
-    def read(self, size: int = -1, /) -> bytes:
-        if not 0 <= size <= _MAX_HEADER:
-            raise InputError(f"`{self._path}`: the header of an entry is too large")
-        return self._stream.read(size)
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        return self._stream.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._stream.tell()
-
-
 def _archive_members(path: Path) -> dict[str, tuple[int, int]]:
     members: dict[str, tuple[int, int]] = {}
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             if stream.read(2) == b"\x1f\x8b":
                 raise InputError(
                     f"`{path}` is compressed", hint=f"unpack it first: `gunzip {path.name}`"
                 )
             stream.seek(0)
-            with tarfile.open(fileobj=_Headers(stream, path), mode="r:") as tar:  # type: ignore[call-overload]
-                for entry in tar:
-                    if entry.isreg() and not entry.issparse():
-                        members[entry.name.removeprefix("./")] = (entry.offset_data, entry.size)
-                    elif entry.issym():
-                        _add_link(members, entry)
-                    if len(members) > _MAX_MEMBERS:
-                        raise InputError(f"`{path}` has more than {_MAX_MEMBERS} entries")
+            shown = f"archive `{path}`"
+            for entry in archives.members(stream, shown, Budget()):
+                archives.check_length(entry.name, shown)
+                if entry.isreg():
+                    members[entry.name.removeprefix("./")] = (entry.offset_data, entry.size)
+                elif entry.issym():
+                    archives.check_length(entry.linkname, shown)
+                    _add_link(members, entry)
     except FileNotFoundError:
         raise ConfigurationError(f"`{path}` does not exist") from None
     except IsADirectoryError:
         raise InputError(f"`{path}` is a folder, not an archive") from None
     except OSError as error:
         raise disk_error(path, error) from error
-    except (tarfile.TarError, ValueError, OverflowError, EOFError):
-        raise InputError(f"`{path}` is no intact tar archive") from None
     return members
 
 
 def _add_link(members: dict[str, tuple[int, int]], entry: tarfile.TarInfo) -> None:
     """Older `docker save` links equal layers; only what is already in the archive is followed."""
     folder = os.path.dirname(entry.name)  # noqa: PTH120 - a name in an archive, not on the disk
-    target = os.path.normpath(f"{folder}/{entry.linkname}").removeprefix("./")
+    target = os.path.normpath(os.path.join(folder, entry.linkname))  # noqa: PTH118 - as above
     if target in members:
         members[entry.name.removeprefix("./")] = members[target]
 

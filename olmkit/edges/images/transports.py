@@ -24,8 +24,9 @@ from olmkit.edges.images.layout import Layout, open_archive
 from olmkit.oci import reference as references
 from olmkit.oci import store as stores
 from olmkit.oci.content import Descriptor, Platform
+from olmkit.oci.files import Files
 from olmkit.oci.image import Image
-from olmkit.oci.layer import Files, Limits
+from olmkit.oci.limits import MAX_PATH, Budget, Limits
 from olmkit.oci.reference import (
     AnyReference,
     ArchiveReference,
@@ -58,7 +59,7 @@ _ARCHITECTURES = {
     "i386": "386",
 }
 _MAX_RELOCATIONS = 8
-# Layers up to this size stay in memory while they are unpacked.
+# Images up to this size, as they are stored, stay in memory while they are unpacked.
 _SPOOL = 32 * 1024 * 1024
 
 
@@ -216,13 +217,7 @@ async def read_catalog_tree(text: str, access: Access) -> ImageFiles:
     source = parse(text)
     if isinstance(source, FolderReference):
         return ImageFiles(source=source, tree=disk.read_tree(local_path(source.folder)))
-    found = await _read_image(source, access, _catalog_folders)
-    return ImageFiles(
-        source=found.source,
-        tree=found.tree.under(_clean(found.labels.get(CONFIGS_LABEL, ""))),
-        pinned=found.pinned,
-        labels=found.labels,
-    )
+    return _catalog_part(await _read_image(source, access, _catalog_folders))
 
 
 async def read_tree(text: str, access: Access) -> ImageFiles:
@@ -233,12 +228,21 @@ async def read_tree(text: str, access: Access) -> ImageFiles:
     found = await _read_image(source, access, _any_folders)
     if found.is_bundle or CONFIGS_LABEL not in found.labels:
         return found
-    return ImageFiles(
-        source=found.source,
-        tree=found.tree.under(_clean(found.labels[CONFIGS_LABEL])),
-        pinned=found.pinned,
-        labels=found.labels,
-    )
+    return _catalog_part(found)
+
+
+def _catalog_part(found: ImageFiles) -> ImageFiles:
+    """The files in the folder that a catalog image names; `InputError` when it has none."""
+    folder = found.labels.get(CONFIGS_LABEL, "")
+    tree = found.tree.under(_clean(folder))
+    if not tree:
+        raise InputError(
+            f"`{found.source}` has no files in `{folder}`, "
+            f"the folder that its label `{CONFIGS_LABEL}` names",
+            hint="build the image again from a folder with the catalog, "
+            "for example with `olmkit catalog build`",
+        )
+    return replace(found, tree=tree)
 
 
 async def _read_image(
@@ -268,19 +272,31 @@ async def look_at(store: Store, root: Descriptor, access: Access) -> Image:
 async def unpack(
     store: Store, image: Image, wanted: Sequence[str] = ("",), limits: Limits | None = None
 ) -> Tree:
-    """The files of `image` below the `wanted` folders, under the names that were asked for."""
+    """The files of `image` below the `wanted` folders, under the names that were asked for.
+
+    Raises `InputError` when it exceeds `limits`, which hold for the image as a whole.
+    """
     kept = tuple(wanted)
+    budget = Budget(limits)
+    size = sum(layer.size for layer in image.manifest.layers)
+    if size > budget.limits.stored_size:
+        raise InputError(
+            f"the layers of the image are {size / 1e9:.1f} GB large, more than the "
+            f"{budget.limits.stored_size / 1e9:.1f} GB that are read"
+        )
+    # Zero means no limit to what stays in memory, hence one byte.
+    spool_size = _SPOOL if size <= _SPOOL else 1
     async with contextlib.AsyncExitStack() as stack:
         layers = []
         for layer in image.manifest.layers:
             spool = stack.enter_context(
-                tempfile.SpooledTemporaryFile(max_size=_SPOOL)  # noqa: SIM115
+                tempfile.SpooledTemporaryFile(max_size=spool_size)  # noqa: SIM115
             )
             async for chunk in stores.checked(layer, store.fetch(layer)):
                 spool.write(chunk)
             layers.append((layer, spool))
         for _ in range(_MAX_RELOCATIONS):
-            files = Files(kept, limits)
+            files = Files(kept, budget=budget)
             for layer, spool in layers:
                 spool.seek(0)
                 files.add(spool, f"layer {layer.digest}")  # type: ignore[arg-type]
@@ -334,6 +350,11 @@ def _no_kind(
 
 
 def _clean(folder: str) -> str:
+    if len(folder) > MAX_PATH:
+        raise InputError(
+            f"the label's folder has {len(folder)} characters, "
+            f"more than the {MAX_PATH} that Linux allows"
+        )
     parts = [part for part in folder.split("/") if part not in ("", ".")]
     if ".." in parts:
         raise InputError(f"the label's folder `{folder}` leaves the image")

@@ -154,6 +154,8 @@ def test_helper_that_knows_nothing_leaves_it_to_the_file(tmp_path: Path) -> None
     [
         ("exit 3", RemoteError, "failed"),
         ("echo hunter2", RemoteError, "no credentials"),
+        ("exec yes hunter2", RemoteError, "writes more than 1048576 bytes"),
+        ("exec 0<&-; echo hunter2", RemoteError, "no credentials"),
         (None, ConfigurationError, "cannot be run"),
     ],
 )

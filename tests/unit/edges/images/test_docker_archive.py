@@ -15,7 +15,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.tree import Tree
 from olmkit.edges.images import docker_archive, transports
-from olmkit.edges.images.layout import Layout
+from olmkit.edges.images.layout import Archive, Layout
 from olmkit.oci import image, layer, store
 from olmkit.oci.content import MediaType, Platform
 from olmkit.oci.image import Image
@@ -115,19 +115,47 @@ def broken(path: Path, files: dict[str, bytes]) -> Path:
     ("files", "message"),
     [
         ({}, "it lacks `manifest.json`"),
-        ({"manifest.json": b"{"}, "no list of images"),
-        ({"manifest.json": b"[7]"}, "no list of images"),
+        ({"manifest.json": b"{"}, "not a list of images"),
+        ({"manifest.json": b"[7]"}, "not a list of images"),
         ({"manifest.json": b"[{}]"}, "no config or no layers"),
         ({"manifest.json": b'[{"Config":"c","Layers":[7]}]'}, "no config or no layers"),
         ({"manifest.json": b'[{"Config":"c","Layers":[]}]'}, "it lacks `c`"),
         ({"manifest.json": b'[{"Config":"c","Layers":[]}]', "c": b"x"}, "not JSON"),
         ({"manifest.json": b'[{"Config":"c","Layers":["l"]}]', "c": b"{}"}, "it lacks `l`"),
         ({"manifest.json": b" " * 5_000_000}, "is too large"),
+        ({"manifest.json": b"[" + b"{}," * 2000 + b"{}]"}, "has 2001 images, more than 1000"),
     ],
 )
 def test_broken_archive_is_refused(tmp_path: Path, files: dict[str, bytes], message: str) -> None:
+    path = broken(tmp_path / "x.tar", files)
     with pytest.raises(InputError, match=message):
-        docker_archive.open_archive(broken(tmp_path / "x.tar", files))
+        run(docker_archive.open_archive(path).resolve(""))
+
+
+def test_layer_that_is_named_often_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = json.dumps({"Config": "c", "RepoTags": ["a/b:v1"], "Layers": ["l", "m"] * 500})
+    listed = f"[{','.join([entry] * 300)}]".encode()
+    path = broken(tmp_path / "x.tar", {"manifest.json": listed, "c": b"{}", "l": b"layer"})
+    with tarfile.open(path, "a") as tar:
+        link = tarfile.TarInfo("m")
+        link.type, link.linkname = tarfile.SYMTYPE, "l"
+        tar.addfile(link)
+    read: list[str] = []
+    opened = Archive.open
+
+    def counted(self: Archive, name: str) -> Any:
+        read.append(name)
+        return opened(self, name)
+
+    monkeypatch.setattr(Archive, "open", counted)
+    archive = docker_archive.open_archive(path)
+    assert run(archive.tags()) == ("a/b:v1",)
+    assert read == ["manifest.json"]
+    with pytest.raises(ConfigurationError, match="has no image"):
+        run(archive.resolve(f"sha256:{'0' * 64}"))
+    assert [name for name in read if name in ("l", "m")] == ["l"]
 
 
 def test_archive_with_several_images_wants_a_name(tmp_path: Path) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -255,8 +257,8 @@ def test_archive_of_skopeo_is_read(tmp_path: Path, skopeo: Callable[..., bytes])
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "intact tar archive"),
-        (b"no archive" * 200, "intact tar archive"),
+        (b"", "not an intact archive"),
+        (b"no archive" * 200, "not an intact archive"),
         (b"\x1f\x8b\x08", "is compressed"),
     ],
 )
@@ -271,6 +273,54 @@ def test_archive_that_is_not_there_or_a_folder_is_refused(tmp_path: Path) -> Non
     for path in (tmp_path / "absent.tar", tmp_path):
         with pytest.raises(OlmkitError, match=r"does not exist|is a folder"):
             open_archive(path)
+
+
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device", "folder"])
+@pytest.mark.parametrize("place", ["index.json", "blob"])
+def test_what_is_not_a_file_in_a_layout_is_refused_at_once(
+    tmp_path: Path, kind: str, place: str
+) -> None:
+    layout = keep(tmp_path / "l")
+    name = "index.json" if place == "index.json" else f"blobs/sha256/{IMAGE.digest.encoded}"
+    path = tmp_path / "l" / name
+    path.unlink()
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as server, contextlib.chdir(path.parent):
+                server.bind(path.name)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case _:
+            path.mkdir()
+
+    async def read() -> None:
+        await store.read(layout, await layout.resolve(str(IMAGE.digest)))
+
+    with pytest.raises(OlmkitError, match=r"is not a regular file|is a directory"):
+        run(read())
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_archive_that_is_not_a_file_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "x.tar"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="is not a regular file"):
+        open_archive(path)
+
+
+def test_folders_in_an_archive_count_as_entries(tmp_path: Path) -> None:
+    """Each costs as much as a file."""
+    path = tmp_path / "x.tar"
+    folder = tarfile.TarInfo("d")
+    folder.type = tarfile.DIRTYPE
+    path.write_bytes(folder.tobuf(tarfile.USTAR_FORMAT) * 100_001 + bytes(1024))
+    with pytest.raises(InputError, match="more than 100000 entries"):
+        open_archive(path)
 
 
 def test_giant_header_in_an_archive_is_refused(tmp_path: Path) -> None:

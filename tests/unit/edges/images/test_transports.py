@@ -17,7 +17,7 @@ from olmkit.edges.images.layout import Layout
 from olmkit.edges.images.transports import CONFIGS_LABEL, DATABASE_LABEL, PACKAGE_LABEL, Access
 from olmkit.oci import image, layer
 from olmkit.oci.content import Platform
-from olmkit.oci.image import Image, Index
+from olmkit.oci.image import OLM_PLATFORMS, Image, Index
 from olmkit.oci.reference import FolderReference, LayoutReference, Reference
 from olmkit.oci.store import MemoryStore
 from olmkit.testing.registry import RegistryServer
@@ -107,6 +107,31 @@ def test_label_cannot_lead_out_of_the_image(tmp_path: Path) -> None:
     evil = image.data_image(layer.write(FILES), {CONFIGS_LABEL: "/../../etc"}, created_by="test")
     with pytest.raises(InputError, match="leaves the image"):
         run(transports.read_catalog_tree(keep(tmp_path, evil), ACCESS))
+
+
+def test_label_of_many_folders_is_refused_before_anything_is_unpacked(tmp_path: Path) -> None:
+    labels = {CONFIGS_LABEL: "a/" * 400_000}
+    long = image.data_image(layer.write(FILES), labels, created_by="test")
+    with pytest.raises(InputError, match="has 800000 characters"):
+        run(transports.read_catalog_tree(keep(tmp_path, long), ACCESS))
+
+
+@pytest.mark.parametrize("read", [transports.read_catalog_tree, transports.read_tree])
+def test_catalog_image_without_its_folder_is_refused(tmp_path: Path, read: Any) -> None:
+    labels = {CONFIGS_LABEL: "/elsewhere"}
+    empty = image.data_image(layer.write(FILES), labels, created_by="test")
+    with pytest.raises(InputError, match="has no files in `/elsewhere`"):
+        run(read(keep(tmp_path, empty), ACCESS))
+
+
+def test_layers_of_many_gigabytes_are_not_fetched() -> None:
+    part = layer.write(FILES)
+    made = image.data_image(part, {}, created_by="test", platforms=OLM_PLATFORMS[:1])
+    assert isinstance(made, Image)
+    large = replace(part.descriptor, size=5_000_000_000)
+    manifest = replace(made.manifest, layers=(large,))
+    with pytest.raises(InputError, match=r"are 5\.0 GB large"):
+        run(transports.unpack(MemoryStore(), replace(made, manifest=manifest)))
 
 
 def test_platform_matters_only_when_it_is_asked_for(tmp_path: Path) -> None:

@@ -1,0 +1,244 @@
+"""Tar archives that come from elsewhere, read entry by entry within a budget.
+
+Go's `archive/tar` is the reader that clusters have, so what it refuses is refused
+here too: a damaged header in the middle, where `tarfile` sees the end of the
+archive, and sizes that are not numbers, which it takes as zero.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import struct
+import tarfile
+import zlib
+from collections.abc import Iterator
+from typing import Any, BinaryIO, NoReturn, cast
+
+from olmkit.base.diagnostics import InputError
+from olmkit.oci.limits import MAX_PATH, Budget
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_CHUNK = 64 * 1024
+_COMPRESSED_CHUNK = 16 * 1024
+_GZIP = 31  # window bits of zlib that stand for the gzip form, checksums included
+_MAX_CHAIN = 16  # extended headers before one entry; real ones have two
+_MAX_DIGITS = 18
+_EXTENSIONS = frozenset(
+    {
+        tarfile.XHDTYPE,
+        tarfile.XGLTYPE,
+        tarfile.SOLARIS_XHDTYPE,
+        tarfile.GNUTYPE_LONGNAME,
+        tarfile.GNUTYPE_LONGLINK,
+    }
+)
+_DAMAGED = (
+    tarfile.TarError,
+    zlib.error,
+    gzip.BadGzipFile,
+    EOFError,
+    ValueError,
+    OverflowError,
+    RecursionError,
+    struct.error,
+)
+
+
+def entries(
+    stream: BinaryIO, name: str, budget: Budget
+) -> Iterator[tuple[tarfile.TarInfo, BinaryIO]]:
+    """Each entry of a layer with its content, readable until the next one is requested.
+
+    `stream` must be able to seek; `name` is how messages call it. Raises `InputError`.
+    """
+    archive = _Archive(_decompressed(stream, name, budget), name, budget)
+    try:
+        with tarfile.open(
+            fileobj=archive,
+            mode="r|",
+            bufsize=_CHUNK,
+            errorlevel=2,
+            tarinfo=_entry_type(name, budget),
+        ) as tar:
+            for entry in _members(tar, name, budget):
+                content = tar.extractfile(entry) if entry.isreg() else None
+                source = cast("BinaryIO", content) if content is not None else io.BytesIO()
+                yield entry, source
+                while source.read(_CHUNK):
+                    pass
+    except _DAMAGED as error:
+        raise _damaged(name, error) from None
+
+
+def members(stream: BinaryIO, name: str, budget: Budget) -> Iterator[tarfile.TarInfo]:
+    """Each entry of an uncompressed archive that is read where it lies; raises `InputError`."""
+    try:
+        with tarfile.open(
+            fileobj=stream, mode="r:", errorlevel=2, tarinfo=_entry_type(name, budget)
+        ) as tar:
+            yield from _members(tar, name, budget)
+    except _DAMAGED as error:
+        raise _damaged(name, error) from None
+
+
+def entry_path(text: str, name: str) -> str | None:
+    """The path of an entry below the root; None for the root itself."""
+    check_length(text, name)
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise InputError(f"{name}: the entry `{shown(text)}` leaves the image")
+    if "\0" in text:
+        raise InputError(f"{name}: the entry `{shown(text)}` is not a file name")
+    return "/".join(parts) or None
+
+
+def check_length(text: str, name: str) -> None:
+    """Raise `InputError` for a path or a link that no Linux takes."""
+    if len(text) > MAX_PATH:
+        raise InputError(
+            f"{name}: the path `{shown(text)}` has {len(text)} characters, "
+            f"more than the {MAX_PATH} that Linux allows"
+        )
+
+
+def shown(text: str) -> str:
+    """`text` short enough, and without control characters, for a message."""
+    safe = "".join(
+        char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text[:201]
+    )
+    return safe if len(safe) <= 200 else f"{safe[:200]}…"
+
+
+def _members(tar: tarfile.TarFile, name: str, budget: Budget) -> Iterator[tarfile.TarInfo]:
+    while (entry := tar.next()) is not None:
+        budget.enter(name)
+        _check_size(entry, tar, name)
+        yield entry
+        # Otherwise each entry of a big archive stays in memory.
+        tar.members.clear()  # type: ignore[attr-defined]
+
+
+def _check_size(entry: tarfile.TarInfo, tar: tarfile.TarFile, name: str) -> None:
+    """An entry has the size that all readers see in its headers."""
+    text = entry.pax_headers.get("size")
+    if text is not None and not (
+        len(text) <= _MAX_DIGITS and text.isascii() and text.isdecimal() and int(text) == entry.size
+    ):
+        raise InputError(
+            f"{name}: the size of `{shown(entry.name)}` in its extended header is not a number"
+        )
+    if not {"size", "path", "linkpath"}.isdisjoint(tar.pax_headers):
+        raise InputError(f"{name}: an extended header sets names or sizes for all entries")
+
+
+def _entry_type(name: str, budget: Budget) -> type[tarfile.TarInfo]:
+    """What `tarfile` makes of headers, with limits on those that only extend the next one.
+
+    `tarfile` reads each of these within the one before it, which is why they are counted.
+    """
+
+    class Entry(tarfile.TarInfo):
+        chain = 0
+
+        @classmethod
+        def fromtarfile(cls, tar: tarfile.TarFile) -> tarfile.TarInfo:  # type: ignore[override]
+            try:
+                return super().fromtarfile(tar)
+            except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:  # type: ignore[attr-defined]
+                raise _damaged(name, error) from None
+
+        def _proc_member(self, tar: tarfile.TarFile) -> Any:
+            if self.type in _EXTENSIONS:
+                Entry.chain += 1
+                if Entry.chain > _MAX_CHAIN:
+                    raise InputError(f"{name}: an entry has more than {_MAX_CHAIN} headers")
+                budget.extend(max(self.size, 0), name)
+            else:
+                Entry.chain = 0
+            if self.size < 0:
+                raise InputError(f"{name}: `{shown(self.name)}` has a negative size")
+            if self.type == tarfile.GNUTYPE_SPARSE:
+                self._refuse_sparse()
+            return super()._proc_member(tar)  # type: ignore[misc]
+
+        def _refuse_sparse(self, *_: Any, **__: Any) -> NoReturn:
+            raise InputError(f"{name}: `{shown(self.name)}` is a sparse file")
+
+        # The maps of sparse files in extended headers are read without a limit.
+        _proc_gnusparse_00 = _proc_gnusparse_01 = _proc_gnusparse_10 = _refuse_sparse
+
+    return Entry
+
+
+def _damaged(name: str, error: BaseException) -> InputError:
+    reason = "" if isinstance(error, RecursionError) else shown(str(error))
+    said = f": {reason}" if reason else ""
+    return InputError(f"{name}: it is not an intact archive{said}")
+
+
+class _Archive(io.RawIOBase):
+    """The uncompressed bytes of a layer, which its budget counts."""
+
+    def __init__(self, source: BinaryIO, name: str, budget: Budget) -> None:
+        self._source = source
+        self._name = name
+        self._budget = budget
+
+    def read(self, size: int = -1, /) -> bytes:
+        data = self._source.read(size)
+        self._budget.unpack(len(data), self._name)
+        return data
+
+
+class _Gunzip:
+    """The content of a gzip stream of any number of members, with zeros behind the last one."""
+
+    def __init__(self, source: BinaryIO, name: str, budget: Budget) -> None:
+        self._source = source
+        self._name = name
+        self._budget = budget
+        self._waiting = b""
+        self._member: Any = None
+
+    def read(self, size: int = -1, /) -> bytes:
+        while self._member is not None or self._begin():
+            if not self._waiting:
+                self._waiting = self._source.read(_COMPRESSED_CHUNK)
+                if not self._waiting:
+                    raise EOFError("it ends too early")
+            data: bytes = self._member.decompress(self._waiting, max(size, 0))
+            self._waiting = self._member.unconsumed_tail
+            if self._member.eof:
+                self._waiting = self._member.unused_data
+                self._member = None
+            if data:
+                return data
+        return b""
+
+    def _begin(self) -> bool:
+        """Whether there is another member; zeros fill what is behind the last one."""
+        self._waiting = self._waiting.lstrip(b"\0")
+        while not self._waiting:
+            chunk = self._source.read(_COMPRESSED_CHUNK)
+            if not chunk:
+                return False
+            self._waiting = chunk.lstrip(b"\0")
+        self._budget.begin_member(self._name)
+        self._member = zlib.decompressobj(_GZIP)
+        return True
+
+
+def _decompressed(stream: BinaryIO, name: str, budget: Budget) -> BinaryIO:
+    """The archive inside `stream`; the content decides, since media types are often wrong."""
+    start = stream.read(4)
+    stream.seek(0)
+    if start.startswith(_GZIP_MAGIC):
+        return cast("BinaryIO", _Gunzip(stream, name, budget))
+    if start.startswith(_ZSTD_MAGIC):
+        raise InputError(
+            f"{name}: it is compressed with zstd, which olmkit does not read",
+            hint="copy the image with gzip layers: `skopeo copy --dest-compress-format gzip …`",
+        )
+    return stream

@@ -1,0 +1,282 @@
+"""The files of an image: its layers laid one over another, links followed inside it.
+
+Folders are kept as a tree of nodes and not as paths, so that removing a folder or
+following a link costs as much as there are folders on the way, whatever else the
+image has.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from tarfile import TarInfo
+from typing import BinaryIO
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.tree import File, Tree
+from olmkit.oci import archives
+from olmkit.oci.limits import MAX_DEPTH, Budget, Limits
+
+_WHITEOUT = ".wh."
+_OPAQUE = ".wh..wh..opq"
+_MAX_LINKS = 40  # what Linux follows in one path
+
+
+class _Node:
+    """A folder when it has `children`; else a file, a link, or something that was not kept."""
+
+    __slots__ = ("children", "file", "layer", "link")
+
+    def __init__(self, layer: int) -> None:
+        self.layer = layer  # the last one that has it
+        self.children: dict[str, _Node] | None = None
+        self.file: File | None = None
+        self.link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a path leads: the names on the way, and the node of each if it is there."""
+
+    names: list[str]
+    nodes: list[_Node | None]
+
+    @property
+    def path(self) -> str:
+        return "/".join(self.names)
+
+    @property
+    def node(self) -> _Node | None:
+        return self.nodes[-1]
+
+
+class Files:
+    """The files of an image while its layers are laid one over another, lowest first.
+
+    The content of files is kept below `wanted` alone, since catalogs often stand on the
+    base image of a whole distribution; links are kept from everywhere. One `budget` may
+    be for several passes over the same layers.
+    """
+
+    def __init__(
+        self,
+        wanted: Iterable[str] = ("",),
+        limits: Limits | None = None,
+        *,
+        budget: Budget | None = None,
+    ) -> None:
+        self._wanted = tuple(folder.strip("/") for folder in wanted)
+        self._budget = budget or Budget(limits)
+        self._limits = self._budget.limits
+        self._layer = 0
+        self._root = _Node(0)
+        self._root.children = {}
+        self._total = 0
+
+    def add(self, stream: BinaryIO, name: str) -> None:
+        """Lay one layer over the others; `name` is how messages call it.
+
+        `stream` must be able to seek. Raises `InputError` for an archive that is damaged,
+        leaves the image or exceeds the limits.
+        """
+        self._layer += 1
+        for entry, content in archives.entries(stream, name, self._budget):
+            path = archives.entry_path(entry.name, name)
+            if path is None:
+                continue
+            folder, base = posixpath.split(path)
+            if base == _OPAQUE:
+                self._empty(self._walk(folder).node)
+            elif base.startswith(_WHITEOUT):
+                self._remove(self._walk(folder).node, base.removeprefix(_WHITEOUT))
+            else:
+                place = self._make_folders(folder, name)
+                self._place(place, base, entry, content, name)
+
+    def folder(self, folder: str) -> Tree:
+        """What lies below `folder`, links followed; empty when there is no such folder.
+
+        Raises `InputError` for a link that leaves the image, goes round in a circle, or
+        points to nothing that was kept.
+        """
+        root = self._walk(folder.strip("/"))
+        found: dict[str, File] = {}
+        for path, node in self._leaves(root.node):
+            target: _Node | None = node
+            if node.link is not None:
+                target = self._walk(posixpath.join(root.path, path)).node
+            if target is not None and target.file is not None:
+                self._budget.keep_path(len(path))
+                found[path] = target.file
+            elif node.link is not None and (target is None or target.children is None):
+                raise InputError(
+                    f"image: `{archives.shown(posixpath.join(root.path, path))}` is a link to "
+                    f"`{archives.shown(node.link)}`, which is not there"
+                )
+        return Tree(found)
+
+    def elsewhere(self) -> tuple[str, ...]:
+        """Where wanted folders really lie when links lead to places that were not kept."""
+        targets = (self._walk(folder).path for folder in self._wanted)
+        return tuple(target for target in targets if not self._keeps(target))
+
+    def _place(
+        self, folder: _Place, base: str, entry: TarInfo, content: BinaryIO, name: str
+    ) -> None:
+        parent = folder.node
+        assert parent is not None  # noqa: S101 - it was made
+        if entry.isdir():
+            self._make_folder(parent, base)
+            return
+        path = posixpath.join(folder.path, base)
+        file, link = None, None
+        if entry.issym():
+            archives.check_length(entry.linkname, name)
+            link = entry.linkname
+        elif self._keeps(path) and entry.islnk():
+            file, link = self._linked(path, entry, name)
+        elif self._keeps(path) and entry.isreg():
+            file = self._read(path, entry, content, name)
+        self._remove(parent, base)
+        node = self._new(parent, base)
+        node.file, node.link = file, link
+        if file is not None:
+            self._total += len(file.data)
+            if self._total > self._limits.total_size:
+                raise InputError(
+                    f"{name}: its files are larger than the "
+                    f"{self._limits.total_size / 1e6:.0f} MB that are read"
+                )
+
+    def _read(self, path: str, entry: TarInfo, content: BinaryIO, name: str) -> File:
+        if entry.size > self._limits.file_size:
+            raise InputError(
+                f"{name}: `{archives.shown(path)}` is {entry.size / 1e6:.0f} MB large, more "
+                f"than the {self._limits.file_size / 1e6:.0f} MB that are read"
+            )
+        return File(content.read(), entry.mode & 0o777)
+
+    def _linked(self, path: str, entry: TarInfo, name: str) -> tuple[File | None, str | None]:
+        """The file or link that a hard link is another name of."""
+        folder, base = posixpath.split(archives.entry_path(entry.linkname, name) or "")
+        node = _child(self._walk(folder).node, base)
+        if node is None or (node.file is None and node.link is None):
+            raise InputError(
+                f"{name}: `{archives.shown(path)}` is a hard link to "
+                f"`{archives.shown(entry.linkname)}`, which is not there"
+            )
+        return node.file, node.link
+
+    def _keeps(self, path: str) -> bool:
+        return any(
+            not folder or path == folder or path.startswith(f"{folder}/") for folder in self._wanted
+        )
+
+    def _make_folders(self, path: str, name: str) -> _Place:
+        """The folder `path`, made where it or one above it is missing or is something else."""
+        place = self._walk(path)
+        for index, part in enumerate(place.names):
+            parent = place.nodes[index]
+            assert parent is not None  # noqa: S101 - the one before was made
+            node = place.nodes[index + 1]
+            if node is None or node.children is None:
+                self._budget.enter(name)  # no entry names it, so it is not counted yet
+                place.nodes[index + 1] = self._make_folder(parent, part)
+        return place
+
+    def _make_folder(self, parent: _Node, base: str) -> _Node:
+        node = _child(parent, base)
+        if node is None or node.children is None:
+            self._remove(parent, base)
+            node = self._new(parent, base)
+            node.children = {}
+        node.layer = self._layer
+        return node
+
+    def _new(self, parent: _Node, base: str) -> _Node:
+        node = _Node(self._layer)
+        assert parent.children is not None  # noqa: S101 - it is a folder
+        parent.children[base] = node
+        return node
+
+    def _remove(self, parent: _Node | None, base: str) -> None:
+        """Forget a file, link or folder of a lower layer."""
+        if parent is not None and parent.children is not None and base in parent.children:
+            self._forget(parent.children.pop(base))
+
+    def _forget(self, node: _Node) -> None:
+        waiting = [node]
+        while waiting:
+            one = waiting.pop()
+            if one.file is not None:
+                self._total -= len(one.file.data)
+            waiting.extend((one.children or {}).values())
+
+    def _empty(self, folder: _Node | None) -> None:
+        """Forget what lower layers have in a folder, and keep what this one has put there."""
+        order = [folder] if folder is not None and folder.children is not None else []
+        for one in order:  # grows on the way: parents before children
+            children = one.children or {}
+            self._budget.walk(len(children) + 1)
+            order.extend(child for child in children.values() if child.children is not None)
+        for one in reversed(order):
+            children = one.children or {}
+            for base, child in list(children.items()):
+                if child.layer != self._layer and not child.children:
+                    self._forget(children.pop(base))
+
+    def _leaves(self, folder: _Node | None) -> Iterator[tuple[str, _Node]]:
+        """Everything below a folder that is not a folder, with its path from there."""
+        waiting = [("", folder)] if folder is not None else []
+        while waiting:
+            prefix, one = waiting.pop()
+            children = one.children or {}
+            self._budget.walk(len(children) + 1)
+            for base, child in children.items():
+                path = f"{prefix}{base}"
+                if child.children is None:
+                    yield path, child
+                else:
+                    waiting.append((f"{path}/", child))
+
+    def _walk(self, path: str) -> _Place:
+        """Where `path` leads, with every link in it replaced by what it points to."""
+        names: list[str] = []
+        nodes: list[_Node | None] = [self._root]
+        rest = path.split("/")
+        rest.reverse()
+        steps = links = 0
+        while rest:
+            part = rest.pop()
+            steps += 1
+            if part in ("", "."):
+                continue
+            if part == "..":
+                if not names:
+                    raise InputError(f"image: the link `{archives.shown(path)}` leaves the image")
+                names.pop()
+                nodes.pop()
+                continue
+            child = _child(nodes[-1], part)
+            if child is None or child.link is None:
+                names.append(part)
+                nodes.append(child)
+                continue
+            links += 1
+            if links > _MAX_LINKS:
+                raise InputError(f"image: the link `{archives.shown(path)}` goes round in a circle")
+            if child.link.startswith("/"):
+                names.clear()
+                del nodes[1:]
+            rest.extend(reversed(child.link.split("/")))
+        self._budget.walk(steps)
+        if len(names) > MAX_DEPTH:
+            raise InputError(
+                f"image: `{archives.shown(path)}` is more than {MAX_DEPTH} folders deep"
+            )
+        return _Place(names, nodes)
+
+
+def _child(folder: _Node | None, base: str) -> _Node | None:
+    return folder.children.get(base) if folder is not None and folder.children is not None else None

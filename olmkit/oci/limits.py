@@ -1,0 +1,92 @@
+"""How much is taken from images that come from elsewhere, and what of it is spent.
+
+A layer of a few kilobytes can unpack to gigabytes, name a folder in a folder in a
+folder ten thousand times, or lead from link to link. The work for an image is
+therefore bounded as a whole, over all its layers and every time they are read: any
+image that fits needs a few seconds and less than a gigabyte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from olmkit.base.diagnostics import InputError
+
+MAX_PATH = 4096  # bytes; PATH_MAX of Linux, so no container can have a longer one
+MAX_DEPTH = MAX_PATH // 2  # a folder has a letter and a slash
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The most that is read of one image."""
+
+    file_size: int = 128 * 1024 * 1024
+    total_size: int = 768 * 1024 * 1024  # of the files that are kept
+    # Of all layers, uncompressed: base images of operators reach 2 GB.
+    archive_size: int = 4 * 1024 * 1024 * 1024
+    stored_size: int = 4 * 1024 * 1024 * 1024  # of all layers, as they are stored
+    entries: int = 100_000  # of all layers; a base image with a whole Linux has 30,000
+    header_size: int = 1024 * 1024  # of one entry, with its extended attributes
+    headers_size: int = 16 * 1024 * 1024  # of the extended headers of all entries
+    steps: int = 8_000_000  # from folder to folder or link; a usual path has eight
+    paths_size: int = 64 * 1024 * 1024  # of the paths of the files that are kept
+
+
+class Budget:
+    """What is left of `limits` for one image; each method raises `InputError` when it is spent.
+
+    `name` is how messages call what is being read.
+    """
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.limits = limits or Limits()
+        self._bytes = 0
+        self._members = 0
+        self._entries = 0
+        self._headers = 0
+        self._steps = 0
+        self._paths = 0
+
+    def unpack(self, size: int, name: str) -> None:
+        """So many bytes came out of a layer."""
+        self._bytes += size
+        if self._bytes > self.limits.archive_size:
+            raise InputError(
+                f"{name}: the image unpacks to more than the "
+                f"{self.limits.archive_size / 1e9:.1f} GB that are read"
+            )
+
+    def begin_member(self, name: str) -> None:
+        """One more compressed piece of a layer begins; some tools compress each file by itself."""
+        self._members += 1
+        if self._members > 2 * self.limits.entries:
+            raise InputError(
+                f"{name}: it is compressed in more than {2 * self.limits.entries} pieces"
+            )
+
+    def enter(self, name: str) -> None:
+        """One more file, folder or link, whether an entry names it or it only contains one."""
+        self._entries += 1
+        if self._entries > self.limits.entries:
+            raise InputError(f"{name}: the image has more than {self.limits.entries} entries")
+
+    def extend(self, size: int, name: str) -> None:
+        """An extended header of so many bytes."""
+        self._headers += size
+        if size > self.limits.header_size or self._headers > self.limits.headers_size:
+            raise InputError(f"{name}: the header of an entry is too large")
+
+    def walk(self, steps: int) -> None:
+        """So many steps along paths and links."""
+        self._steps += steps
+        if self._steps > self.limits.steps:
+            raise InputError(f"image: its paths and links need more than {self.limits.steps} steps")
+
+    def keep_path(self, size: int) -> None:
+        """One more path, of so many characters, in the result."""
+        self._paths += size
+        if self._paths > self.limits.paths_size:
+            raise InputError(
+                f"image: the paths of its files are longer than "
+                f"{self.limits.paths_size / 1e6:.0f} MB together"
+            )

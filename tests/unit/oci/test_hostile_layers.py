@@ -1,0 +1,212 @@
+"""Layers that are small and cost much: each is read quickly, or refused with its limit."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from olmkit.base.diagnostics import InputError
+from olmkit.oci.files import Files
+from olmkit.oci.limits import Budget, Limits
+
+SECONDS = 20.0  # some times the five that are meant: the machine may be busy
+MEGABYTES = 700
+
+
+def header(
+    name: str, size: int = 0, kind: bytes = tarfile.REGTYPE, target: str = "", **pax: str
+) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.size, info.type, info.linkname, info.pax_headers = size, kind, target, pax
+    return info.tobuf(tarfile.PAX_FORMAT)
+
+
+def extension(kind: bytes, data: bytes) -> bytes:
+    info = tarfile.TarInfo("extension")
+    info.type, info.size = kind, len(data)
+    return info.tobuf(tarfile.USTAR_FORMAT) + data + bytes(-len(data) % 512)
+
+
+def layer(*parts: bytes) -> bytes:
+    return gzip.compress(b"".join(parts) + bytes(1024), compresslevel=1)
+
+
+def deep_path() -> Iterable[bytes]:
+    yield layer(header("a/" * 60_000 + "f"))
+
+
+def many_deep_paths() -> Iterable[bytes]:
+    """Each is as long as Linux allows, and no folder is in two of them."""
+    yield layer(*(header(f"{i}/" + "a/" * 2000 + "f") for i in range(1000)))
+
+
+def link_chains() -> Iterable[bytes]:
+    links = [
+        header(f"l{i}", kind=tarfile.SYMTYPE, target="a/../" * 800 + f"l{i + 1}") for i in range(39)
+    ]
+    yield layer(*links, header("l39/x"), *(header(f"l0/f{i}") for i in range(20_000)))
+
+
+def long_link() -> Iterable[bytes]:
+    yield layer(header("l", kind=tarfile.SYMTYPE, target="a/../" * 60_000))
+
+
+def links_deeper_and_deeper() -> Iterable[bytes]:
+    """Each link leads below the one before it."""
+    parts = [header("a/" * 1000, kind=tarfile.DIRTYPE)]
+    before = "a/" * 1000
+    for i in range(30):
+        parts.append(header(f"l{i}", kind=tarfile.SYMTYPE, target=before))
+        parts.append(header(f"l{i}/" + "a/" * 1000, kind=tarfile.DIRTYPE))
+        before = f"l{i}/" + "a/" * 1000
+    yield layer(*parts)
+
+
+def extensions_in_a_row() -> Iterable[bytes]:
+    yield layer(extension(tarfile.XHDTYPE, b"12 path=abc\n") * 340, header("f"))
+
+
+def long_names_in_a_row() -> Iterable[bytes]:
+    yield layer(extension(tarfile.GNUTYPE_LONGNAME, b"abc\0") * 2000, header("f"))
+
+
+def many_records() -> Iterable[bytes]:
+    block = extension(tarfile.XHDTYPE, b"5 a=\n" * 170_000) + header("f")
+    yield layer(*[block] * 30)
+
+
+def whiteouts() -> Iterable[bytes]:
+    yield layer(*(header(f"d/{i}") for i in range(30_000)))
+    yield layer(*(header("d/.wh..wh..opq") for _ in range(30_000)))
+
+
+def folder_and_file_in_turn() -> Iterable[bytes]:
+    files = [header(f"e/{i}") for i in range(20_000)]
+    yield layer(*files, *[header("d/f"), header("d")] * 20_000)
+
+
+def opaque_on_every_level() -> Iterable[bytes]:
+    path = "a/" * 1000
+    files = [header(f"l/{i}") for i in range(20_000)]
+    marks = [header("a/" * i + ".wh..wh..opq") for i in range(1000, 0, -1)]
+    yield layer(header(path, kind=tarfile.DIRTYPE), header("l", kind=tarfile.SYMTYPE, target=path))
+    yield layer(*files, *marks)
+
+
+def empty_members() -> Iterable[bytes]:
+    yield gzip.compress(b"", mtime=0) * 250_000
+
+
+def thousand_bombs() -> Iterable[bytes]:
+    bomb = layer(header("zeros", 100 * 1024 * 1024), bytes(100 * 1024 * 1024))
+    yield from [bomb] * 1000
+
+
+def entries_in_many_layers() -> Iterable[bytes]:
+    part = layer(*(header(f"{i}") for i in range(5000)))
+    for _ in range(25):
+        yield part
+
+
+def sparse_map() -> Iterable[bytes]:
+    data = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n"
+    yield layer(extension(tarfile.XHDTYPE, data), header("f", 1024), b"9" * 1024)
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        (deep_path, "more than the 4096 that Linux allows"),
+        (many_deep_paths, "more than 100000 entries"),
+        (link_chains, "more than 8000000 steps"),
+        (long_link, "more than the 4096 that Linux allows"),
+        (links_deeper_and_deeper, "more than 2048 folders deep"),
+        (extensions_in_a_row, "more than 16 headers"),
+        (long_names_in_a_row, "more than 16 headers"),
+        (many_records, "header of an entry is too large"),
+        (whiteouts, ""),
+        (folder_and_file_in_turn, ""),
+        (opaque_on_every_level, "more than 8000000 steps"),
+        (empty_members, "compressed in more than 200000 pieces"),
+        (thousand_bombs, "unpacks to more than the 4.3 GB"),
+        (entries_in_many_layers, "more than 100000 entries"),
+        (sparse_map, "is a sparse file"),
+    ],
+)
+def test_small_layer_does_not_cost_much(
+    layers: Callable[[], Iterable[bytes]], message: str
+) -> None:
+    files = Files(("wanted",), budget=Budget())
+    parts = list(layers())
+    begin = time.process_time()
+    said = ""
+    try:
+        for data in parts:
+            files.add(io.BytesIO(data), "layer")
+        files.folder("")
+    except InputError as error:
+        said = error.message
+    assert message in said
+    assert bool(said) is bool(message)
+    assert time.process_time() - begin < SECONDS
+
+
+def test_deep_folders_do_not_take_much_memory() -> None:
+    (data,) = many_deep_paths()
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="entries"):
+            Files().add(io.BytesIO(data), "layer")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < MEGABYTES * 1_000_000
+
+
+@pytest.mark.parametrize("size", ["9" * 5000, "x", "", "-1", "1_0", "\N{ARABIC-INDIC DIGIT THREE}"])
+def test_size_that_is_not_a_number_is_not_an_empty_file(size: str) -> None:
+    """`tarfile` takes it as zero, and what the file holds as the next entries."""
+    record = f" size={size}\n".encode()
+    length = len(record) + len(str(len(record) + 4))
+    while len(str(length)) + len(record) != length:
+        length = len(str(length)) + len(record)
+    data = str(length).encode() + record
+    hidden = header("hidden")
+    with pytest.raises(InputError, match=r"is not a number|not an intact archive"):
+        Files().add(
+            io.BytesIO(layer(extension(tarfile.XHDTYPE, data), header("f", 512), hidden)), "layer"
+        )
+
+
+def test_size_for_all_entries_is_refused() -> None:
+    data = extension(tarfile.XGLTYPE, b"11 size=99\n")
+    with pytest.raises(InputError, match="for all entries"):
+        Files().add(io.BytesIO(layer(data, header("f"))), "layer")
+
+
+def test_archive_with_a_damaged_header_in_the_middle_is_not_cut_there() -> None:
+    parts = header("a") + b"x" * 512 + header("b")
+    with pytest.raises(InputError, match="not an intact archive"):
+        Files().add(io.BytesIO(layer(parts)), "layer")
+
+
+def test_pieces_of_one_layer_and_zeros_behind_it_are_read() -> None:
+    data = header("a", 5) + b"hello" + bytes(507)
+    stream = gzip.compress(data[:100]) + gzip.compress(data[100:] + bytes(1024)) + bytes(700)
+    files = Files()
+    files.add(io.BytesIO(stream), "layer")
+    assert files.folder("")["a"].data == b"hello"
+
+
+def test_budget_is_for_all_passes_over_an_image() -> None:
+    data = layer(*(header(f"{i}") for i in range(100)))
+    budget = Budget(Limits(entries=150))
+    Files(budget=budget).add(io.BytesIO(data), "layer")
+    with pytest.raises(InputError, match="150 entries"):
+        Files(budget=budget).add(io.BytesIO(data), "layer")
