@@ -85,6 +85,10 @@ def test_connection_that_sends_no_whole_head_is_closed_and_others_stay(
         assert b"404" in await used[0].readline()
         used[1].write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
         assert (await used[0].read()).count(b"HTTP/1.1 404") == 1
+        for _, writer in (silent, partial, used):
+            writer.close()
+            await writer.wait_closed()
         running.cancel()
+        await asyncio.wait([running])
 
     asyncio.run(check())
