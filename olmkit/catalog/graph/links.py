@@ -21,6 +21,8 @@ class EdgeKind(StrEnum):
     REPLACES = "replaces"
     SKIPS = "skips"
     SKIP_RANGE = "skipRange"
+    SAME_VERSION = "same version"
+    """Not an edge: OLM v1 also takes a bundle of the installed version under another name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,11 +242,16 @@ def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> Upgra
         raise InputError(f"package `{package.name}` has no bundle to install")
 
     def next_of(at: Start) -> Hop | None:
-        for bundle in offers_of_v1(package, UpgradeQuery(channels=channels, installed=at)):
-            hop = next(followers(entries.get(bundle.name, ()), at), None)
-            is_same = at.version and bundle.version and _build(at.version) == _build(bundle.version)
-            return None if is_same else hop
-        return None
+        offers = offers_of_v1(package, UpgradeQuery(channels=channels, installed=at))
+        if not offers:
+            return None
+        best = offers[0]
+        listed = entries.get(best.name, ())
+        if at.version is None or best.version is None or _build(at.version) != _build(best.version):
+            return next(followers(listed, at), None)
+        if not listed or any(one.name == at.name for one in offers):
+            return None
+        return Hop(listed[0], EdgeKind.SAME_VERSION)
 
     return _walk(start, fresh[0].name, frozenset({fresh[0].name}), next_of)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import resolve as job
-from olmkit.jobs.catalog.resolve import Resolution
+from olmkit.jobs.catalog.resolve import ExtensionSettings, Resolution
 from olmkit.olm.resolver.solve import Answer, Failed, Result, Step
 
 
@@ -28,6 +29,7 @@ from olmkit.olm.resolver.solve import Answer, Failed, Result, Step
     olmkit catalog resolve catalog -i memcached-operator:alpha@0.0.1
     olmkit catalog resolve catalog other=quay.io/example/catalog:v1 -i a -i b --installed a.v1.0.0
     olmkit catalog resolve catalog -i 'memcached-operator@>=0.0.1' --olm v1
+    olmkit catalog resolve a=catalog b=other -i pot:stable,fast --priority b=10 --olm v1
     """
 )
 @click.argument("references", nargs=-1, required=True, metavar="[NAME=]REF...")
@@ -37,10 +39,22 @@ from olmkit.olm.resolver.solve import Answer, Failed, Result, Step
     "requests",
     multiple=True,
     metavar="PACKAGE[:CHANNEL][@VERSION]",
-    help="A package that is asked for; may be repeated.",
+    help="A package that is asked for; may be repeated. OLM v1 takes several channels: `a,b`.",
 )
 @click.option(
     "--installed", multiple=True, metavar="CSV", help="What is installed; may be repeated."
+)
+@click.option(
+    "--priority",
+    "priorities",
+    multiple=True,
+    metavar="NAME=N",
+    help="The priority of a catalog, 0 by default; may be repeated (OLM v1).",
+)
+@click.option(
+    "--self-certified",
+    is_flag=True,
+    help="Let any version follow the installed one, as that upgrade policy does (OLM v1).",
 )
 @olm_option
 @registry_options
@@ -50,6 +64,8 @@ def resolve(
     references: tuple[str, ...],
     requests: tuple[str, ...],
     installed: tuple[str, ...],
+    priorities: tuple[str, ...],
+    self_certified: bool,
     olm: str,
     access: Access,
 ) -> None:
@@ -65,8 +81,13 @@ def resolve(
     if len(catalogs) < len(references):
         raise ConfigurationError("two catalogs have one name", hint="name them: `NAME=REF`")
     if olm == "v1":
-        _show_v1(app, catalogs, asked, installed)
+        settings = ExtensionSettings(
+            priorities=dict(map(_priority, priorities)), is_free=self_certified
+        )
+        _show_v1(app, catalogs, asked, installed, settings)
         return
+    if priorities or self_certified:
+        raise click.UsageError("`--priority` and `--self-certified` are for OLM v1 only.")
     found = job.resolve(catalogs, asked, installed)
     app.emit(_value(found), text="\n".join(_lines(found)))
     best = {one.subscription: one for one in reversed(found.rejected)}
@@ -83,14 +104,25 @@ def _catalog(app: App, text: str, access: Access) -> tuple[str, Catalog]:
     return name, inputs.read(app, reference, access, valid=False)
 
 
+def _priority(text: str) -> tuple[str, int]:
+    name, equals, number = text.partition("=")
+    if not equals or not re.fullmatch(r"-?[0-9]{1,10}", number):
+        raise click.BadParameter(f"`{text}` is not `NAME=N`.", param_hint="--priority")
+    return name, int(number)
+
+
 def _show_v1(
-    app: App, catalogs: dict[str, Catalog], asked: list[Selection], installed: tuple[str, ...]
+    app: App,
+    catalogs: dict[str, Catalog],
+    asked: list[Selection],
+    installed: tuple[str, ...],
+    settings: ExtensionSettings,
 ) -> None:
     if len(asked) != 1:
         raise ConfigurationError(
             "a ClusterExtension is of one package", hint="ask for one with `--install`"
         )
-    found = job.resolve_v1(catalogs, asked[0], installed)
+    found = job.resolve_v1(catalogs, asked[0], installed, settings)
     is_deprecated = found.bundle.deprecation is not None
     app.emit(
         {

@@ -37,6 +37,8 @@ def status(app: App, *, package: str, exit_code: bool, target: Target) -> None:
 
     found = app.run(run())
     app.emit(_value(found), text=lambda: _text(found))
+    for note in found.notes:
+        app.terminal.note(printable(note))
     if package and not found.operators:
         app.terminal.say(f"nothing asks for `{package}`")
         app.exit(Exit.NO)
@@ -103,4 +105,5 @@ def _value(found: Status) -> dict[str, Any]:
             }
             for one in found.catalogs
         ],
+        "notes": list(found.notes),
     }

@@ -6,10 +6,9 @@ Each package that is asked for is a Subscription; what is installed already has 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from olmkit.base.diagnostics import InputError
-from olmkit.base.version_constraints import VersionConstraint
+from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.versions import Version
 from olmkit.catalog.blobs import properties
 from olmkit.catalog.graph import upgrades
@@ -32,6 +31,7 @@ from olmkit.olm.resolver.resolution import (
 )
 from olmkit.olm.resolver.solve import Answer, Result
 from olmkit.olm.resolver.v1 import Choice, ClusterCatalog
+from olmkit.olm.v1 import version_range
 
 _NAMESPACE = "operators"
 _MAX_ROUNDS = 50
@@ -81,11 +81,36 @@ def resolve(
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtensionSettings:
+    """What else decides in OLM v1: priorities by the names of catalogs, and the policy.
+
+    `is_free`: `upgradeConstraintPolicy: SelfCertified`, so that any version may follow.
+    """
+
+    priorities: Mapping[str, int] = field(default_factory=dict)
+    is_free: bool = False
+
+
 def resolve_v1(
-    catalogs: Mapping[str, Catalog], request: Selection, installed: Sequence[str] = ()
+    catalogs: Mapping[str, Catalog],
+    request: Selection,
+    installed: Sequence[str] = (),
+    settings: ExtensionSettings | None = None,
 ) -> Choice:
-    """What OLM v1 installs for a ClusterExtension. Raises `InputError` when there is nothing."""
-    offered = [ClusterCatalog(name=name, catalog=catalog) for name, catalog in catalogs.items()]
+    """What OLM v1 installs for a ClusterExtension; the request may name several channels.
+
+    Raises `InputError` when there is nothing, `ConfigurationError` for a priority of a catalog
+    that is not there.
+    """
+    settings = settings or ExtensionSettings()
+    for name in settings.priorities:
+        if name not in catalogs:
+            raise ConfigurationError(f"there is no catalog `{name}` to give a priority")
+    offered = [
+        ClusterCatalog(name=name, catalog=catalog, priority=settings.priorities.get(name, 0))
+        for name, catalog in catalogs.items()
+    ]
     there = (_installed(catalogs, name) for name in installed)
     starts = [
         upgrades.start_of({}, csv.name, csv.version)
@@ -93,9 +118,10 @@ def resolve_v1(
         if package == request.package
     ]
     query = UpgradeQuery(
-        channels=(request.channel,) if request.channel else (),
-        range=VersionConstraint.parse(request.version) if request.version else None,
+        channels=tuple(name for name in request.channel.split(",") if name),
+        range=version_range.parse(request.version) if request.version else None,
         installed=starts[0] if starts else None,
+        is_free=settings.is_free,
     )
     return resolver_v1.resolve(offered, request.package, query, version=request.version)
 

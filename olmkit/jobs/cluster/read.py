@@ -24,6 +24,7 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import pods
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.explain.installs import explain
+from olmkit.olm.v1 import extension
 
 if TYPE_CHECKING:
     # What reads a file alone needs no HTTP.
@@ -44,6 +45,11 @@ _ENDPOINTS = ("discovery.k8s.io/v1", "EndpointSlice")
 async def require_olm(reader: ClusterObjects) -> None:
     """Raises `InputError` when the cluster has no OLM v0."""
     if not await reader.knows(kinds.SUBSCRIPTION):
+        if await reader.knows(extension.CLUSTER_EXTENSION):
+            raise InputError(
+                "this cluster has OLM v1 only: it does not know Subscriptions",
+                hint="use OLM v1 with `--olm v1`",
+            )
         raise InputError(
             "OLM is not installed in this cluster: it does not know Subscriptions",
             hint="install it with `olmkit olm install`",

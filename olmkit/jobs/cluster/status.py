@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.cluster.objects import ClusterObjects, Kind
 from olmkit.jobs.cluster import read
 from olmkit.jobs.cluster_v1 import state as extension_states
 from olmkit.kube import objects
+from olmkit.kube.api import Forbidden
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
-from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.cluster_state import ClusterState, Objects
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.explain.installs import explain
 from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import explain as extension_explain
 from olmkit.olm.v1 import extension as v1
 from olmkit.olm.v1.state import ExtensionState
+
+# Subscriptions, CatalogSources, ClusterExtensions, ClusterCatalogs.
+_ALL = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,21 +50,36 @@ class CatalogRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
+    """`notes` name the kinds that may not be listed."""
+
     operators: tuple[Row, ...]
     catalogs: tuple[CatalogRow, ...]
+    notes: tuple[str, ...] = ()
 
 
 async def status(reader: ClusterObjects, *, namespace: str = "", package: str = "") -> Status:
-    """What is wanted in the namespace, or in all, or of one package.
+    """What is requested in the namespace, or in all, or of one package.
 
-    Raises `InputError` when the cluster has neither generation of OLM.
+    What the user may not list is a note, as long as anything may be listed. Raises `InputError`
+    when the cluster has neither generation of OLM, `Forbidden`.
     """
     newer = await reader.knows(v1.CLUSTER_EXTENSION)
     if not newer:
         await read.require_olm(reader)
-    subscriptions, sources = await asyncio.gather(
-        reader.list(kinds.SUBSCRIPTION, namespace), reader.list(kinds.CATALOG_SOURCE, namespace)
+    notes: list[Forbidden] = []
+    subscriptions, sources, extensions, catalogs = await asyncio.gather(
+        *(
+            _list(reader, kind, place, notes)
+            for kind, place in (
+                (kinds.SUBSCRIPTION, namespace),
+                (kinds.CATALOG_SOURCE, namespace),
+                (v1.CLUSTER_EXTENSION, ""),
+                (v1.CLUSTER_CATALOG, ""),
+            )
+        )
     )
+    if len(notes) == (_ALL if newer else _ALL // 2):
+        raise notes[0]
     wanted = [one for one in subscriptions if package in ("", kinds.subscription_key(one).package)]
     places = sorted({objects.namespace(one) for one in wanted})
     seen = await asyncio.gather(*(read.snapshot(reader, place) for place in places))
@@ -68,9 +87,6 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
     rows = [_subscription(one, pictures[objects.namespace(one)]) for one in wanted]
     shown = [_source(one) for one in sources]
     if newer:
-        extensions, catalogs = await asyncio.gather(
-            reader.list(v1.CLUSTER_EXTENSION), reader.list(v1.CLUSTER_CATALOG)
-        )
         chosen = [one for one in extensions if _is_chosen(one, namespace, package)]
         states = await asyncio.gather(
             *(
@@ -80,7 +96,22 @@ async def status(reader: ClusterObjects, *, namespace: str = "", package: str = 
         )
         rows += [_extension(one, state) for one, state in zip(chosen, states, strict=True)]
         shown += [_cluster_catalog(one) for one in catalogs]
-    return Status(operators=tuple(rows), catalogs=tuple(shown))
+    return Status(
+        operators=tuple(rows),
+        catalogs=tuple(shown),
+        notes=tuple(f"not shown: {error.message}" for error in notes),
+    )
+
+
+async def _list(
+    reader: ClusterObjects, kind: Kind, namespace: str, notes: list[Forbidden]
+) -> Objects:
+    """The objects of a kind; none, and a note, when the user may not list them."""
+    try:
+        return await reader.list(kind, namespace)
+    except Forbidden as error:
+        notes.append(error)
+        return ()
 
 
 def _subscription(one: Manifest, seen: ClusterState) -> Row:

@@ -116,10 +116,8 @@ def test_ways_are_those_of_olm_v1(resolve: Path) -> None:
             continue
         compared += 1
         upgrade_path = upgrades.path_of_v1(package, names, start)
-        if "error" in answer:
+        if "error" in answer or (installed and answer["bundle"] == installed["name"]):
             assert not upgrade_path.hops, world["id"]
-        elif installed and answer["version"] == installed["version"]:
-            assert not upgrade_path.hops, world["id"]  # the same under another name is no upgrade
         elif installed:
             assert upgrade_path.hops[0].entry.name == answer["bundle"], world["id"]
         else:

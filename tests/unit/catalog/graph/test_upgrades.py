@@ -140,6 +140,17 @@ def test_olm_v1_takes_what_is_deprecated_last_and_never_goes_down() -> None:
     assert walk_of_v1(down, "v2") == ([], End.NEWEST)
 
 
+def test_olm_v1_takes_the_installed_version_under_another_name() -> None:
+    found = package((entry("v1"), entry("v2", "v1")))
+    start = upgrades.start_of({}, "other.v1", Version.parse("1.0.0"))
+    path = upgrades.path_of_v1(found, (), start)
+
+    assert [(hop.entry.name, str(hop.by)) for hop in path.hops] == [
+        ("v1", "same version"), ("v2", "replaces"),
+    ]  # fmt: skip
+    assert path.end is End.NEWEST
+
+
 def test_olm_v1_needs_a_bundle() -> None:
     with pytest.raises(InputError, match="no bundle"):
         upgrades.path_of_v1(package(()), (), Start("v1"))

@@ -12,7 +12,7 @@ from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.model import Catalog
 from olmkit.catalog.selection import Selection
 from olmkit.jobs.catalog import resolve as job
-from olmkit.jobs.catalog.resolve import Resolution
+from olmkit.jobs.catalog.resolve import ExtensionSettings, Resolution
 from olmkit.olm.resolver.solve import Result, Unsatisfiable
 
 API = {"group": "example.com", "version": "v1", "kind": "K"}
@@ -166,3 +166,32 @@ def test_olm_v1_takes_the_best_of_a_range_and_goes_on_from_what_is_installed() -
     assert choice("a", "a.v1.0.0") == "a.v1.1.0"
     with pytest.raises(InputError, match=r'installed version "1\.0\.0": no bundles found'):
         choice("a@2.x", "a.v1.0.0")
+    with pytest.raises(InputError, match="cannot be requested of OLM v1"):
+        choice("a@1.0 - 2.0")
+
+
+def test_olm_v1_knows_priorities_several_channels_and_the_free_policy() -> None:
+    one = catalog(a=[("1.0.0", {}, []), ("2.0.0", {"replaces": "a.v1.0.0"}, [])])
+    two = catalog(a=[("1.0.0", {}, []), ("1.5.0", {"replaces": "a.v1.0.0"}, [])])
+    shelves = {"one": one, "two": two}
+
+    def choice(text: str, *installed: str, **settings: Any) -> Any:
+        found = job.resolve_v1(
+            shelves, Selection.parse(text), installed, ExtensionSettings(**settings)
+        )
+        return found.catalog, found.bundle.name
+
+    with pytest.raises(InputError, match="same priority"):
+        choice("a")
+    assert choice("a", priorities={"two": 1}) == ("two", "a.v1.5.0")
+    assert choice("a", priorities={"two": -1}) == ("one", "a.v2.0.0")
+    assert choice("a:s,slow", priorities={"one": 1}) == ("one", "a.v2.0.0")
+    with pytest.raises(InputError, match=r"in channels \[slow fast\]"):
+        choice("a:slow,fast", priorities={"one": 1})
+    with pytest.raises(InputError, match="no bundles found"):
+        choice("a@<1.5.0", "a.v2.0.0", priorities={"one": 1})
+    assert choice("a@<1.5.0", "a.v2.0.0", priorities={"one": 1}, is_free=True) == (
+        "one", "a.v1.0.0",
+    )  # fmt: skip
+    with pytest.raises(ConfigurationError, match="no catalog `three`"):
+        choice("a", priorities={"three": 1})

@@ -15,12 +15,13 @@ from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import cluster_catalog
+from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v1 import extension, removal
 from olmkit.jobs.cluster_v1.extension import ExtensionOptions
 from olmkit.jobs.cluster_v1.extension_choice import Offer
-from olmkit.kube.api import Resource
+from olmkit.kube.api import Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm.explain.explanation import Standing
 from olmkit.olm.v1.state import OWNER_LABEL
@@ -52,11 +53,22 @@ KINDS = (
 Story = Callable[[ClusterObjects, ApiServer, dict[str, str]], Awaitable[None]]
 
 
-def run(story: Story) -> None:
+V0 = tuple(
+    Resource(
+        gvk=GVK(group="operators.coreos.com", version="v1alpha1", kind=kind),
+        plural=plural,
+        namespaced=True,
+        subresources=frozenset(),
+    )
+    for kind, plural in (("Subscription", "subscriptions"), ("CatalogSource", "catalogsources"))
+)
+
+
+def run(story: Story, *more: Resource) -> None:
     """`says` is what the controller answers: `reason` and `message`; success without them."""
 
     async def whole() -> None:
-        server = ApiServer.of(KINDS)
+        server = ApiServer.of((*KINDS, *more))
         server.collects_garbage = True
         says: dict[str, str] = {}
 
@@ -320,6 +332,32 @@ def test_without_a_version_an_upgrade_keeps_the_range() -> None:
         writes = len(server.writes())
         found = await extension.upgrade(reader, made, report=[].append, timeouts=QUICK)
         assert (found.is_ready, len(server.writes())) == (True, writes)
+
+    run(story)
+
+
+def test_status_shows_what_may_be_listed_and_notes_the_rest() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        await installed(reader)
+        hidden = {"subscriptions", "catalogsources"}
+        server.denies = lambda access: access.resource in hidden
+        found = await status.status(reader)
+        assert [row.package for row in found.operators] == ["cache"]
+        assert len(found.notes) == 2
+        assert "subscriptions" in found.notes[0]
+
+        server.denies = lambda _: True
+        with pytest.raises(Forbidden):
+            await status.status(reader)
+
+    run(story, *V0)
+
+
+def test_a_cluster_with_olm_v1_alone_is_told_so_to_commands_of_v0() -> None:
+    async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
+        with pytest.raises(InputError, match="OLM v1 only") as refused:
+            await cluster_read.require_olm(reader)
+        assert "--olm v1" in refused.value.hint
 
     run(story)
 
