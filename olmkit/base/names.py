@@ -7,7 +7,6 @@ a different plural would be a different API.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 
 MAX_LABEL = 63
@@ -43,6 +42,8 @@ def is_loopback(host: str) -> bool:
     name = host.lower()
     if name == "localhost" or name.endswith(".localhost"):
         return True
+    import ipaddress  # slow to import, and names of hosts are rare
+
     try:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:

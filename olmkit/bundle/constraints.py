@@ -15,8 +15,6 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from olmkit.base.versions import InvalidRangeError, VersionRange
-
 KINDS: Final = ("gvk", "package", "cel", "all", "any", "not")
 COMPOUNDS: Final = ("all", "any", "not")
 MAX_SIZE: Final = 2 << 16  # bytes of JSON: maxConstraintSize
@@ -126,6 +124,8 @@ class _Reader:
         return found
 
     def _range(self, text: str, keys: tuple[Key, ...]) -> None:
+        from olmkit.base.versions import InvalidRangeError, VersionRange  # slow to import
+
         try:
             VersionRange.parse(text)
         except InvalidRangeError as error:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,5 +75,7 @@ def mode(path: Path) -> int:
 @contextlib.contextmanager
 def temporary_folder() -> Iterator[Path]:
     """A folder that is removed at the end."""
+    import tempfile  # most commands need none, and it is slow to import
+
     with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
         yield Path(folder)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -90,6 +89,8 @@ def _differences(done: Sequence[FixedBundle]) -> Iterator[str]:
 
 
 def _difference(reference: str, change: Change) -> Iterator[str]:
+    import difflib  # slow to import, and only this needs it
+
     path = f"{reference.rstrip('/')}/{change.path}"
     before, after = (
         (file.data if file else b"").decode("utf-8", "replace").splitlines(keepends=True)

@@ -22,11 +22,11 @@ from olmkit.jobs import validation
 from olmkit.jobs.validation import Pulled, ValidationResult
 from olmkit.project import ignores
 from olmkit.rules import engine
-from olmkit.rules.baselines import Baseline
 from olmkit.rules.engine import Facts, Profile, Rule
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
+    from olmkit.rules.baselines import Baseline
 
 
 PYPROJECT_FILE = "pyproject.toml"
@@ -87,11 +87,15 @@ def read_baseline(path: Path) -> Baseline:
         raise ConfigurationError(
             f"`{path}` does not exist", hint=f"write it with `--write-baseline {path}`"
         )
+    from olmkit.rules.baselines import Baseline
+
     return Baseline.load(data, str(path))
 
 
 def write_baseline(path: Path, results: Sequence[ValidationResult]) -> int:
     """Write what was found as the baseline; returns the number of findings."""
+    from olmkit.rules.baselines import Baseline
+
     found = [one for result in results for one in result.diagnostics]
     disk.write_atomically(path, Baseline(found).dump())
     return len(found)

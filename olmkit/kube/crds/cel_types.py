@@ -150,7 +150,11 @@ _WORDS: Final = frozenset(
         "while",
     ]
 )
-_MAX_DEPTH: Final = 60
+_OF_OBJECTS: Final[Mapping[str, Any]] = {
+    "apiVersion": {"type": "string"},
+    "kind": {"type": "string"},
+    "metadata": {},
+}
 
 
 def fault(rule: Expr, text: str, schema: Any, *, is_object: bool, is_optional: bool) -> str:
@@ -161,13 +165,11 @@ def fault(rule: Expr, text: str, schema: Any, *, is_object: bool, is_optional: b
     if _UNCHECKED.search(text):
         return ""
     types = _Types()
-    own = types.of(schema, 0)
-    if is_object and own.name in types.objects:
-        types.objects[own.name] |= {
-            "apiVersion": cel.STRING,
-            "kind": cel.STRING,
-            "metadata": cel.DYN,
-        }
+    own = types.of(
+        {**schema, "properties": {**schema.get("properties", {}), **_OF_OBJECTS}}
+        if is_object and isinstance(schema, dict)
+        else schema
+    )
     variables = {
         "self": own,
         "oldSelf": cel.DYN if is_optional else own,
@@ -184,46 +186,62 @@ _OBJECT = re.compile(r"object#\d+")
 
 
 class _Types:
-    """The types of schemas. Each object has a type of its own, with its fields in `objects`."""
+    """The types of schemas, made when a rule needs them.
+
+    Each object has a type of its own; `objects` has their fields.
+    """
 
     def __init__(self) -> None:
-        self.objects: dict[str, dict[str, Type]] = {}
+        self.objects: dict[str, _Fields] = {}
 
-    def of(self, schema: Any, depth: int) -> Type:
-        if not isinstance(schema, dict) or depth > _MAX_DEPTH:
+    def of(self, schema: Any) -> Type:
+        if not isinstance(schema, dict):
             return cel.DYN
         if schema.get("x-kubernetes-int-or-string") or schema.get("x-kubernetes-embedded-resource"):
             return cel.DYN
         kind = schema.get("type")
         if kind == "array":
-            return cel.list_of(self.of(schema.get("items"), depth + 1))
+            return cel.list_of(self.of(schema.get("items")))
         if kind == "object":
-            return self._object(schema, depth)
+            return self._object(schema)
         if kind == "string" and schema.get("format") in _TIMES:
             return cel.DYN
         if kind == "string" and schema.get("format") == "byte":
             return cel.BYTES
         return _SCALARS.get(kind, cel.DYN) if isinstance(kind, str) else cel.DYN
 
-    def _object(self, schema: Mapping[str, Any], depth: int) -> Type:
+    def _object(self, schema: Mapping[str, Any]) -> Type:
         values = schema.get("additionalProperties")
         if isinstance(values, dict):
-            return cel.map_of(cel.STRING, self.of(values, depth + 1))
+            return cel.map_of(cel.STRING, self.of(values))
         fields = schema.get("properties")
         if values or not isinstance(fields, dict) or not fields:
             return cel.DYN
         name = f"object#{len(self.objects)}"
-        known: dict[str, Type] = {}
-        self.objects[name] = known
-        for key, value in fields.items():
-            known[_escaped(str(key))] = self.of(value, depth + 1)
+        self.objects[name] = _Fields(self, fields)
         return Type(name)
+
+
+class _Fields(dict[str, Type]):
+    """The types of an object's fields by the names that rules use, each made once."""
+
+    def __init__(self, types: _Types, schemas: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._types = types
+        self._schemas = {_escaped(str(key)): value for key, value in schemas.items()}
+
+    def get(self, name: str, default: Any = None) -> Any:
+        if name not in self and name in self._schemas:
+            self[name] = self._types.of(self._schemas[name])
+        return super().get(name, default)
 
 
 def _escaped(name: str) -> str:
     """The name by which a rule selects a field."""
     if name in _WORDS:
         return f"__{name}__"
+    if "_" not in name and name.isalnum():
+        return name
     for text, escape in _ESCAPES:
         name = name.replace(text, escape)
     return name
