@@ -1,0 +1,237 @@
+"""Upgrades that would fail, several namespaces with one catalog, and what uninstalling leaves.
+
+The operators are small: a CRD and a Deployment that sleeps. Their catalogs are served from
+this machine, so that each test takes some seconds.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+Manifest = dict[str, Any]
+MODES = ("OwnNamespace", "SingleNamespace", "MultiNamespace", "AllNamespaces")
+PORT = 15300
+
+
+def crd(package: str, *, minimum: int = 0) -> Manifest:
+    size = {"type": "integer", "minimum": minimum}
+    properties = {"spec": {"type": "object", "properties": {"size": size}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+    group = f"{package}.example.com"
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"things.{group}"},
+        "spec": {
+            "group": group,
+            "names": {"kind": "Thing", "plural": "things"},
+            "scope": "Namespaced",
+            "versions": [
+                {"name": name, "served": True, "storage": name == "v1", "schema": schema}
+                for name in ("v1", "v2")
+            ],
+        },
+    }
+
+
+def csv(package: str, version: str, image: str, modes: tuple[str, ...] = MODES) -> Manifest:
+    labels = {"app": package}
+    container = {"name": "manager", "image": image, "command": ["sleep", "10000"]}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    deployment = {"name": package, "spec": {"selector": {"matchLabels": labels},
+                                            "template": template}}  # fmt: skip
+    owned = {"name": f"things.{package}.example.com", "kind": "Thing", "version": "v1"}
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "ClusterServiceVersion",
+        "metadata": {"name": f"{package}.v{version}"},
+        "spec": {
+            "displayName": package,
+            "version": version,
+            "installModes": [{"type": mode, "supported": mode in modes} for mode in MODES],
+            "install": {"strategy": "deployment", "spec": {"deployments": [deployment]}},
+            "customresourcedefinitions": {"owned": [owned]},
+        },
+    }
+
+
+def catalog(package: str, *bundles: tuple[Manifest, Manifest]) -> str:
+    """Lines of a catalog of one channel, in which each bundle replaces the one before."""
+    blobs: list[Manifest] = [{"schema": "olm.package", "name": package, "defaultChannel": "stable"}]
+    entries: list[Manifest] = []
+    for objects in bundles:
+        name, version = objects[0]["metadata"]["name"], objects[0]["spec"]["version"]
+        entries.append({"name": name, **({"replaces": entries[-1]["name"]} if entries else {})})
+        own = {"type": "olm.package", "value": {"packageName": package, "version": version}}
+        inline = [
+            {"type": "olm.bundle.object",
+             "value": {"data": base64.b64encode(json.dumps(one).encode()).decode()}}
+            for one in objects
+        ]  # fmt: skip
+        blobs.append({"schema": "olm.bundle", "name": name, "package": package, "image": "",
+                      "properties": [own, *inline]})  # fmt: skip
+    blobs.append({"schema": "olm.channel", "package": package, "name": "stable",
+                  "entries": entries})  # fmt: skip
+    return "\n".join(map(json.dumps, blobs))
+
+
+@pytest.fixture
+def served(cluster: Any, tmp_path: Path) -> Iterator[Callable[[str], str]]:
+    """Serves the lines of a catalog on this machine; gives its address."""
+    running: list[subprocess.Popen[bytes]] = []
+
+    def serve(lines: str) -> str:
+        number = len(running)
+        folder = tmp_path / f"served-{number}"
+        folder.mkdir()
+        (folder / "catalog.json").write_text(lines)
+        words = ["-m", "olmkit", "catalog", "serve", str(folder), "--host", cluster.outside]
+        port = str(PORT + number)
+        running.append(subprocess.Popen([sys.executable, *words, "--port", port]))
+        return f"{cluster.outside}:{port}"
+
+    yield serve
+    for process in running:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture
+def image(cluster: Any) -> str:
+    return f"{cluster.registry}/busybox:1"
+
+
+def thing(package: str, namespace: str, **metadata: Any) -> str:
+    return json.dumps({
+        "apiVersion": f"{package}.example.com/v1",
+        "kind": "Thing",
+        "metadata": {"name": "small", "namespace": namespace, **metadata},
+        "spec": {"size": 1},
+    })  # fmt: skip
+
+
+def test_an_upgrade_that_would_fail_is_refused_and_leaves_the_old_version(
+    cluster: Any, typist: Any, served: Any, image: str, namespace: str
+) -> None:
+    first = (csv("wheel", "1.0.0", image), crd("wheel"))
+    wide = (csv("wheel", "2.0.0", image, ("AllNamespaces",)), crd("wheel"))
+    strict = (csv("wheel", "2.0.0", image), crd("wheel", minimum=5))
+    good = (csv("wheel", "2.0.0", image), crd("wheel"))
+    at = [served(catalog("wheel", first, *more)) for more in ((), (wide,), (strict,), (good,))]
+    place = ("wheel", "-n", namespace)
+    typist("install", *place, "--mode", "OwnNamespace", "--catalog-address", at[0])
+    cluster.apply(thing("wheel", namespace))
+
+    refused = typist.try_("upgrade", *place, "--catalog", at[1], code=1)
+    assert "does not support the install mode `OwnNamespace`" in refused.err
+    refused = typist.try_("upgrade", *place, "--catalog", at[2], code=1)
+    assert f"Thing {namespace}/small: `spec.size` must be at least 5" in refused.err
+    assert cluster.get("csv", "wheel.v1.0.0", "-n", namespace)["status"]["phase"] == "Succeeded"
+
+    done = typist.try_("upgrade", *place, "--catalog", at[3], "-o", "json").json["result"]
+    assert done["hops"] == ["wheel.v2.0.0"]
+    status = cluster.get("subscription", "wheel", "-n", namespace)["status"]
+    assert (status["installedCSV"], status["state"]) == ("wheel.v2.0.0", "AtLatestKnown")
+    assert cluster.get("csv", "wheel.v1.0.0", "-n", namespace) is None
+    assert "no newer version is offered" in typist.try_("upgrade", *place).err
+
+    # OLM makes no InstallPlan for a CSV that was deleted.
+    cluster.kubectl("delete", "installplan,csv", "--all", "-n", namespace)
+    typist("upgrade", *place, "--retry")
+    assert cluster.get("csv", "wheel.v2.0.0", "-n", namespace)["status"]["phase"] == "Succeeded"
+    typist("uninstall", *place, "--delete-operands", "--delete-crds", "--yes")
+    assert cluster.get("crd", "things.wheel.example.com") is None
+
+
+def test_what_a_plain_uninstall_leaves_goes_later_without_any_webhook(
+    cluster: Any, typist: Any, served: Any, image: str, namespace: str
+) -> None:
+    at = served(catalog("hub", (csv("hub", "1.0.0", image), crd("hub"))))
+    typist("install", "hub", "-n", namespace, "--catalog-address", at)
+    cluster.apply(thing("hub", namespace, finalizers=["hub.example.com/cleanup"]))
+    versions = copy.deepcopy(crd("hub")["spec"]["versions"])
+    for one in versions:
+        one["storage"] = one["name"] == "v2"
+    service = {"name": "gone", "namespace": namespace, "path": "/convert"}
+    webhook = {"conversionReviewVersions": ["v1"], "clientConfig": {"service": service}}
+    conversion = {"strategy": "Webhook", "webhook": webhook}
+    patch = json.dumps({"spec": {"versions": versions, "conversion": conversion}})
+    cluster.kubectl("patch", "crd", "things.hub.example.com", "--type=merge", "-p", patch)
+    words = ("uninstall", "hub", "-n", namespace, "--yes")
+    both = ("--delete-operands", "--delete-crds")
+
+    plain = typist.try_(*words, "-o", "json").json["result"]
+    assert any(f"the Operator hub.{namespace}" in line for line in plain["stays"])
+    again = typist.try_(*words, code=1)
+    assert "`--delete-crds --delete-operands` removes that too" in again.err
+    held = typist.try_(*words, *both, "--timeout", "8s", code=3)
+    assert "removes the finalizer `hub.example.com/cleanup`" in held.err
+    typist(*words, *both, "--remove-finalizers")
+    assert cluster.get("crd", "things.hub.example.com") is None
+    assert cluster.get("operators.operators.coreos.com", f"hub.{namespace}") is None
+
+
+def test_the_bundle_of_another_namespace_is_not_the_cause(
+    cluster: Any, typist: Any, image: str, namespace: str, tmp_path: Path, eventually: Any
+) -> None:
+    """Both take from one catalog in the namespace `olm`, where OLM unpacks both bundles."""
+    lines = []
+    for package in ("fair", "foul"):
+        made = csv(package, "1.0.0", image)
+        folder = tmp_path / package
+        (folder / "manifests").mkdir(parents=True)
+        (folder / "metadata").mkdir()
+        (folder / "manifests" / "csv.yaml").write_text(json.dumps(made))
+        (folder / "manifests" / "crd.yaml").write_text(json.dumps(crd(package)))
+        key = "operators.operatorframework.io.bundle"
+        notes = {f"{key}.mediatype.v1": "registry+v1", f"{key}.manifests.v1": "manifests/",
+                 f"{key}.metadata.v1": "metadata/", f"{key}.package.v1": package,
+                 f"{key}.channels.v1": "stable"}  # fmt: skip
+        (folder / "metadata" / "annotations.yaml").write_text(json.dumps({"annotations": notes}))
+        tag = f"{cluster.registry}/{package}-bundle:1"
+        if package == "fair":
+            typist("bundle", "build", folder, "-t", tag, "--push")
+        blobs = [json.loads(line) for line in catalog(package, (made, crd(package))).splitlines()]
+        blobs[1] |= {"image": tag, "properties": blobs[1]["properties"][:1]}
+        lines += map(json.dumps, blobs)
+    (tmp_path / "shelf").mkdir()
+    (tmp_path / "shelf" / "catalog.json").write_text("\n".join(lines))
+    tag = f"{cluster.registry}/shelf:{namespace}"
+    typist("catalog", "build", tmp_path / "shelf", "-t", tag, "--push")
+    extract = {"catalogDir": "/configs"}
+    pod = {"securityContextConfig": "restricted", "extractContent": extract}
+    shelf = {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": "CatalogSource",
+        "metadata": {"name": namespace, "namespace": "olm"},
+        "spec": {"sourceType": "grpc", "image": tag, "grpcPodConfig": pod},
+    }
+    cluster.apply(json.dumps(shelf))
+    places = {"foul": f"{namespace}-foul", "fair": namespace}
+    take = ("--catalog", namespace, "--catalog-namespace", "olm")
+    try:
+        eventually(
+            lambda: cluster.get("catalogsource", namespace, "-n", "olm")
+            .get("status", {}).get("connectionState", {}).get("lastObservedState") == "READY"
+        )  # fmt: skip
+        typist.try_("install", "foul", "-n", places["foul"], *take, "--timeout", "1s", code=None)
+        eventually(lambda: "foul-bundle:1` cannot be pulled" in typist.try_(
+            "why", "foul", "-n", places["foul"], code=None).out)  # fmt: skip
+        done = typist.try_("install", "fair", "-n", places["fair"], *take)
+        assert "foul" not in done.err + done.out
+    finally:
+        for package, place in places.items():
+            typist.try_("uninstall", package, "-n", place, "--delete-crds", "--yes", code=None)
+        cluster.kubectl("delete", "catalogsource", namespace, "-n", "olm", check=False)
+        cluster.kubectl("delete", "namespace", places["foul"], "--wait=false", check=False)
