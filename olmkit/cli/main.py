@@ -69,6 +69,10 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.bundle.generate:generate",
         "Write the bundle of a project from its manifests and base CSV.",
     ),
+    "explain": Entry(
+        "olmkit.cli.project.explain:explain",
+        "Explain the code of a finding; without a code, list all codes.",
+    ),
     "bundle validate": Entry(
         "olmkit.cli.bundle.validate:validate", "Check bundles: folders or images."
     ),

@@ -1,0 +1,149 @@
+"""The register of all codes: rules, and the findings of commands that are not rules.
+
+A rule documents itself in its docstring. The other codes belong to what reads, generates,
+renders and serves; they are declared in the table below, except for the family `API`, whose
+table is in `olmkit.apis.findings`. A test compares the register with the codes in the sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from olmkit.apis import findings as api_findings
+from olmkit.base.diagnostics import ConfigurationError, Severity
+from olmkit.rules import engine
+
+_ERROR, _WARNING, _INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+
+class Code(NamedTuple):
+    """A code with its page: `doc` is a sentence, then `Why:` and `Fix:` where they help."""
+
+    code: str
+    name: str
+    severity: Severity
+    doc: str
+    source: str = ""
+
+    @property
+    def family(self) -> str:
+        return self.code.rstrip("0123456789")
+
+
+PROJECT: Final = "the project's files"
+GENERATE: Final = "`olmkit generate`"
+SCAFFOLD: Final = "`olmkit create` and `olmkit edit`"
+BUNDLE: Final = "`olmkit bundle generate`"
+RENDER: Final = "`olmkit catalog render`"
+SERVE: Final = "`olmkit catalog serve`"
+READ: Final = "every command that reads YAML, JSON or a catalog"
+
+FINDINGS: Final = tuple(
+    Code(code, name, severity, doc, source)
+    for source, entries in {
+        READ: (
+            ("DOC001", "syntax", _ERROR, "A file is not valid YAML or JSON, or exceeds a limit."),
+            ("MET000", "unreadable-bundle", _ERROR, "A bundle cannot be read at all."),
+            ("FBC000", "unreadable-catalog", _ERROR, "A catalog cannot be read at all."),
+            ("FBC001", "lost-documents", _WARNING, "Text after a document is not read."),
+            ("FBC002", "malformed-blob", _ERROR, "A blob of a catalog has a wrong form."),
+            ("FBC003", "unreadable-file", _ERROR, "A file of a catalog cannot be read."),
+            ("FBC004", "unknown-field", _WARNING, "A blob has a field that opm drops."),
+        ),
+        PROJECT: (
+            ("PRJ001", "project-shape", _ERROR, "The `PROJECT` file has a wrong form."),
+            ("PRJ002", "project-version", _ERROR, "The `PROJECT` file is not of version 3."),
+            ("PRJ003", "project-name", _ERROR, "The name of the project is not a DNS label."),
+            ("PRJ004", "incomplete-resource", _ERROR, "A resource lacks `version` or `kind`."),
+            ("PRJ005", "unknown-setting", _WARNING, "`tool.olmkit` has an unknown setting."),
+            ("PRJ006", "setting-type", _ERROR, "A setting has a value of the wrong type."),
+            ("PRJ007", "toml-syntax", _ERROR, "`pyproject.toml` is not valid TOML."),
+        ),
+        GENERATE: (
+            ("PRJ008", "makefile-options", _INFO, "Options of controller-gen in the Makefile."),
+            ("PRJ009", "makefile-option-ignored", _WARNING, "An option has no effect here."),
+        ),
+        SCAFFOLD: (
+            ("PRJ010", "unfit-for-editing", _ERROR, "A YAML file cannot be edited in place."),
+            ("PRJ011", "unfit-source", _ERROR, "A Python file cannot be edited in place."),
+            ("PRJ012", "unfinished-scaffold", _WARNING, "Something is left to do by hand."),
+        ),
+        BUNDLE: (
+            ("PRJ101", "unusable-input", _ERROR, "Input cannot be used; nothing is written."),
+            ("PRJ102", "kind-left-out", _WARNING, "A bundle cannot contain this kind."),
+            ("PRJ103", "kind-replaced-by-olm", _INFO, "OLM creates objects of this kind itself."),
+            ("PRJ104", "document-left-out", _WARNING, "A document is not a Kubernetes object."),
+            ("PRJ105", "default-base", _WARNING, "No base CSV; names and texts are defaults."),
+            ("PRJ106", "base-entry-replaced", _WARNING, "The manifests replace an entry."),
+            ("PRJ107", "webhook-field-lost", _WARNING, "A CSV has no place for a webhook's field."),
+            ("PRJ108", "webhook-without-target", _WARNING, "No Deployment serves a webhook."),
+            ("PRJ109", "aggregated-role", _WARNING, "Aggregated rules do not reach the CSV."),
+            ("PRJ110", "dangling-binding", _WARNING, "A binding loses its role to the CSV."),
+            ("PRJ111", "same-name-twice", _WARNING, "Two objects differ only by namespace."),
+            ("PRJ112", "field-without-place", _WARNING, "A CSV has no place for this field."),
+            ("PRJ113", "unnamed-related-image", _WARNING, "One image has several names."),
+            ("PRJ114", "sample-without-api", _WARNING, "A sample's version is not served."),
+            ("PRJ115", "unknown-service-account", _WARNING, "No binding names an account."),
+            ("PRJ116", "no-deployment", _WARNING, "The input has no Deployment."),
+            ("PRJ117", "changed-stale-file", _WARNING, "A stale file was changed by hand."),
+            ("PRJ118", "account-without-rules", _WARNING, "An account has no permissions."),
+            ("PRJ119", "cert-manager-annotation", _WARNING, "cert-manager overwrites the CA."),
+            ("PRJ120", "kustomization", _ERROR, "An overlay cannot be built."),
+            ("PRJ121", "idle-patch", _WARNING, "A patch matches no resource."),
+        ),
+        RENDER: (
+            ("FBC900", "unrenderable-bundle", _ERROR, "A bundle cannot be part of a catalog."),
+            ("FBC901", "file-left-out", _WARNING, "A file does not become part of the catalog."),
+            ("FBC902", "second-csv", _WARNING, "A bundle has more than one CSV; one is used."),
+            ("FBC903", "missing-owned-crd", _ERROR, "A CRD that the CSV owns is missing."),
+            ("FBC904", "wrong-type", _ERROR, "A value has the wrong type."),
+            ("FBC905", "unreadable-properties", _WARNING, "`properties.yaml` cannot be read."),
+            ("FBC906", "unreadable-property", _ERROR, "A property cannot be read."),
+            ("FBC907", "image-without-registry", _WARNING, "Clusters cannot pull the image."),
+        ),
+        SERVE: (
+            ("SRV001", "several-csv-metadata", _ERROR, "A bundle has several `olm.csv.metadata`."),
+            ("SRV002", "unservable-name", _ERROR, "A custom blob has a name opm does not serve."),
+        ),
+    }.items()
+    for code, name, severity, doc in entries
+)
+
+
+def register() -> Mapping[str, Code]:
+    """Every code that a command can report, sorted."""
+    rules = [
+        Code(rule.code, rule.name, rule.severity, rule.doc, f"rules of {subject}s")
+        for subject in engine.MODULES
+        for rule in engine.rules(subject)
+    ]
+    types = [
+        Code(one.code, one.name, one.severity, one.doc, GENERATE)
+        for one in api_findings.RULES.values()
+    ]
+    known = {one.code: one for one in (*FINDINGS, *types, *rules)}
+    return {code: known[code] for code in sorted(known)}
+
+
+def find(word: str) -> Code:
+    """The code with this code or name; `ConfigurationError` with the nearest one otherwise."""
+    known = register()
+    for one in known.values():
+        if word.upper() == one.code or word.lower() == one.name:
+            return one
+    import difflib
+
+    names = [word for one in known.values() for word in (one.code, one.name)]
+    near = difflib.get_close_matches(word.upper(), names, n=1) or difflib.get_close_matches(
+        word.lower(), names, n=1
+    )
+    raise ConfigurationError(
+        f"unknown code `{word}`",
+        hint=f"did you mean `{near[0]}`" if near else "`olmkit explain` lists all codes",
+    )
+
+
+def page(code: Code) -> str:
+    """The documentation of a code, as text for people."""
+    return f"{code.code} {code.name} ({code.severity}, {code.source})\n\n{code.doc}\n"

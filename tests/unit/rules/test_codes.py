@@ -1,0 +1,55 @@
+"""The register of codes: complete, and equal to what the commands report."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.bundle import findings as bundle_findings
+from olmkit.catalog.bundles import findings as catalog_findings
+from olmkit.rules import codes, engine
+
+# Codes that name no finding of a user's material.
+OTHERS = {"BUG001"}
+FAMILIES = "|".join((*engine.FAMILIES, "API", "PRJ", "SRV"))
+CODE = re.compile(rf'"((?:{FAMILIES})\d{{3}})"')
+
+
+def test_every_code_in_the_sources_is_registered(root: Path) -> None:
+    used = {
+        code
+        for path in (root / "olmkit").rglob("*.py")
+        if path.name != "codes.py"
+        for code in CODE.findall(path.read_text("utf-8"))
+    }
+    assert used - OTHERS - set(codes.register()) == set()
+    assert set(codes.register()) - used == set()
+
+
+@pytest.mark.parametrize("table", [bundle_findings.KINDS, catalog_findings.KINDS])
+def test_names_and_severities_are_those_that_are_reported(
+    table: dict[str, tuple[str, str]],
+) -> None:
+    known = codes.register()
+    assert {code: (known[code].name, known[code].severity) for code in table} == {
+        code: tuple(kind) for code, kind in table.items()
+    }
+
+
+@pytest.mark.parametrize("code", sorted(codes.register()))
+def test_every_code_has_a_page(code: str) -> None:
+    one = codes.find(code)
+    assert codes.find(one.name) is one or codes.find(one.name).name == one.name
+    assert one.doc.strip()[-1] in ".`"
+    assert codes.page(one).startswith(f"{code} {one.name} (")
+
+
+def test_an_unknown_code_is_refused_with_the_nearest_one() -> None:
+    with pytest.raises(ConfigurationError, match="unknown code `CSV999`"):
+        codes.find("CSV999")
+    with pytest.raises(ConfigurationError) as raised:
+        codes.find("missing-owned-cdr")
+    assert raised.value.hint == "did you mean `missing-owned-crd`"
