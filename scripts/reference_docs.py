@@ -17,17 +17,17 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = "docs/reference/commands.md"
 _WIDTH = 88
 _SAME = """\
-What is the same everywhere: results on stdout, all else on stderr; `-o json` gives one
-value, also when a command fails. Exit codes: 0 done · 1 the answer is no · 2 asked
-wrongly · 3 a registry, a cluster or the disk said no · 70 a fault in olmkit ·
-130 interrupted."""
+Every command prints results to stdout and everything else to stderr; `-o json` prints one
+value, also if the command fails. Exit codes: 0 success · 1 the answer is negative, for
+example findings of severity error · 2 invalid usage · 3 an error of a registry, a cluster
+or the disk · 70 an internal error of olmkit · 130 interrupted."""
 
 
 def commands_page() -> Tree:
     """One page with the help of every command."""
     parts = [
         "# Commands",
-        "Made from the program's own help by `make docs`; do not edit.",
+        "Generated from the help of the program by `make docs`; do not edit.",
         _SAME,
     ]
     for path in sorted(program.COMMANDS):

@@ -10,7 +10,7 @@ from olmkit.cli.frame.app import App, command
 @command(output=False, example='eval "$(olmkit completion bash)"')
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(app: App, shell: str) -> None:
-    """Print the completion script of a shell."""
+    """Print the completion script for a shell."""
     from click.shell_completion import get_completion_class
 
     from olmkit.cli.main import root

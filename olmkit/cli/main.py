@@ -31,36 +31,37 @@ class Entry(NamedTuple):
 
 
 GROUPS: Mapping[str, str] = {
-    "bundle": "Make, check and publish bundles.",
-    "catalog": "Make, check, look at and serve catalogs.",
-    "image": "Build images, look at them and copy them.",
-    "olm": "Look at OLM itself, install it, remove it.",
-    "catalog list": "List what a catalog holds.",
+    "bundle": "Generate, validate and publish bundles.",
+    "catalog": "Build, validate, inspect and serve catalogs.",
+    "image": "Build, inspect and copy images.",
+    "olm": "Inspect, install or remove OLM itself.",
+    "catalog list": "List the contents of a catalog.",
     "create": "Add a kind or a webhook to a project.",
 }
 
 COMMANDS: Mapping[str, Entry] = {
     "image build": Entry(
         "olmkit.cli.image.build:build",
-        "Build the image of a Python operator, without an engine.",
+        "Build the image of a Python operator, without a container engine.",
     ),
     "image copy": Entry(
-        "olmkit.cli.image.copy:copy", "Copy an image to another place, digest for digest."
+        "olmkit.cli.image.copy:copy", "Copy an image to another location, with all its digests."
     ),
     "image inspect": Entry(
         "olmkit.cli.image.inspect:inspect",
-        "Show what an image says of itself: platforms, labels, layers.",
+        "Show the platforms, labels and layers of an image.",
     ),
     "image push": Entry("olmkit.cli.image.push:push", "Push an image to a registry."),
     "bundle build": Entry(
-        "olmkit.cli.bundle.build:build", "Build the images of bundles, without an engine."
+        "olmkit.cli.bundle.build:build", "Build the images of bundles, without a container engine."
     ),
     "bundle push": Entry(
         "olmkit.cli.bundle.push:push", "Push the image of a bundle to a registry."
     ),
-    "catalog add": Entry("olmkit.cli.catalog.add:add", "Put a new version into a catalog."),
+    "catalog add": Entry("olmkit.cli.catalog.add:add", "Add a new version to a catalog."),
     "catalog build": Entry(
-        "olmkit.cli.catalog.build:build", "Build the image of a catalog, without an engine."
+        "olmkit.cli.catalog.build:build",
+        "Build the image of a catalog, without a container engine.",
     ),
     "catalog push": Entry(
         "olmkit.cli.catalog.push:push", "Push the image of a catalog to a registry."
@@ -74,19 +75,19 @@ COMMANDS: Mapping[str, Entry] = {
         "Explain the code of a finding; without a code, list all codes.",
     ),
     "bundle validate": Entry(
-        "olmkit.cli.bundle.validate:validate", "Check bundles: folders or images."
+        "olmkit.cli.bundle.validate:validate", "Validate bundles: directories or images."
     ),
     "catalog check": Entry(
         "olmkit.cli.catalog.check:check",
-        "Check whether a catalog leaves anybody behind, as OLM v0 upgrades.",
+        "Check that every installed version can still upgrade.",
     ),
     "catalog diff": Entry(
         "olmkit.cli.catalog.diff:diff",
-        "Show what has changed from one catalog to another: graph, images, deprecations.",
+        "Show the differences between two catalogs: graph, images, deprecations.",
     ),
     "catalog filter": Entry(
         "olmkit.cli.catalog.filter:filter_",
-        "Write a part of a catalog: some packages, channels and versions.",
+        "Write a part of a catalog: selected packages, channels and versions.",
     ),
     "catalog graph": Entry(
         "olmkit.cli.catalog.graph:draw", "Show the upgrade graphs of a catalog, or of one package."
@@ -105,14 +106,14 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "catalog path": Entry(
         "olmkit.cli.catalog.path:path",
-        "Show which upgrades OLM takes from an installed version on.",
+        "Show the upgrade path that OLM takes from an installed version.",
     ),
     "catalog resolve": Entry(
         "olmkit.cli.catalog.resolve:resolve",
-        "Show what OLM would install, with dependencies, and why not something newer.",
+        "Show what OLM would install, with dependencies and reasons.",
     ),
     "catalog validate": Entry(
-        "olmkit.cli.catalog.validate:validate", "Check catalogs: folders or images."
+        "olmkit.cli.catalog.validate:validate", "Validate catalogs: directories or images."
     ),
     "catalog render": Entry(
         "olmkit.cli.catalog.render:render",
@@ -122,7 +123,7 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.catalog.serve:serve", "Serve a catalog to OLM v0 over gRPC."
     ),
     "completion": Entry(
-        "olmkit.cli.completion:completion", "Print the completion script of a shell."
+        "olmkit.cli.completion:completion", "Print the completion script for a shell."
     ),
     "create api": Entry(
         "olmkit.cli.project.create_api:create",
@@ -134,9 +135,9 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "edit": Entry(
         "olmkit.cli.project.edit:edit",
-        "Change what a project is: its groups, its scope, the operator's image.",
+        "Change the groups, the scope or the operator image of a project.",
     ),
-    "init": Entry("olmkit.cli.project.init:init", "Begin the project of an operator in Python."),
+    "init": Entry("olmkit.cli.project.init:init", "Create a project for an operator in Python."),
     "render": Entry(
         "olmkit.cli.project.render:render",
         "Print the manifests of an overlay, as `kustomize build` does.",
@@ -146,7 +147,7 @@ COMMANDS: Mapping[str, Entry] = {
         "Deploy the operator without OLM, and wait until it runs.",
     ),
     "undeploy": Entry(
-        "olmkit.cli.cluster.undeploy:undeploy", "Delete what `olmkit deploy` has applied."
+        "olmkit.cli.cluster.undeploy:undeploy", "Delete what `olmkit deploy` applied."
     ),
     "install": Entry(
         "olmkit.cli.cluster.install:install",
@@ -157,24 +158,26 @@ COMMANDS: Mapping[str, Entry] = {
         "Install OLM v0 from its manifests, and wait until it runs.",
     ),
     "olm status": Entry(
-        "olmkit.cli.cluster.olm:status", "Show whether OLM is in the cluster, and how it stands."
+        "olmkit.cli.cluster.olm:status", "Show whether OLM is installed and running."
     ),
     "olm uninstall": Entry(
         "olmkit.cli.cluster.olm:uninstall",
-        "Remove OLM v0, by the manifests from which it was installed.",
+        "Remove OLM v0, using the manifests that installed it.",
     ),
     "status": Entry(
-        "olmkit.cli.cluster.status:status", "Show what OLM has installed, and how it stands."
+        "olmkit.cli.cluster.status:status",
+        "Show the operators that OLM has installed, and their state.",
     ),
     "uninstall": Entry(
-        "olmkit.cli.cluster.uninstall:uninstall", "Remove an operator, and what olmkit made for it."
+        "olmkit.cli.cluster.uninstall:uninstall",
+        "Remove an operator, and everything that olmkit created for it.",
     ),
     "upgrade": Entry(
         "olmkit.cli.cluster.upgrade:upgrade",
-        "Take an operator to a newer version, and wait until it runs.",
+        "Upgrade an operator, and wait until the new version runs.",
     ),
     "why": Entry(
-        "olmkit.cli.cluster.why:why", "Tell why an operator does not get installed or upgraded."
+        "olmkit.cli.cluster.why:why", "Explain why an operator is not installed or upgraded."
     ),
     "generate": Entry(
         "olmkit.cli.project.generate:generate",
@@ -182,7 +185,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
     "run": Entry(
         "olmkit.cli.project.run:run",
-        "Run the project's operator on this machine, against a cluster.",
+        "Run the operator of the project on this machine, against a cluster.",
     ),
 }
 

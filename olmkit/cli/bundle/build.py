@@ -26,11 +26,11 @@ from olmkit.jobs.image.publish import BuildOptions
 def build(
     app: App, *, folders: tuple[str, ...], options: BuildOptions, access: Access, engine: str
 ) -> None:
-    """Build the images of bundles, without an engine.
+    """Build the images of bundles, without a container engine.
 
-    They go to the layout `dist/oci`, which `skopeo` and others read, and are the same on every
-    machine. The pinned reference is printed. Several bundles, as of all versions, go to one
-    repository, where each is tagged with its version.
+    The images go to the layout `dist/oci`, which `skopeo` and other tools read, and are identical
+    on every machine. Prints the pinned references. Several bundles go to one repository, each
+    tagged with its version.
     """
     folders = folders or ("bundle",)
     with push_output.reporting(app) as report:

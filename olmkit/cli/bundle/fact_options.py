@@ -34,32 +34,34 @@ def fact_options(run: Callable[..., Any]) -> Callable[..., Any]:
             "--k8s-version",
             default="",
             metavar="VERSION",
-            help="The newest Kubernetes that the bundle is for; removed APIs are errors then.",
+            help="Newest Kubernetes version that the bundle targets; APIs that it removes are "
+            "errors.",
         ),
         click.option(
             "--ocp-versions",
             default="",
             metavar="RANGE",
-            help="The OpenShift that it is for, such as `v4.16-v4.18`; by default as annotated.",
+            help="OpenShift versions that the bundle targets, such as `v4.16-v4.18`. Default: "
+            "its annotation.",
         ),
         click.option(
             "--containerfile",
             default="",
             metavar="FILE",
-            help="The bundle's Containerfile, whose labels catalogs read.",
+            help="Containerfile of the bundle; its labels are checked.",
         ),
         click.option(
             "--categories",
             default="",
             metavar="FILE",
             envvar=CATEGORIES_VARIABLE,
-            help="A JSON file with the list `categories`, instead of the standard ones.",
+            help="JSON file with the list `categories`, instead of the standard categories.",
         ),
         click.option(
             "--optional-values",
             multiple=True,
             metavar="KEY=VALUE",
-            help="As for operator-sdk: `k8s-version`, `index-path`, `container-tools`.",
+            help="Values as for operator-sdk: `k8s-version`, `index-path`, `container-tools`.",
         ),
         click.option(
             "--inspect-images",

@@ -49,15 +49,18 @@ def repair_options(run: Callable[..., Any]) -> Callable[..., Any]:
 
     path = click.Path(path_type=Path)
     added = (
-        click.option("--fix", is_flag=True, help="Apply the fixes that leave no doubt."),
+        click.option("--fix", is_flag=True, help="Apply the fixes that are unambiguous."),
         click.option(
-            "--diff", is_flag=True, help="Print what `--fix` would change, and write nothing."
+            "--diff", is_flag=True, help="Print what `--fix` would change without writing anything."
         ),
         click.option(
-            "--baseline", type=path, metavar="FILE", help="Leave out the findings in this file."
+            "--baseline",
+            type=path,
+            metavar="FILE",
+            help="Do not report the findings that this file lists.",
         ),
         click.option(
-            "--write-baseline", type=path, metavar="FILE", help="Write all findings into this file."
+            "--write-baseline", type=path, metavar="FILE", help="Write all findings to this file."
         ),
     )
     return options.add(gathered, added)

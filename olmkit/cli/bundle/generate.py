@@ -29,51 +29,59 @@ from olmkit.jobs.bundle.generate import GenerateOptions, GenerateResult, Part
     kustomize build config/manifests | olmkit bundle generate --version 0.1.0 --input -
     """,
 )
-@click.option("--version", default="", help="Version of the bundle; else that of the base CSV.")
+@click.option(
+    "--version", default="", help="Version of the bundle. Default: the version of the base CSV."
+)
 @click.option(
     "--input",
     "inputs",
     multiple=True,
     metavar="DIR|FILE|-",
-    help="Rendered manifests, or a folder with a kustomization; `-` is stdin. "
-    "Else `config/manifests` of the project. May be repeated.",
+    help="Rendered manifests, or a directory with a kustomization; `-` reads stdin. Repeatable. "
+    "Default: `config/manifests` of the project.",
 )
 @click.option(
-    "--channels", default="", help="Channels, separated by commas; else as before, else `alpha`."
+    "--channels",
+    default="",
+    help="Channels, separated by commas. Default: those of the existing bundle, or `alpha`.",
 )
-@click.option("--default-channel", default="", help="The channel of users who name none.")
-@click.option("--package", default="", help="Name of the package; else `projectName` of PROJECT.")
+@click.option("--default-channel", default="", help="Channel for users who do not name one.")
+@click.option(
+    "--package", default="", help="Name of the package. Default: `projectName` in the PROJECT file."
+)
 @click.option(
     "--extra-service-accounts",
     multiple=True,
     metavar="NAMES",
-    help="Accounts besides those of the Deployments whose permissions move into the CSV.",
+    help="Additional service accounts whose permissions go into the CSV.",
 )
 @click.option(
     "--output-dir",
     default="bundle",
     show_default=True,
-    help="The bundle's folder, seen from the project.",
+    help="Directory of the bundle, relative to the project.",
 )
 @click.option(
-    "--image-digests", is_flag=True, help="Pin every image to the digest that its registry has."
+    "--image-digests", is_flag=True, help="Pin every image to the digest in its registry."
 )
 @click.option(
     "--known-digests",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Pin every image to the digest that FILE says, a mapping from images; with "
-    "--image-digests, registries are asked for the others.",
+    help="Pin every image to its digest in FILE, which maps images to digests. With "
+    "--image-digests, the registries provide the missing ones.",
 )
-@click.option("--manifests", is_flag=True, help="Only the objects; metadata stay as they are.")
+@click.option("--manifests", is_flag=True, help="Write only the manifests and keep the metadata.")
 @click.option(
-    "--metadata", is_flag=True, help="Only metadata and Containerfile; objects stay as they are."
+    "--metadata",
+    is_flag=True,
+    help="Write only the metadata and the Containerfile, and keep the manifests.",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would change, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
 @click.option(
-    "--check", is_flag=True, help="As --dry-run; exit code 1 when something would change."
+    "--check", is_flag=True, help="Like --dry-run, with exit code 1 if something would change."
 )
-@click.option("--explain", is_flag=True, help="Tell where each field of the CSV comes from.")
+@click.option("--explain", is_flag=True, help="Show where each field of the CSV comes from.")
 @registry_options
 def generate(
     app: App,

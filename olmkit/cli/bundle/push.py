@@ -23,7 +23,7 @@ from olmkit.jobs.image import publish as job
 def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
     """Push the image of a bundle to a registry.
 
-    REF is an image anywhere, or a bundle's folder; without it, the image that was built into
-    `dist/oci`. Without TARGET too, it goes where its name says. The pinned reference is printed.
+    REF is an image, or the directory of a bundle. Default: the image that was built into
+    `dist/oci`. Without TARGET, the name of the image decides. Prints the pinned reference.
     """
     push_output.push(app, job.push_bundle, references, access)

@@ -40,7 +40,7 @@ from olmkit.rules import engine, pipelines
     type=click.Choice(tuple(engine.PROFILES)),
     default="default",
     show_default=True,
-    help="What the bundle is for.",
+    help="Where the bundle will be published or installed.",
 )
 @click.option(
     "--select-optional",
@@ -70,7 +70,7 @@ def validate(
     list_rules: bool,
     access: Access,
 ) -> None:
-    """Check bundles: folders or images."""
+    """Validate bundles: directories or images."""
     app.output = output
     options = CheckOptions(
         profile=profile,

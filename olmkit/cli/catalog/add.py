@@ -30,19 +30,23 @@ from olmkit.jobs.catalog.add import AddOptions
     "channels",
     metavar="CHANNEL",
     multiple=True,
-    help="Where it is offered; by default in the channels of its annotations.",
+    help="Channel that offers the bundle; repeatable. Default: the channels in its annotations.",
 )
-@click.option("--replaces", metavar="NAME", default="", help="The bundle that it upgrades from.")
-@click.option("--skips", metavar="NAME", multiple=True, help="A bundle that it passes over.")
+@click.option("--replaces", metavar="NAME", default="", help="Bundle that the new one replaces.")
 @click.option(
-    "--skip-range", metavar="RANGE", default="", help="Versions that it passes over: `<1.2.0`."
+    "--skips", metavar="NAME", multiple=True, help="Bundle that the new one skips; repeatable."
+)
+@click.option(
+    "--skip-range",
+    metavar="RANGE",
+    default="",
+    help="Range of versions that the new bundle skips, such as `<1.2.0`.",
 )
 @click.option(
     "--image",
     metavar="IMAGE",
     default="",
-    help="Where the image of a bundle's folder will be pulled from; may hold {package}, {name} "
-    "and {version}.",
+    help="Image reference of a bundle directory; {package}, {name} and {version} are replaced.",
 )
 @click.option(
     "--migrate",
@@ -50,9 +54,11 @@ from olmkit.jobs.catalog.add import AddOptions
     type=click.Choice([str(level) for level in Level]),
     default=str(Level.NONE),
     show_default=True,
-    help="The form in which the bundle is kept.",
+    help="Migration level of the blob that is written.",
 )
-@click.option("--dry-run", is_flag=True, help="Only say what would be written.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be written without writing anything."
+)
 @registry_options
 def add(
     app: App,
@@ -68,11 +74,11 @@ def add(
     dry_run: bool,
     access: Access,
 ) -> None:
-    """Put a new version into a catalog.
+    """Add a new version to a catalog.
 
-    CATALOG is a folder or a file, which need not exist; BUNDLE a bundle's folder or image. Unless
-    told otherwise, the bundle upgrades from what its ClusterServiceVersion names, or from the
-    head of the channel. Nothing is written that would break the catalog.
+    CATALOG is a directory or a file, which can be new; BUNDLE is a directory or an image. By
+    default, the bundle replaces the one that its ClusterServiceVersion names, or the head of the
+    channel. Nothing is written if the catalog would not be valid.
     """
     options = AddOptions(
         placement=Placement(

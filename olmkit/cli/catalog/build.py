@@ -23,36 +23,36 @@ from olmkit.jobs.image.publish import BuildOptions
     """,
 )
 @click.argument("folder", metavar="[DIR]", default="catalog")
-@build_options(platforms_else="Else all that OLM runs on; with a server, this machine's.")
+@build_options(platforms_else="all platforms that OLM supports; with a server, this machine's")
 @click.option(
     "--server",
     type=click.Choice(["none", "olmkit", "opm"]),
     default="none",
     show_default=True,
-    help="What serves the catalog when the image is run; `none` for data alone.",
+    help="Program that serves the catalog when the image runs; `none` adds only the data.",
 )
 @click.option(
     "--base",
     default="",
     metavar="REF",
-    help="Image below the server: with Python for olmkit, one of opm's for opm.",
+    help="Base image: one with Python for olmkit, an opm image for opm.",
 )
-@click.option("--pull", is_flag=True, help="Ask the registry for the base again.")
-@click.option("--python", default="", metavar="VERSION", help="Python of the base.")
+@click.option("--pull", is_flag=True, help="Pull the base image again.")
+@click.option("--python", default="", metavar="VERSION", help="Python version of the base image.")
 @click.option(
     "--wheels",
     default="",
     metavar="FOLDER",
     envvar="OLMKIT_WHEELS",
-    help="Take the server's packages from this folder of wheels, not from the network.",
+    help="Install the server from the wheels in this directory, not from the network.",
 )
 def build(
     app: App, *, folder: str, options: BuildOptions, access: Access, server: str, **given: Any
 ) -> None:
-    """Build the image of a catalog, without an engine.
+    """Build the image of a catalog, without a container engine.
 
-    It goes to the layout `dist/oci`, which `skopeo` and others read, and is the same on every
-    machine. OLM v0 runs an image with a server as it is. The pinned reference is printed.
+    The image goes to the layout `dist/oci`, which `skopeo` and other tools read, and is identical
+    on every machine. OLM v0 can run an image with a server. Prints the pinned reference.
     """
     with push_output.reporting(app) as report:
         if server == "none":

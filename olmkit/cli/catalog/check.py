@@ -23,7 +23,9 @@ from olmkit.jobs.catalog.catalogs import ValidateOptions
     """,
 )
 @click.argument("reference", metavar="REF")
-@click.option("--against", metavar="REF", help="The catalog as it was before: folder or image.")
+@click.option(
+    "--against", metavar="REF", help="Earlier state of the catalog: a directory or an image."
+)
 @finding_options
 @registry_options
 def check(
@@ -37,10 +39,10 @@ def check(
     fail_on_warnings: bool,
     access: Access,
 ) -> None:
-    """Check whether a catalog leaves anybody behind, as OLM v0 upgrades.
+    """Check that every installed version can still upgrade.
 
-    From every version in it, and every one that was in the old catalog, upgrades must lead to
-    the head of the channel.
+    From every version in the catalog, and from every version in the old catalog, OLM v0 must find
+    upgrades to the head of the channel.
     """
     app.output = output
     options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))

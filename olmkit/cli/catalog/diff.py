@@ -29,14 +29,14 @@ _LONG = 100
 )
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
-@click.option("--package", default="", help="Only this package.")
-@click.option("--exit-code", is_flag=True, help="End with 1 when something differs.")
+@click.option("--package", default="", help="Show only this package.")
+@click.option("--exit-code", is_flag=True, help="Exit with code 1 if there are differences.")
 @registry_options
 def diff(app: App, *, old: str, new: str, package: str, exit_code: bool, access: Access) -> None:
-    """Show what has changed from one catalog to another: graph, images, deprecations.
+    """Show the differences between two catalogs: graph, images, deprecations.
 
-    What is new or gone as a whole is one line; `properties` and other long values are shown in
-    full in JSON alone.
+    A package, channel or bundle that is new or removed is one line. Only JSON output shows
+    `properties` and other long values in full.
     """
     before, now = (inputs.read(app, one, access, valid=False) for one in (old, new))
     if package and package not in before.packages:

@@ -30,15 +30,17 @@ from olmkit.jobs.catalog import filter as job
     "words",
     multiple=True,
     metavar="PACKAGE[:CHANNEL][@MIN-MAX]",
-    help="What to keep; may be repeated, also for several channels of a package.",
+    help="Package to keep, with its channel and versions; repeatable.",
 )
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
-    help="What to keep, from an ImageSetConfiguration or a FilterConfiguration.",
+    help="ImageSetConfiguration or FilterConfiguration that lists what to keep.",
 )
 @click.option(
-    "--full", is_flag=True, help="Where no range is said, keep all versions, not the heads alone."
+    "--full",
+    is_flag=True,
+    help="Keep all versions of packages without a range, instead of the heads.",
 )
 @form_option
 @registry_options
@@ -52,10 +54,10 @@ def filter_(
     form: fbc.Form,
     access: Access,
 ) -> None:
-    """Write a part of a catalog: some packages, channels and versions.
+    """Write a part of a catalog: selected packages, channels and versions.
 
-    Of a channel the head is kept, or the versions in the range and what lies between them in the
-    graph. Edges stay as they are. What is written is a valid catalog, or nothing is written.
+    Of each channel, the head is kept, or the versions in the range and those between them in the
+    graph. Edges stay as they are. The command writes a valid catalog or nothing.
     """
     if bool(words) == (config is not None):
         raise ConfigurationError(

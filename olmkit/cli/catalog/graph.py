@@ -33,7 +33,7 @@ from olmkit.edges.images.access_settings import Access
     default="text",
     show_default=True,
     envvar="OLMKIT_OUTPUT",
-    help="Form of the graph.",
+    help="Output format of the graph.",
 )
 @registry_options
 def draw(app: App, *, reference: str, package: str, output: str, access: Access) -> None:

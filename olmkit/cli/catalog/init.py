@@ -21,16 +21,19 @@ from olmkit.jobs.catalog.catalogs import InitOptions
 )
 @click.argument("package")
 @click.option(
-    "-c", "--default-channel", default="", metavar="CHANNEL", help="The channel to subscribe to."
+    "-c", "--default-channel", default="", metavar="CHANNEL", help="Default channel of the package."
 )
 @click.option(
     "-d",
     "--description",
     type=click.Path(path_type=Path),
-    help="A file with the description, in Markdown.",
+    help="File with the description, in Markdown.",
 )
 @click.option(
-    "-i", "--icon", type=click.Path(path_type=Path), help="An image: PNG, JPEG, GIF, SVG."
+    "-i",
+    "--icon",
+    type=click.Path(path_type=Path),
+    help="File with the icon: PNG, JPEG, GIF or SVG.",
 )
 @form_option
 def init(

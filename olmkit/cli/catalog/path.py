@@ -26,16 +26,14 @@ from olmkit.jobs.catalog.path import PathOptions
 )
 @click.argument("reference", metavar="REF")
 @click.argument("package")
-@click.option(
-    "--from", "start", required=True, metavar="V", help="What is installed: bundle or version."
-)
-@click.option("--to", "goal", default="", metavar="V", help="Where to: bundle or version.")
+@click.option("--from", "start", required=True, metavar="V", help="Installed bundle or version.")
+@click.option("--to", "goal", default="", metavar="V", help="Bundle or version to upgrade to.")
 @click.option(
     "-c",
     "--channel",
     "channels",
     multiple=True,
-    help="The channel; OLM v1 may have several. [default: the default channel; all for v1]",
+    help="Channel; repeatable for OLM v1. Default: the default channel, or all channels for v1.",
 )
 @olm_option
 @registry_options
@@ -50,10 +48,10 @@ def path(
     olm: str,
     access: Access,
 ) -> None:
-    """Show which upgrades OLM takes from an installed version on.
+    """Show the upgrade path that OLM takes from an installed version.
 
-    It ends with 1 when they lead neither to the newest nor to the wanted one. What bundles
-    depend on is taken to be there.
+    The exit code is 1 if the path leads neither to the newest nor to the requested version. The
+    command assumes that dependencies are available.
     """
     catalog = inputs.read(app, reference, access, valid=False)
     options = PathOptions(

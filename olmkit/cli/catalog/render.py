@@ -28,8 +28,7 @@ from olmkit.jobs.catalog.render import RenderOptions
     "--image",
     metavar="IMAGE",
     default="",
-    help="Where the images of bundle folders will be pulled from; may hold {package}, {name} "
-    "and {version}.",
+    help="Image reference of bundle directories; {package}, {name} and {version} are replaced.",
 )
 @click.option(
     "--migrate",
@@ -37,7 +36,7 @@ from olmkit.jobs.catalog.render import RenderOptions
     type=click.Choice([str(level) for level in Level]),
     default=str(Level.NONE),
     show_default=True,
-    help="Up to which step older forms are rewritten.",
+    help="Migration level: which older forms are rewritten.",
 )
 @registry_options
 def render(
@@ -45,8 +44,8 @@ def render(
 ) -> None:
     """Write bundles and catalogs as one stream of catalog blobs.
 
-    REF is a bundle's folder, a catalog's folder or one file of it, or an image of either.
-    Nothing is merged, and nothing is checked beyond what must be read.
+    REF is the directory of a bundle, a directory or file of a catalog, or an image of either.
+    Nothing is merged, and only what is needed for reading is checked.
     """
     options = RenderOptions(image=image, level=Level(level), access=access)
     rendered = app.run(job.render_all(references, options))

@@ -39,22 +39,22 @@ from olmkit.olm.resolver.solve import Answer, Failed, Result, Step
     "requests",
     multiple=True,
     metavar="PACKAGE[:CHANNEL][@VERSION]",
-    help="A package that is asked for; may be repeated. OLM v1 takes several channels: `a,b`.",
+    help="Package to install; repeatable. OLM v1 accepts several channels: `a,b`.",
 )
 @click.option(
-    "--installed", multiple=True, metavar="CSV", help="What is installed; may be repeated."
+    "--installed", multiple=True, metavar="CSV", help="Installed ClusterServiceVersion; repeatable."
 )
 @click.option(
     "--priority",
     "priorities",
     multiple=True,
     metavar="NAME=N",
-    help="The priority of a catalog, 0 by default; may be repeated (OLM v1).",
+    help="Priority of a catalog, 0 by default; repeatable (OLM v1).",
 )
 @click.option(
     "--self-certified",
     is_flag=True,
-    help="Let any version follow the installed one, as that upgrade policy does (OLM v1).",
+    help="Use the upgrade policy `SelfCertified`, which allows any version (OLM v1).",
 )
 @olm_option
 @registry_options
@@ -69,10 +69,10 @@ def resolve(
     olm: str,
     access: Access,
 ) -> None:
-    """Show what OLM would install, with dependencies, and why not something newer.
+    """Show what OLM would install, with dependencies and reasons.
 
-    It ends with 1 when OLM installs nothing since it cannot. What is installed has a Subscription
-    to the default channel, unless a package is asked for with another.
+    The exit code is 1 if OLM cannot install anything. Installed packages have a Subscription to
+    their default channel, unless one is requested with another channel.
     """
     asked = [Selection.parse(one) for one in requests]
     if not asked and not installed:

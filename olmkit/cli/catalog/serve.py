@@ -32,22 +32,22 @@ from olmkit.jobs.catalog.serve import Serving
     default=50051,
     show_default=True,
     envvar="OLMKIT_SERVE_PORT",
-    help="Port to listen on; 0 for any that is free.",
+    help="Port to listen on; 0 selects a free port.",
 )
 @click.option(
     "--host",
     default="",
     metavar="ADDRESS",
     envvar="OLMKIT_SERVE_HOST",
-    help="Address to listen on, instead of all.",
+    help="Address to listen on, instead of all addresses.",
 )
 @click.option(
     "--cache-dir",
     type=click.Path(path_type=Path, file_okay=False),
     envvar="OLMKIT_CACHE_DIR",
-    help="Folder that keeps what was made of the catalog, for a quick start next time.",
+    help="Directory for a cache of the catalog, for a faster next start.",
 )
-@click.option("--cache-only", is_flag=True, help="Fill the cache folder and end.")
+@click.option("--cache-only", is_flag=True, help="Fill the cache directory and exit.")
 @registry_options
 def serve(
     app: App,
@@ -61,8 +61,8 @@ def serve(
 ) -> None:
     """Serve a catalog to OLM v0 over gRPC.
 
-    REF is a folder or an image. The port says NOT_SERVING until the catalog answers. A change of
-    the catalog is seen at the next start.
+    REF is a directory or an image. Health is NOT_SERVING until the catalog is ready. The server
+    does not notice changes of the catalog until it restarts.
     """
     if cache_only:
         if cache_dir is None:

@@ -36,9 +36,9 @@ def validate(
     fail_on_warnings: bool,
     access: Access,
 ) -> None:
-    """Check catalogs: folders or images.
+    """Validate catalogs: directories or images.
 
-    Every error is one that makes the field's own tools refuse the catalog; warnings are ours.
+    Errors are faults that opm rejects, too; warnings are specific to olmkit.
     """
     app.output = output
     options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))

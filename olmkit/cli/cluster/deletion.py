@@ -20,9 +20,11 @@ from olmkit.jobs.cluster.write import Removed
 from olmkit.kube.objects import Manifest
 from olmkit.olm.explain.explanation import subject
 
-yes_option = click.option("-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask.")
+yes_option = click.option(
+    "-y", "--yes", is_flag=True, envvar="OLMKIT_YES", help="Do not ask for confirmation."
+)
 dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing."
+    "--dry-run", is_flag=True, help="Show what would be deleted without deleting anything."
 )
 
 _NOTHING = "there is nothing to delete"

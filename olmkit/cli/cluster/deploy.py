@@ -23,9 +23,9 @@ from olmkit.olm.explain.explanation import subject
     """,
 )
 @click.argument("overlay", default=overlay.DEFAULT, metavar="[OVERLAY]")
-@click.option("--image", default="", metavar="REF", help="The operator's image.")
-@click.option("--crds-only", is_flag=True, help="Only the CustomResourceDefinitions.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--image", default="", metavar="REF", help="Image of the operator.")
+@click.option("--crds-only", is_flag=True, help="Apply only the CustomResourceDefinitions.")
+@click.option("--dry-run", is_flag=True, help="Show what would change without changing anything.")
 @timeout_option("5m")
 @cluster_options
 def deploy(
@@ -40,8 +40,8 @@ def deploy(
 ) -> None:
     """Deploy the operator without OLM, and wait until it runs.
 
-    OVERLAY is a folder with a kustomization, seen from the project; without it,
-    `config/default`. The namespace is the overlay's.
+    OVERLAY is a directory with a kustomization, relative to the project. Default:
+    `config/default`. The overlay determines the namespace.
     """
     wanted = job.wanted(
         DeployOptions(project=app.project, overlay=overlay, image=image, crds_only=crds_only)

@@ -43,69 +43,76 @@ from olmkit.kube.objects import Manifest
     "--bundle",
     default="",
     metavar="REF",
-    help="A bundle to try, a folder or an image; it gets a catalog of its own.",
+    help="Bundle to try, a directory or an image; olmkit creates a catalog for it.",
 )
 @click.option(
     "--catalog",
     default="",
     metavar="REF",
     envvar="OLMKIT_CATALOG",
-    help="The image of a catalog, or the name of a CatalogSource that is there.",
+    help="Image of a catalog, or name of an existing CatalogSource.",
 )
 @click.option(
     "--catalog-namespace",
     default="",
     metavar="NAME",
     callback=namespace_name,
-    help="Where that CatalogSource lies.",
+    help="Namespace of the CatalogSource.",
 )
 @click.option(
     "--catalog-address",
     default="",
     metavar="HOST:PORT",
-    help="A catalog that is served already, as the cluster reaches it.",
+    help="Address of a catalog server, as seen from the cluster.",
 )
 @own_catalog_options
 @click.option(
     "--poll",
     default="",
     metavar="DURATION",
-    help="How often OLM looks for a newer image under the catalog's tag, such as `15m`.",
+    help="How often OLM checks for a newer image of the catalog, such as `15m`.",
 )
-@click.option("--channel", default="", help="The channel, instead of the package's default.")
-@click.option("--version", default="", help="The version, instead of the channel's newest.")
+@click.option(
+    "--channel", default="", help="Channel, instead of the default channel of the package."
+)
+@click.option(
+    "--version", default="", help="Version, instead of the newest version of the channel."
+)
 @click.option(
     "--mode",
     default="",
     metavar="MODE",
-    help="`AllNamespaces`, `OwnNamespace`, `SingleNamespace=NAME` or `MultiNamespace=A,B`; "
-    "by default what the namespace has, else the widest that the bundle supports.",
+    help="`AllNamespaces`, `OwnNamespace`, `SingleNamespace=NAME` or `MultiNamespace=A,B`. "
+    "Default: the mode of the existing OperatorGroup, or the widest mode that the bundle "
+    "supports.",
 )
 @click.option(
     "--approval",
     type=click.Choice(["automatic", "manual"]),
     default="automatic",
     show_default=True,
-    help="Whether later upgrades wait for `olmkit upgrade`.",
+    help="Whether OLM performs later upgrades itself or waits for `olmkit upgrade`.",
 )
 @click.option(
     "--on-failure",
     type=click.Choice(["keep", "remove"]),
     default="keep",
     show_default=True,
-    help="What becomes of what was created when it fails or is interrupted.",
+    help="Whether to keep or remove the created objects after a failure or an interruption.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what would be created, and create nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show what would be created without creating anything."
+)
 @click.option(
     "--service-account",
     default="",
     metavar="NAME",
-    help="With whose rights OLM v1 installs, where its release wants to be told.",
+    help="Service account that OLM v1 uses to install, if its release requires one.",
 )
 @click.option(
     "--create-service-account",
     is_flag=True,
-    help="Create that account with no more than the permissions that the bundle needs.",
+    help="Create the service account with only the permissions that the bundle needs.",
 )
 @olm_option
 @timeout_option()
@@ -127,7 +134,8 @@ def install(
 ) -> None:
     """Install an operator through OLM, and wait until it runs.
 
-    First it says what will be installed, with which permissions; when it stops, why.
+    Prints what will be installed and with which permissions. If the installation stops, prints the
+    reason.
     """
     undone = app.terminal.note if on_failure == "remove" else None
     if olm == "v1":

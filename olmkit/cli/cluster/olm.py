@@ -29,14 +29,14 @@ def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
             "--manifests",
             multiple=True,
             metavar="FILE|URL",
-            help="Manifests of OLM, instead of a release's; repeatable.",
+            help="Manifests of OLM, instead of those of a release; repeatable.",
         ),
         click.option(
             "--release",
             default=job.RELEASE,
             show_default=True,
             metavar="TAG",
-            help="The release whose manifests are taken.",
+            help="Release of OLM to install.",
         ),
     ]
     return options.add(run, added)
@@ -50,7 +50,7 @@ def manifest_options(run: Callable[..., Any]) -> Callable[..., Any]:
 )
 @cluster_options
 def status(app: App, *, target: Target) -> None:
-    """Show whether OLM is in the cluster, and how it stands."""
+    """Show whether OLM is installed and running."""
 
     async def run() -> job.Status:
         async with target.open() as (reader, _):
@@ -85,7 +85,7 @@ def status(app: App, *, target: Target) -> None:
     """
 )
 @manifest_options
-@click.option("--dry-run", is_flag=True, help="Show what would change, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would change without changing anything.")
 @timeout_option()
 @cluster_options
 @registry_options
@@ -138,9 +138,9 @@ def uninstall(
     target: Target,
     access: Access,
 ) -> None:
-    """Remove OLM v0, by the manifests from which it was installed.
+    """Remove OLM v0, using the manifests that installed it.
 
-    Refused while operators are installed through it.
+    The command refuses while operators are installed through OLM.
     """
 
     async def run() -> None:

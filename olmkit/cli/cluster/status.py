@@ -23,12 +23,12 @@ from olmkit.jobs.cluster.status import Status
     """
 )
 @click.argument("package", required=False, default="")
-@click.option("--exit-code", is_flag=True, help="End with code 1 when an operator is not ready.")
+@click.option("--exit-code", is_flag=True, help="Exit with code 1 if an operator is not ready.")
 @cluster_options
 def status(app: App, *, package: str, exit_code: bool, target: Target) -> None:
-    """Show what OLM has installed, and how it stands.
+    """Show the operators that OLM has installed, and their state.
 
-    Looks in all namespaces, unless one is named with `-n`.
+    Covers all namespaces, unless `-n` names one.
     """
 
     async def run() -> Status:

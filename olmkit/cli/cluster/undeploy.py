@@ -24,8 +24,10 @@ from olmkit.olm.explain.explanation import subject
     """,
 )
 @click.argument("overlay", default=overlay.DEFAULT, metavar="[OVERLAY]")
-@click.option("--keep-crds", is_flag=True, help="Leave the CRDs, and with them their objects.")
-@click.option("--delete-operands", is_flag=True, help="Delete the objects of its kinds, first.")
+@click.option("--keep-crds", is_flag=True, help="Keep the CRDs and their objects.")
+@click.option(
+    "--delete-operands", is_flag=True, help="Delete the custom resources of the operator first."
+)
 @dry_run_option
 @yes_option
 @timeout_option("5m")
@@ -41,9 +43,9 @@ def undeploy(
     timeouts: Timeouts,
     target: Target,
 ) -> None:
-    """Delete what `olmkit deploy` has applied.
+    """Delete what `olmkit deploy` applied.
 
-    OVERLAY is that which was deployed.
+    OVERLAY is the overlay that was deployed.
     """
     wanted = job.wanted(DeployOptions(project=app.project, overlay=overlay))
 

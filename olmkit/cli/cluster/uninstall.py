@@ -21,12 +21,16 @@ from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions
     """
 )
 @click.argument("package")
-@click.option("--delete-operands", is_flag=True, help="Delete the objects of its APIs, first.")
-@click.option("--delete-crds", is_flag=True, help="Delete its CRDs, last; OLM v1 always does.")
+@click.option(
+    "--delete-operands", is_flag=True, help="Delete the custom resources of the operator first."
+)
+@click.option(
+    "--delete-crds", is_flag=True, help="Delete the CRDs of the operator last; OLM v1 always does."
+)
 @click.option(
     "--remove-finalizers",
     is_flag=True,
-    help="Remove the finalizers of what does not go, for an operator that no longer runs.",
+    help="Remove finalizers that block deletion, if the operator no longer runs.",
 )
 @dry_run_option
 @yes_option
@@ -46,11 +50,11 @@ def uninstall(
     timeouts: Timeouts,
     target: Target,
 ) -> None:
-    """Remove an operator, and what olmkit made for it.
+    """Remove an operator, and everything that olmkit created for it.
 
-    CRDs and their objects stay unless you say otherwise: with them goes all that is in them.
-    OLM v1 deletes the CRDs in any case, so it needs `--delete-operands` when objects exist.
-    What an earlier run, or another program, has left of the operator is found and removed too.
+    By default, CRDs and their objects stay. OLM v1 always deletes the CRDs, so it requires
+    `--delete-operands` if objects exist. Also finds and removes what an earlier run or another
+    program has left of the operator.
     """
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without

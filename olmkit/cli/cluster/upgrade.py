@@ -33,24 +33,24 @@ from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
 )
 @click.argument("package", required=False, default="")
 @click.option(
-    "--to", default="", metavar="VERSION", help="Stop at this version; a range with OLM v1."
+    "--to", default="", metavar="VERSION", help="Version to upgrade to; a range with OLM v1."
 )
 @click.option(
-    "--bundle", default="", metavar="REF", help="A bundle to go to, a folder or an image."
+    "--bundle", default="", metavar="REF", help="Bundle to upgrade to, a directory or an image."
 )
 @click.option(
     "--catalog",
     default="",
     metavar="REF",
     envvar="OLMKIT_CATALOG",
-    help="Another image, or address, for the catalog that olmkit made.",
+    help="New image, or address, of the catalog that olmkit created.",
 )
 @click.option(
     "--retry",
     is_flag=True,
-    help="Let OLM try again after a failed InstallPlan: remove what that left, first.",
+    help="Remove what a failed InstallPlan left and let OLM try again.",
 )
-@click.option("--dry-run", is_flag=True, help="Show what it would go through, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the upgrade path without changing anything.")
 @own_catalog_options
 @olm_option
 @timeout_option()
@@ -72,9 +72,10 @@ def upgrade(
     target: Target,
     access: Access,
 ) -> None:
-    """Take an operator to a newer version, and wait until it runs.
+    """Upgrade an operator, and wait until the new version runs.
 
-    Approves each InstallPlan on the way where approval is manual, and says before what it brings.
+    Approves each InstallPlan on the upgrade path if approval is manual, and prints its changes
+    first.
     """
     if bool(package) == bool(bundle):
         raise click.UsageError("Name a package, or a bundle with `--bundle`.")

@@ -27,14 +27,14 @@ from olmkit.olm.explain.explanation import Explanation
     "--save",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the objects that were looked at to a file, to show them to somebody.",
+    help="Write the inspected objects to a file, for example for a bug report.",
 )
 @click.option(
     "--from",
     "saved",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Look at the objects in a file, instead of a cluster.",
+    help="Inspect the objects in a file, instead of a cluster.",
 )
 @olm_option
 @cluster_options
@@ -49,11 +49,11 @@ def why(
     target: Target,
     access: Access,
 ) -> None:
-    """Tell why an operator does not get installed or upgraded.
+    """Explain why an operator is not installed or upgraded.
 
-    The cause comes first, then the way to it: Subscription, InstallPlan, unpack Job,
-    ClusterServiceVersion, Deployment, Pod and its last words. The catalog is read from here
-    only when it is not clear whose bundle an unpack Job is for.
+    The cause comes first, then the path to it: Subscription, InstallPlan, unpack Job,
+    ClusterServiceVersion, Deployment, Pod and its last message. The command reads the catalog only
+    if it is unclear which bundle an unpack Job belongs to.
     """
     if save is not None and saved is not None:
         raise click.UsageError("`--save` is for what a cluster holds, and `--from` asks none.")

@@ -169,10 +169,18 @@ def _with_common_options(
 ) -> click.Command:
     added = [
         click.option(
-            "-q", "--quiet", is_flag=True, envvar="OLMKIT_QUIET", help="Only results and errors."
+            "-q",
+            "--quiet",
+            is_flag=True,
+            envvar="OLMKIT_QUIET",
+            help="Print only results and errors.",
         ),
         click.option(
-            "-v", "--verbose", count=True, envvar="OLMKIT_VERBOSE", help="Say more; twice for all."
+            "-v",
+            "--verbose",
+            count=True,
+            envvar="OLMKIT_VERBOSE",
+            help="Print more details; repeat for even more.",
         ),
         click.option("--debug", is_flag=True, envvar="OLMKIT_DEBUG", help="Show tracebacks."),
         click.option(
@@ -181,7 +189,7 @@ def _with_common_options(
             default="auto",
             show_default=True,
             envvar="OLMKIT_COLOR",
-            help="When to colour.",
+            help="When to use colors.",
         ),
     ]
     if project:
@@ -193,7 +201,7 @@ def _with_common_options(
                 type=click.Path(path_type=Path),
                 default=Path(),
                 envvar="OLMKIT_PROJECT",
-                help="The project's folder, instead of the current one.",
+                help="Directory of the project, instead of the current one.",
             ),
         )
     if output:
@@ -206,7 +214,7 @@ def _with_common_options(
                 default="text",
                 show_default=True,
                 envvar="OLMKIT_OUTPUT",
-                help="Form of the result.",
+                help="Output format of the result.",
             ),
         )
     settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})

@@ -15,12 +15,13 @@ from olmkit.jobs.image.publish import BuildOptions
 
 
 def build_options(
-    run: Callable[..., Any] | None = None, *, platforms_else: str = "Else all that OLM runs on."
+    run: Callable[..., Any] | None = None,
+    *,
+    platforms_else: str = "all platforms that OLM supports",
 ) -> Callable[..., Any]:
     """Add the options to a command; its function gets them as `options` and `access`.
 
-    `platforms_else` says in the help what holds when nobody names a platform: then the job
-    decides.
+    `platforms_else` describes the default in the help; the job decides it.
     """
     if run is None:
         return functools.partial(build_options, platforms_else=platforms_else)
@@ -47,14 +48,14 @@ def build_options(
             help="Name of the image: `registry/repository:tag`, or `oci:FOLDER:TAG` for "
             "another layout.",
         ),
-        click.option("--push", is_flag=True, help="Push it to its registry too."),
+        click.option("--push", is_flag=True, help="Push the image to its registry as well."),
         click.option(
             "--platform",
             "platforms",
             type=PlatformType(),
             multiple=True,
             metavar="OS/ARCH",
-            help=f"Platform of the image; may be repeated. {platforms_else}",
+            help=f"Platform of the image; repeatable. Default: {platforms_else}.",
         ),
     ]
     return options.add(registry_options(gathered), added)
@@ -69,5 +70,5 @@ def engine_option(file: str) -> Callable[..., Any]:
         show_default=True,
         envvar="OLMKIT_ENGINE",
         callback=lambda _context, _option, word: "" if word == "none" else word,
-        help=f"Build {file} with an engine instead.",
+        help=f"Build {file} with a container engine instead.",
     )

@@ -71,21 +71,21 @@ def cluster_options(run: Callable[..., Any]) -> Callable[..., Any]:
             metavar="NAME",
             envvar="OLMKIT_NAMESPACE",
             callback=namespace_name,
-            help="The namespace, instead of the kubeconfig's.",
+            help="Namespace, instead of the one in the kubeconfig.",
         ),
         click.option(
             "--kubeconfig",
             type=click.Path(path_type=Path),
             metavar="FILE",
             envvar="OLMKIT_KUBECONFIG",
-            help="How to reach the cluster, instead of `KUBECONFIG` and `~/.kube/config`.",
+            help="Path of the kubeconfig, instead of `KUBECONFIG` or `~/.kube/config`.",
         ),
         click.option(
             "--context",
             default="",
             metavar="NAME",
             envvar="OLMKIT_CONTEXT",
-            help="The context of the kubeconfig, instead of its current one.",
+            help="Context in the kubeconfig, instead of the current one.",
         ),
     ]
     return options.add(gathered, added)
@@ -138,15 +138,14 @@ def own_catalog_options(run: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             metavar="IMAGE",
             envvar="OLMKIT_CATALOG_SERVER",
-            help="The image with `opm` that serves a bundle's own catalog.",
+            help="Image with `opm` that serves the catalog of a single bundle.",
         ),
         click.option(
             "--pull-secret",
             "secrets",
             multiple=True,
             metavar="NAME",
-            help="A Secret of the namespace for the catalog's and the bundle's registry; "
-            "repeatable.",
+            help="Pull secret for the images of the catalog and the bundle; repeatable.",
         ),
     ]
     return options.add(run, added)

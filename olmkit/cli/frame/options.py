@@ -26,5 +26,5 @@ def form_option(run: Run) -> Run:
         type=click.Choice(["yaml", "json"]),
         default="yaml",
         show_default=True,
-        help="Form of the blobs.",
+        help="Output format of the blobs.",
     )(run)

@@ -63,25 +63,25 @@ def registry_options(run: Callable[..., Any]) -> Callable[..., Any]:
             "--plain-http",
             is_flag=True,
             envvar="OLMKIT_PLAIN_HTTP",
-            help="Talk to registries without encryption; not needed on this machine.",
+            help="Use HTTP without TLS for registries; not needed for registries on this machine.",
         ),
         click.option(
             "--ca-file",
             metavar="FILE",
             envvar="OLMKIT_CA_FILE",
-            help="Certificates of further authorities to trust, in PEM form.",
+            help="Additional certificate authorities to trust, in PEM format.",
         ),
         click.option(
             "--insecure-skip-tls-verify",
             is_flag=True,
             envvar="OLMKIT_INSECURE_SKIP_TLS_VERIFY",
-            help="Trust any certificate.",
+            help="Do not verify TLS certificates.",
         ),
         click.option(
             "--authfile",
             metavar="FILE",
             envvar="OLMKIT_AUTHFILE",
-            help="Credentials, instead of those of Docker and Podman.",
+            help="Credentials file, instead of those of Docker and Podman.",
         ),
     ]
     return options.add(gathered, added)

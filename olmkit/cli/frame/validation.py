@@ -54,7 +54,7 @@ def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
             default="text",
             show_default=True,
             envvar="OLMKIT_OUTPUT",
-            help="Form of the findings.",
+            help="Output format of the findings.",
         ),
         click.option(
             "--select",
@@ -62,8 +62,10 @@ def finding_options(run: Callable[..., Any]) -> Callable[..., Any]:
             metavar="RULES",
             help="Run only these rules: codes, names, families or suites, separated by commas.",
         ),
-        click.option("--ignore", multiple=True, metavar="RULES", help="Leave these rules out."),
-        click.option("--fail-on-warnings", is_flag=True, help="Exit code 1 for warnings, too."),
+        click.option("--ignore", multiple=True, metavar="RULES", help="Do not run these rules."),
+        click.option(
+            "--fail-on-warnings", is_flag=True, help="Exit with code 1 for warnings, too."
+        ),
     )
     return options.add(run, added)
 

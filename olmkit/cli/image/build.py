@@ -25,40 +25,38 @@ from olmkit.project.image_plan import ImagePlan
     olmkit image build --platform linux/amd64 --platform linux/arm64
     """,
 )
-@build_options(platforms_else="Else this machine's.")
+@build_options(platforms_else="the platform of this machine")
 @click.option(
     "--base",
     default="",
     metavar="REF",
     envvar="OLMKIT_IMAGE_BASE",
-    help="Image to build on, from a registry, a layout or an engine.",
+    help="Base image, from a registry, a layout or an engine.",
 )
-@click.option(
-    "--pull", is_flag=True, help="Ask the registry for the base again, though one is kept."
-)
+@click.option("--pull", is_flag=True, help="Pull the base image again, even if it is cached.")
 @click.option(
     "--python",
     default="",
     metavar="VERSION",
-    help="Python of the base, such as `3.13`, where it does not say it itself.",
+    help="Python version of the base image, such as `3.13`, if the image does not declare it.",
 )
 @click.option(
     "--wheels",
     default="",
     metavar="FOLDER",
     envvar="OLMKIT_WHEELS",
-    help="Take all packages from this folder of wheels, and nothing from the network.",
+    help="Install all packages from the wheels in this directory, not from the network.",
 )
-@click.option("--sbom", is_flag=True, help="Put a CycloneDX bill of materials into the image.")
+@click.option("--sbom", is_flag=True, help="Add a CycloneDX bill of materials to the image.")
 @engine_option("the Containerfile")
-@click.option("--dry-run", is_flag=True, help="Show what would be built.")
+@click.option("--dry-run", is_flag=True, help="Show what would be built without building it.")
 def build(
     app: App, *, options: BuildOptions, access: Access, engine: str, dry_run: bool, **given: Any
 ) -> None:
-    """Build the image of a Python operator, without an engine.
+    """Build the image of a Python operator, without a container engine.
 
-    The base, a layer with the packages the operator needs, a layer with its code. It goes to the
-    layout `dist/oci`, and is the same on every machine. The pinned reference is printed.
+    The image consists of the base, a layer with packages and a layer with the code. It goes to the
+    layout `dist/oci` and is identical on every machine. Prints the pinned reference.
     """
     wanted = ImageBuildOptions(publish=options, engine=engine, **given)
     if dry_run:

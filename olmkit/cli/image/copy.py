@@ -26,14 +26,14 @@ from olmkit.oci.content import Platform
     "--platform",
     type=PlatformType(),
     metavar="OS/ARCH",
-    help="Copy only the image for this platform, instead of all.",
+    help="Copy only the image for this platform, instead of all platforms.",
 )
 @registry_options
 def copy(app: App, *, source: str, target: str, platform: Platform | None, access: Access) -> None:
-    """Copy an image to another place, digest for digest.
+    """Copy an image to another location, with all its digests.
 
-    Either may be an image in a registry, a layout, an archive or a Docker engine; Docker's own
-    take one platform. The pinned reference is printed.
+    Source and target can each be a registry, a layout, an archive or a Docker engine. Docker
+    formats hold one platform. Prints the pinned reference.
     """
     with push_output.reporting(app) as report:
         copied = app.run(job.copy(source, target, replace(access, platform=platform), report))

@@ -23,11 +23,14 @@ from olmkit.oci.content import Platform
 )
 @click.argument("reference", metavar="REF")
 @click.option(
-    "--platform", type=PlatformType(), metavar="OS/ARCH", help="Which image of an index to show."
+    "--platform",
+    type=PlatformType(),
+    metavar="OS/ARCH",
+    help="Platform of the image to show, if REF is an index.",
 )
 @registry_options
 def inspect(app: App, *, reference: str, platform: Platform | None, access: Access) -> None:
-    """Show what an image says of itself: platforms, labels, layers.
+    """Show the platforms, labels and layers of an image.
 
     REF is an image in a registry, a layout, an archive or a Docker engine.
     """

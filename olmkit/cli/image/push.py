@@ -23,7 +23,7 @@ from olmkit.jobs.image import publish as job
 def push(app: App, *, references: tuple[str, ...], access: Access) -> None:
     """Push an image to a registry.
 
-    REF is an image anywhere; without it, the operator's image that was built into `dist/oci`.
-    Without TARGET too, it goes where its name says. The pinned reference is printed.
+    REF is an image. Default: the image of the operator that was built into `dist/oci`. Without
+    TARGET, the name of the image decides. Prints the pinned reference.
     """
     push_output.push(app, job.push_image, references, access)

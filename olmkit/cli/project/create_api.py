@@ -30,14 +30,22 @@ from olmkit.project.scaffold.api import ApiRequest, DeployImage
 @click.option(
     "--namespaced/--cluster-scoped", default=True, help="Scope of the kind.", show_default=True
 )
-@click.option("--resource/--no-resource", default=True, help="Make the types.", show_default=True)
+@click.option("--resource/--no-resource", default=True, help="Create the types.", show_default=True)
 @click.option(
-    "--controller/--no-controller", default=True, help="Make the reconciler.", show_default=True
+    "--controller/--no-controller", default=True, help="Create the reconciler.", show_default=True
 )
-@click.option("--image", default=None, help="Image of the pods: a reconciler that works is made.")
-@click.option("--image-container-command", default="", help="Its command, words by commas.")
-@click.option("--image-container-port", type=int, default=0, help="Port that it listens on.")
-@click.option("--run-as-user", type=int, default=None, help="User of the pods, not root.")
+@click.option(
+    "--image", default=None, help="Image of the pods; creates a reconciler that deploys it."
+)
+@click.option(
+    "--image-container-command",
+    default="",
+    help="Command of the container, arguments separated by commas.",
+)
+@click.option(
+    "--image-container-port", type=int, default=0, help="Port that the container listens on."
+)
+@click.option("--run-as-user", type=int, default=None, help="User ID of the pods; not 0.")
 @dry_run_option
 def create(
     app: App,
@@ -51,9 +59,9 @@ def create(
 ) -> None:
     """Add a kind: its types, sample, roles and reconciler.
 
-    With `--no-resource` the kind may be one that others define, whose reconciler reads plain
-    manifests: one of Kubernetes by its group (`apps`, `batch`, `core` for pods and the like,
-    `networking`), one of another operator by its group and `--external-api-domain`.
+    With `--no-resource`, the kind can be external; its reconciler then works with plain manifests.
+    A kind of Kubernetes needs only its group (`apps`, `batch`, `core`, `networking`), a kind of
+    another operator its group and `--external-api-domain`.
     """
     deploy = None
     if image is not None:

@@ -23,28 +23,32 @@ from olmkit.project.scaffold.webhook import WebhookRequest
     """,
 )
 @kind_options
-@click.option("--defaulting", is_flag=True, help="Fill in what an object leaves open.")
+@click.option("--defaulting", is_flag=True, help="Create a webhook that sets default values.")
 @click.option(
     "--validation",
     "--programmatic-validation",
     "validation",
     is_flag=True,
-    help="Refuse objects, or warn of them.",
+    help="Create a webhook that rejects objects or warns about them.",
 )
-@click.option("--conversion", is_flag=True, help="Convert to --version, the hub, and back.")
+@click.option(
+    "--conversion",
+    is_flag=True,
+    help="Create a webhook that converts to --version, the hub, and back.",
+)
 @click.option(
     "--spoke",
     "spokes",
     multiple=True,
-    help="A version that is converted to the hub; else all others. May be repeated.",
+    help="Version that is converted to the hub; repeatable. Default: all other versions.",
 )
 @dry_run_option
 def create(app: App, *, spokes: tuple[str, ...], dry_run: bool, **given: Any) -> None:
     """Add webhooks to a kind: defaulting, validation, conversion.
 
-    Defaulting and validation may be of a kind that others define, whose webhooks get plain
-    manifests: one of Kubernetes by its group (`apps`, `core` for pods and the like), one of
-    another operator by its group and `--external-api-domain`.
+    Defaulting and validation also support external kinds; their webhooks receive plain manifests.
+    A kind of Kubernetes needs only its group (`apps`, `core`), a kind of another operator its group
+    and `--external-api-domain`.
     """
     listed = tuple(part for spoke in spokes for part in spoke.split(",") if part)
     request = WebhookRequest(spokes=listed, **given)

@@ -24,14 +24,16 @@ from olmkit.project.scaffold.edit import EditRequest
     "--multigroup/--no-multigroup", default=None, help="Allow kinds of several API groups."
 )
 @click.option(
-    "--namespaced/--no-namespaced", default=None, help="See the own namespace alone, or all."
+    "--namespaced/--no-namespaced",
+    default=None,
+    help="Watch only the namespace of the operator, or all namespaces.",
 )
-@click.option("--image", default="", help="The operator's image, with a tag or digest.")
+@click.option("--image", default="", help="Image of the operator, with a tag or a digest.")
 @dry_run_option
 def edit(
     app: App, *, multigroup: bool | None, namespaced: bool | None, image: str, dry_run: bool
 ) -> None:
-    """Change what a project is: its groups, its scope, the operator's image."""
+    """Change the groups, the scope or the operator image of a project."""
     if multigroup is None and namespaced is None and not image:
         raise ConfigurationError("there is nothing to edit", hint="name what shall be different")
     request = EditRequest(multigroup=multigroup, namespaced=namespaced, image=image)

@@ -27,17 +27,19 @@ from olmkit.jobs.project.generate import Target
 @click.argument(
     "targets", nargs=-1, type=click.Choice([str(target) for target in Target]), metavar="[WHAT]..."
 )
-@click.option("--check", is_flag=True, help="Change nothing; exit with 1 if something would.")
-@click.option("--dry-run", is_flag=True, help="Change nothing; say what would.")
-@click.option("--strict-markers", is_flag=True, help="Markers of no known meaning are errors.")
+@click.option(
+    "--check", is_flag=True, help="Write nothing; exit with code 1 if something would change."
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change without writing anything.")
+@click.option("--strict-markers", is_flag=True, help="Report unknown markers as errors.")
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A setting of this run, in place of the one in [tool.olmkit]; may be repeated.",
+    help="Setting that overrides [tool.olmkit] for this run; repeatable.",
 )
-@click.option("--list-markers", is_flag=True, help="Print all markers that are known, and end.")
+@click.option("--list-markers", is_flag=True, help="Print all known markers and exit.")
 def generate(
     app: App,
     targets: tuple[str, ...],

@@ -23,19 +23,23 @@ _LAYOUTS = (LAYOUT, "python/v1", "python")
     """,
 )
 @click.argument("folder", type=click.Path(path_type=Path), default=Path(), metavar="[DIR]")
-@click.option("--domain", required=True, help="What the API groups end in, such as example.com.")
-@click.option("--project-name", default="", help="Name of the project; else that of the folder.")
-@click.option("--image", default="", help="The operator's image; else `DOMAIN/NAME:v0.0.1`.")
+@click.option("--domain", required=True, help="Domain of the API groups, such as example.com.")
+@click.option(
+    "--project-name", default="", help="Name of the project. Default: the name of the directory."
+)
+@click.option("--image", default="", help="Image of the operator. Default: `DOMAIN/NAME:v0.0.1`.")
 @click.option(
     "--plugins",
     "--layout",
     "layout",
     default=LAYOUT,
     show_default=True,
-    help="Which form of project; there is one, and kubebuilder's flag names it too.",
+    help="Project layout, as in kubebuilder; there is only one.",
 )
 @click.option("--multigroup", is_flag=True, help="Allow kinds of several API groups.")
-@click.option("--namespaced", is_flag=True, help="An operator that sees its own namespace alone.")
+@click.option(
+    "--namespaced", is_flag=True, help="Create an operator that watches only its own namespace."
+)
 @dry_run_option
 def init(
     app: App,
@@ -49,7 +53,7 @@ def init(
     namespaced: bool,
     dry_run: bool,
 ) -> None:
-    """Begin the project of an operator in Python."""
+    """Create a project for an operator in Python."""
     if layout not in _LAYOUTS:
         raise ConfigurationError(
             f"the layout `{layout}` is not scaffolded here",

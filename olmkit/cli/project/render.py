@@ -21,8 +21,8 @@ from olmkit.jobs.project import overlay as job
 def render(app: App, *, overlay: str) -> None:
     """Print the manifests of an overlay, as `kustomize build` does.
 
-    OVERLAY is a folder with a kustomization, seen from the project; without it,
-    `config/default`. What is not supported of kustomize is an error with its place.
+    OVERLAY is a directory with a kustomization, relative to the project. Default:
+    `config/default`. Features of kustomize that olmkit does not support are errors with a place.
     """
     findings: list[Diagnostic] = []
     rendered = job.render(app.project, overlay, findings=findings)

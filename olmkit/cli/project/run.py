@@ -22,15 +22,15 @@ from olmkit.jobs.project.run import RunOptions
     """,
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--no-check", is_flag=True, help="Start without asking the cluster for the kinds.")
+@click.option("--no-check", is_flag=True, help="Do not check first that the cluster has the kinds.")
 @cluster_options
 def run(app: App, *, arguments: tuple[str, ...], no_check: bool, target: Target) -> None:
-    """Run the project's operator on this machine, against a cluster.
+    """Run the operator of the project on this machine, against a cluster.
 
-    ARGUMENTS, after `--`, go to the operator. It gets the variables that the manager's Deployment
-    in `config/manager` gives it; those of your own environment win. With `-n` it watches that
-    namespace alone (`WATCH_NAMESPACE`). Signals are passed on, and its exit code is this
-    command's.
+    ARGUMENTS after `--` are passed to the operator. It gets the environment variables of the
+    manager Deployment in `config/manager`; your own environment takes precedence. With `-n`, it
+    watches only that namespace (`WATCH_NAMESPACE`). Signals are passed on, and the exit code is
+    that of the operator.
     """
     options = RunOptions(
         project=app.project,

@@ -12,30 +12,36 @@ from olmkit.cli.frame.app import App
 from olmkit.jobs.project.scaffold import ScaffoldResult
 
 dry_run_option = click.option(
-    "--dry-run", is_flag=True, help="Say what would change, and write nothing."
+    "--dry-run", is_flag=True, help="Show what would change without writing anything."
 )
 
 
 def kind_options(run: Callable[..., Any]) -> Callable[..., Any]:
     """The options of a `KindRequest`, by the names of its fields."""
     added = [
-        click.option("--group", default="", help="Group, without the project's domain."),
-        click.option("--version", required=True, help="Version, such as v1alpha1."),
+        click.option("--group", default="", help="API group, without the domain of the project."),
+        click.option("--version", required=True, help="API version, such as v1alpha1."),
         click.option("--kind", required=True, help="Kind, in camel case."),
-        click.option("--plural", default="", help="Plural; else as Kubernetes makes it."),
+        click.option(
+            "--plural", default="", help="Plural name. Default: formed as Kubernetes does."
+        ),
         click.option(
             "--external-api-domain",
             "external_domain",
             default=None,
-            help="Domain after the group, for a kind of others.",
+            help="Domain of the group of an external kind.",
         ),
         click.option(
             "--external-api-path",
             "external_path",
             default="",
-            help="Go package of its types, for the PROJECT file.",
+            help="Go package of the external types, for the PROJECT file.",
         ),
-        click.option("--force", is_flag=True, help="Write files anew that are there already."),
+        click.option(
+            "--force",
+            is_flag=True,
+            help="Overwrite existing files and discard your changes to them.",
+        ),
     ]
     return options.add(run, added)
 

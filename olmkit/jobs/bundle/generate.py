@@ -93,8 +93,8 @@ def generate(
     """Write the bundle of a project; with `dry_run`, only say what would change.
 
     With `digests`, which `resolve_digests` gives, all images are pinned. Raises
-    `InputError` for material that allows no bundle, `ConfigurationError` when it
-    is asked wrongly; then nothing is written.
+    `InputError` for material that allows no bundle, `ConfigurationError` for
+    invalid usage; then nothing is written.
     """
     facts = _facts(project)
     package = _package(options, facts)
