@@ -1,0 +1,80 @@
+"""The shipped operator through OLM v1: installed, upgraded by its catalog, removed; twice in a row.
+
+Its second release has webhooks, which release 1.2.0 of OLM v1 does not install. So the next
+version here is the first one's configuration under another version.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+PACKAGE = "memcached-operator"
+V1 = ("--olm", "v1")
+
+
+@pytest.mark.usefixtures("olm_v1")
+def test_from_an_image_to_nothing_left_twice(
+    cluster: Any, typist: Any, release: Any, namespace: str, eventually: Any, tmp_path: Path
+) -> None:
+    typist.tell("The next version of the operator, as a bundle")
+    folder = tmp_path / "bundle"
+    typist("bundle", "generate", "-C", release.project, "--version", "0.0.3", "--input",
+           "config/releases/0.0.1", "--output-dir", folder)  # fmt: skip
+    next_bundle = typist(
+        "bundle", "build", folder, "-t", f"{release.image}-bundle:v0.0.3", "--push"
+    ).strip()
+    catalog = tmp_path / "catalog"
+    catalog.mkdir()
+    (catalog / "catalog.yaml").write_text(typist("catalog", "init", PACKAGE, "-c", "alpha"))
+    image = f"{cluster.registry}/catalog-v1"
+    typist("catalog", "add", catalog, release.bundles["0.0.1"], "--channel", "alpha")
+    typist("catalog", "build", catalog, "-t", f"{image}:first", "--push")
+    typist("catalog", "add", catalog, next_bundle, "--channel", "alpha")
+    typist("catalog", "build", catalog, "-t", f"{image}:second", "--push")
+    for turn in ("once", "again"):
+        typist.tell(f"Installed, used, upgraded and removed: {turn}")
+        _live(cluster, typist, namespace, image, eventually)
+
+
+def _live(cluster: Any, typist: Any, namespace: str, image: str, eventually: Any) -> None:
+    done = typist.try_("install", PACKAGE, *V1, "-n", namespace, "--catalog", f"{image}:first",
+                       "--create-service-account")  # fmt: skip
+    assert f"`{PACKAGE}.v0.0.1` is installed and healthy" in done.out
+    cache = {
+        "apiVersion": "cache.example.com/v1alpha1",
+        "kind": "Memcached",
+        "metadata": {"name": "sample", "namespace": namespace},
+        "spec": {"size": 1},
+    }
+    cluster.apply(json.dumps(cache))
+
+    def has_pod() -> bool:
+        found = cluster.get("deployment", "sample", "-n", namespace) or {}
+        return bool(found.get("status", {}).get("availableReplicas"))
+
+    eventually(has_pod, what="the Deployment of the cache is available")
+
+    # The roles of both versions have the same names, so that the account suffices for the next.
+    source = {"image": {"ref": f"{image}:second"}}
+    cluster.kubectl("patch", "clustercatalog", f"{PACKAGE}-catalog", "--type=merge", "-p",
+                    json.dumps({"spec": {"source": source}}))  # fmt: skip
+
+    def is_upgraded() -> bool:
+        done = typist.try_("upgrade", PACKAGE, *V1)
+        return f"`{PACKAGE}.v0.0.3` is installed and healthy" in done.out
+
+    eventually(is_upgraded, what="the next version is installed")
+    assert cluster.get("memcached", "sample", "-n", namespace)
+
+    typist("uninstall", PACKAGE, *V1, "--delete-operands", "--yes")
+    kinds = "deployment,service,serviceaccount,role,rolebinding,lease"
+    left = cluster.kubectl("get", kinds, "-n", namespace, "-o", "name").split()
+    assert [one for one in left if one != "serviceaccount/default"] == []
+    wide = "clusterextension,clustercatalog,crd,clusterrole,clusterrolebinding"
+    assert "memcached" not in cluster.kubectl("get", wide, "-o", "name")
