@@ -8,10 +8,10 @@ deletes with the group, and makes once more when it was looking at the group the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from olmkit.edges.cluster.objects import ClusterObjects, Kind
+from olmkit.jobs.cluster.leases import held_by
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
@@ -20,7 +20,6 @@ from olmkit.olm import kinds
 _OWNER = "olm.owner"
 _MANAGED = "olm.managed"
 _RBAC = "rbac.authorization.k8s.io/v1"
-_LEASE = ("coordination.k8s.io/v1", "Lease")
 # Parts of one operator alone; a Namespace or a Subscription of a dependency is not.
 _PARTS = frozenset(
     ("ClusterRole", "ClusterRoleBinding", "ConfigMap", "Deployment", "OperatorCondition", "Role",
@@ -60,16 +59,9 @@ async def of_groups(reader: ClusterObjects, groups: Iterable[Manifest]) -> list[
 async def leases(
     reader: ClusterObjects, namespace: str, csvs: Iterable[Manifest]
 ) -> list[Manifest]:
-    """The Leases by which the pods of the CSVs chose their leader: they name a pod, no owner."""
-    names = [re.escape(name) for csv in csvs for name in kinds.deployment_names(csv) if name]
-    if not names:
-        return []
-    # The name of a pod: of the Deployment, of its ReplicaSet, and its own.
-    holder = re.compile(rf"(?:{'|'.join(names)})-[a-z0-9]{{1,10}}-[a-z0-9]{{5}}(?![a-z0-9-])")
-    found = await if_allowed(reader.list(_LEASE, namespace), ())
-    return [
-        one for one in found if holder.match(text(mapping(one.get("spec")).get("holderIdentity")))
-    ]
+    """The Leases by which the pods of the CSVs chose their leader."""
+    names = [name for csv in csvs for name in kinds.deployment_names(csv)]
+    return await held_by(reader, namespace, names)
 
 
 async def of_operator(reader: ClusterObjects, package: str, namespace: str) -> list[Manifest]:

@@ -15,12 +15,13 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import operands as operand_objects
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
+from olmkit.jobs.cluster.leases import held_by
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v1 import state as states
 from olmkit.kube import finalizers, objects
-from olmkit.kube.objects import Manifest
+from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import Objects
 from olmkit.olm.v1 import extension as extensions
@@ -38,8 +39,9 @@ _ACCOUNT_KINDS = (
 class ExtensionRemoval:
     """What would be deleted.
 
-    `operands` are the objects of the CRDs, `workloads` the Deployments, `ours` what olmkit created
-    for the ClusterExtension: catalog, service account and its roles. `extension` is None
+    `operands` are the objects of the CRDs, `workloads` the Deployments, `ours` what
+    OLM does not delete: Leases of the operator, and what olmkit created for the ClusterExtension,
+    which is catalog, service account and its roles. `extension` is None
     when it has been deleted before and something of it is still there. `is_complete` is False
     when the operands were not requested to be deleted: OLM v1 would delete them all the same.
     """
@@ -80,13 +82,20 @@ async def plan(
         raise InputError(explain(ExtensionState(name=name)).message)
     operands = await operand_objects.all_of(reader, crds, report=report)
     package = extensions.request_of(extension or {}).get("packageName", name)
+    workloads = await if_allowed(reader.list(kinds.DEPLOYMENT, labels=labels), ())
+    place = text(kinds.spec(extension).get("namespace"))
+    leases = await held_by(reader, place, map(objects.name, workloads)) if place else []
     return ExtensionRemoval(
         name=owner,
         extension=extension,
         operands=tuple(operands),
         crds=crds,
-        workloads=await if_allowed(reader.list(kinds.DEPLOYMENT, labels=labels), ()),
-        ours=(*await _catalogs(reader, owner, str(package)), *await _account(reader, str(package))),
+        workloads=workloads,
+        ours=(
+            *leases,
+            *await _catalogs(reader, owner, str(package)),
+            *await _account(reader, str(package)),
+        ),
         is_complete=delete_operands or not operands,
     )
 

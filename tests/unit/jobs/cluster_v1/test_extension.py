@@ -45,6 +45,7 @@ KINDS = (
     resource("apiextensions.k8s.io", "CustomResourceDefinition", "customresourcedefinitions"),
     resource("apps", "Deployment", "deployments", namespaced=True),
     resource("", "Pod", "pods", namespaced=True),
+    resource("coordination.k8s.io", "Lease", "leases", namespaced=True),
     resource("", "ServiceAccount", "serviceaccounts", namespaced=True),
     resource("", "Event", "events", namespaced=True),
     resource("example.com", "Toy", "toys", namespaced=True),
@@ -210,6 +211,21 @@ CRD = {
 def _toy(server: ApiServer, *finalizers: str) -> None:
     metadata = {"name": "a", "namespace": "apps", "finalizers": list(finalizers)}
     server.put("toys", {"apiVersion": "example.com/v1", "kind": "Toy", "metadata": metadata})
+
+
+def test_the_lease_of_the_operator_goes_last() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        await installed(reader)
+        _deployment(server, available=True)
+        for name, holder in (("own", "cache-6848fb47f7-xdsmr_1"), ("other", "queue-1-abcde")):
+            server.put("leases", {
+                "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "metadata": {"name": name, "namespace": "apps"}, "spec": {"holderIdentity": holder},
+            })  # fmt: skip
+        made = await removal.plan(reader, "cache", delete_operands=False)
+        assert [one["metadata"]["name"] for one in made.all] == ["cache", "cache", "own"]
+
+    run(story)
 
 
 def test_objects_go_first_and_only_when_that_is_requested() -> None:
