@@ -10,7 +10,7 @@ from olmkit.base import tree as trees
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, OlmkitError
 from olmkit.base.tree import Changes, Tree
 from olmkit.bundle import layout
-from olmkit.edges import disk
+from olmkit.edges import disk, paths
 from olmkit.jobs.bundle.validate import CheckOptions
 from olmkit.rules import engine, fixing
 
@@ -37,7 +37,7 @@ def fix_bundles(
     fixed = []
     for reference in references:
         folder = Path(reference)
-        if not folder.is_dir():
+        if not paths.is_folder(folder):
             raise ConfigurationError(
                 f"`{reference}` is not a folder, so it cannot be fixed",
                 hint="fix the folder that the image was built from",

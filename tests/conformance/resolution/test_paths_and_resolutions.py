@@ -19,11 +19,11 @@ from olmkit.catalog.graph.upgrades import BrokenChannelError, End
 from olmkit.catalog.model import Channel
 from olmkit.olm.resolver import catalog_entries, solve
 from olmkit.olm.resolver.resolution import (
+    CatalogEntries,
     CatalogKey,
     Installed,
     Property,
     ResolverInput,
-    Source,
     Subscription,
 )
 from olmkit.olm.resolver.solve import Result
@@ -39,7 +39,7 @@ KEY = CatalogKey("catalog", "olm")
 MOST_STEPS = 20
 
 
-def sources(world: dict[str, Any]) -> Iterator[tuple[dict[str, Channel], Source]]:
+def sources(world: dict[str, Any]) -> Iterator[tuple[dict[str, Channel], CatalogEntries]]:
     """Each catalog of a world without requirements, by channel and as entries."""
     for one in world["catalogs"]:
         stripped = {**one, "bundles": [without_requirements(bundle) for bundle in one["bundles"]]}
@@ -64,7 +64,10 @@ def sources(world: dict[str, Any]) -> Iterator[tuple[dict[str, Channel], Source]
             for package in catalog.packages.values()
             for channel in package.channels.values()
         }
-        yield channels, Source(key=KEY, entries=tuple(catalog_entries.of_catalog(catalog, KEY)))
+        yield (
+            channels,
+            CatalogEntries(key=KEY, entries=tuple(catalog_entries.of_catalog(catalog, KEY))),
+        )
 
 
 def without_requirements(bundle: dict[str, Any]) -> dict[str, Any]:
@@ -72,7 +75,7 @@ def without_requirements(bundle: dict[str, Any]) -> dict[str, Any]:
     return {**bundle, "properties": kept}
 
 
-def resolved(source: Source, channel: Channel, start: str) -> list[str] | None:
+def resolved(source: CatalogEntries, channel: Channel, start: str) -> list[str] | None:
     """The CSVs that OLM installs one after the other; None when it cannot resolve."""
     entries = {one.name: one for one in source.entries if one.package == channel.package}
     there = []

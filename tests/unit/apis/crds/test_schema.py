@@ -415,13 +415,13 @@ Short = Annotated[str, MaxLen(3)]
         (
             [
                 (
-                    'kubebuilder:validation:XValidation:rule="a == oldSelf",message="b",'
+                    'kubebuilder:validation:XValidation:rule="self != oldSelf",message="b",'
                     "optionalOldSelf=true"
                 )
             ],
             {
                 "x-kubernetes-validations": [
-                    {"rule": "a == oldSelf", "message": "b", "optionalOldSelf": True}
+                    {"rule": "self != oldSelf", "message": "b", "optionalOldSelf": True}
                 ]
             },
         ),
@@ -538,7 +538,7 @@ def test_rules_over_fields_of_a_type(projects: Any) -> None:
         # +kubebuilder:validation:AtLeastOneOf=a;b
         # +kubebuilder:validation:ExactlyOneOf=a;b
         # +kubebuilder:validation:AtMostOneOf=a;b
-        # +kubebuilder:validation:XValidation:rule="own"
+        # +kubebuilder:validation:XValidation:rule="self.a > 0"
         class Spec(Model):
             a: int | None = None
             b: int | None = None
@@ -554,7 +554,7 @@ def test_rules_over_fields_of_a_type(projects: Any) -> None:
     rules = made.schema()["properties"]["spec"]["x-kubernetes-validations"]
     assert [rule["rule"] for rule in rules] == [
         "!has(oldSelf.c) || has(self.c)",
-        "own",
+        "self.a > 0",
         "(has(self.a)?1:0)+(has(self.b)?1:0) <= 1",
         "(has(self.a)?1:0)+(has(self.b)?1:0) == 1",
         "has(self.a)||has(self.b)",

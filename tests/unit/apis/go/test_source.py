@@ -70,9 +70,13 @@ def test_a_type_built_on_a_kind_of_another_package_is_a_kind(go_projects: Any) -
     spec = 'type Spec struct {\n    // Size.\n    Size int `json:"size"`\n}\n'
     rule = '// +kubebuilder:validation:XValidation:rule="{}"\n'
     older = "package v1\n" + META + spec
-    older += "\n// Thing has words.\n// +kubebuilder:storageversion\n" + rule.format("old")
+    older += "\n// Thing has words.\n// +kubebuilder:storageversion\n" + rule.format(
+        "has(self.spec)"
+    )
     older += KIND.strip("\n").replace("}", '    Spec Spec `json:"spec"`\n}')
-    newer = 'package v2\nimport v1 "example.com/toys/api/v1"\n\n' + rule.format("new")
+    newer = 'package v2\nimport v1 "example.com/toys/api/v1"\n\n' + rule.format(
+        "self.spec.size > 0"
+    )
     newer += "type Thing v1.Thing\n\ntype Other = v1.Thing\n"
     head = "// +groupName=example.com\n"
     made = go_projects.make({"api/v1/t.go": head + older, "api/v2/t.go": head + newer})
@@ -80,8 +84,11 @@ def test_a_type_built_on_a_kind_of_another_package_is_a_kind(go_projects: Any) -
     assert made.codes == []
     assert list(made.crds) == ["example.com_things.yaml"]
     first, second = made.schema(), made.schema(version=1)
-    assert second.pop("x-kubernetes-validations") == [{"rule": "new"}, {"rule": "old"}]
-    assert first.pop("x-kubernetes-validations") == [{"rule": "old"}]
+    assert second.pop("x-kubernetes-validations") == [
+        {"rule": "self.spec.size > 0"},
+        {"rule": "has(self.spec)"},
+    ]
+    assert first.pop("x-kubernetes-validations") == [{"rule": "has(self.spec)"}]
     assert second == first
 
 

@@ -84,7 +84,7 @@ def test_upgrades_follow_one_another_and_take_dependencies_along() -> None:
         ([needs("b", ">=2.0.0")], "requires an operator with package: b and with version in range"),
         ([needs("c")], "`c.v1.0.0` is none that can be: it requires an operator with package: d"),
         ([("olm.deprecated", {})], "it is deprecated"),
-        ([("olm.gvk", API), ("olm.gvk", API)], "twice, and so stands in its own way"),
+        ([("olm.gvk", API), ("olm.gvk", API)], "twice, so it excludes itself"),
         ([needs("e")], "it cannot be installed beside the rest"),
     ],
 )
