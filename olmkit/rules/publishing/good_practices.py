@@ -19,6 +19,7 @@ from olmkit.rules.engine import Finding, rule
 
 SUITE = "good-practices"
 _TAIL = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?\Z")
+_MAX_TAIL = 200  # the end of a name in which a version is looked for
 _CHANNEL = re.compile(r"(candidate|stable|fast)")
 _CREATE = frozenset({"create", "patch"})
 
@@ -139,7 +140,7 @@ def csv_name_convention(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     if csv is None:
         return
-    tail = _TAIL.search(csv.name)
+    tail = _TAIL.search(csv.name[-_MAX_TAIL:])
     if tail is None or not csv_versions.is_strict_version(tail[0]):
         yield Finding(
             f"name `{csv.name}` does not end in a semantic version",

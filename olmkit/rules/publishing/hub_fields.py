@@ -21,12 +21,14 @@ _MEDIA_TYPE = ("spec", "icon", 0, "mediatype")
 MEDIA_TYPES = ("image/gif", "image/jpeg", "image/png", "image/svg+xml")
 
 # An address as RFC 5322 has it, also with a display name; text outside of ASCII is allowed.
-_ATOM = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-]+"
+_CHARS = r"A-Za-z0-9!#$%&'*+/=?^_`{|}~\u0080-\U0010ffff-"
+_ATOM = rf"[{_CHARS}]+"
 _QUOTED = r'"(?:[^"\\\r\n]|\\.)*"'
 _LOCAL = rf"(?:{_ATOM}(?:\.{_ATOM})*|{_QUOTED})"
 _DOMAIN = rf"(?:{_ATOM}(?:\.{_ATOM})*|\[[^\[\]\\\r\n]*\])"
 _ADDRESS = re.compile(
-    rf"\s*(?:{_LOCAL}@{_DOMAIN}|(?:(?:{_ATOM}|{_QUOTED}|[.\s])*)<{_LOCAL}@{_DOMAIN}>)\s*"
+    # One character at a time, so that matching stays linear on hostile text.
+    rf"\s*(?:{_LOCAL}@{_DOMAIN}|(?:[{_CHARS}.\s]|{_QUOTED})*<{_LOCAL}@{_DOMAIN}>)\s*"
 )
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):(.*)", re.DOTALL)
 _HOST = re.compile(
