@@ -25,6 +25,8 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 from olmkit.olm.explain.installs import explain
 
+_ALONGSIDE = "operatorframework.io/installed-alongside-"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UninstallOptions:
@@ -223,8 +225,12 @@ async def _crds(
     """
     names = dict.fromkeys(name for csv in csvs for name in kinds.owned_crds(csv))
     label = kinds.operator_label(options.package, options.namespace)
-    labelled = await if_allowed(reader.list(kinds.CRD, labels=label), ())
-    names |= dict.fromkeys(objects.name(one) for one in labelled)
+    noted = await if_allowed(reader.list(kinds.CRD, labels=label), ())
+    if not names and not noted:
+        # OLM takes its label away with its `Operator`, but the note of the first install stays.
+        every = await if_allowed(reader.list(kinds.CRD), ())
+        noted = tuple(one for one in every if _is_noted(one, options))
+    names |= dict.fromkeys(objects.name(one) for one in noted)
     own = {objects.name(one) for one in csvs}
     shared: dict[str, str] = {}
     for csv in await if_allowed(reader.list(kinds.CSV), seen.csvs):
@@ -242,6 +248,17 @@ async def _crds(
         named: Manifest = {"metadata": {"name": name}}
         found.append(await (question if options.delete_crds else if_allowed(question, named)))
     return [crd for crd in found if crd is not None], shared
+
+
+def _is_noted(crd: Manifest, options: UninstallOptions) -> bool:
+    """Whether OLM noted at a CRD that it came with a CSV of the package in the namespace."""
+    for key, value in objects.annotations_of(crd).items():
+        place, _, csv = value.partition("/")
+        if not key.startswith(_ALONGSIDE) or place != options.namespace:
+            continue
+        if kinds.package_named_in(csv) == options.package:
+            return True
+    return False
 
 
 async def _operands(

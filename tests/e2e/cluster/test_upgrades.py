@@ -175,7 +175,7 @@ def test_what_a_plain_uninstall_leaves_goes_later_without_any_webhook(
     assert any(f"the Operator hub.{namespace}" in line for line in plain["stays"])
     again = typist.try_(*words, code=1)
     assert "`--delete-crds --delete-operands` removes that too" in again.err
-    held = typist.try_(*words, *both, "--timeout", "8s", code=3)
+    held = typist.try_(*words, *both, "--timeout", "20s", code=3)
     assert "removes the finalizer `hub.example.com/cleanup`" in held.err
     typist(*words, *both, "--remove-finalizers")
     assert cluster.get("crd", "things.hub.example.com") is None

@@ -1094,6 +1094,25 @@ def test_what_a_plain_uninstall_left_can_be_removed_later() -> None:
     run(story)
 
 
+def test_crds_are_found_by_the_note_of_the_install_too() -> None:
+    async def story() -> None:
+        async with cluster() as (reader, server, _):
+            for namespace, count in (("apps", 1), ("other", 0)):
+                crd = crd_of_caches()
+                note = "operatorframework.io/installed-alongside-0a"
+                crd["metadata"] |= {"labels": {},
+                                    "annotations": {note: f"{namespace}/cache.v1.0.0"}}  # fmt: skip
+                server.put("customresourcedefinitions", crd)
+                if count:
+                    plan = await uninstall_plan.plan(reader, BOTH)
+                    assert [one["kind"] for one in plan.all] == ["CustomResourceDefinition"]
+                else:
+                    with pytest.raises(InputError, match="nothing asks for"):
+                        await uninstall_plan.plan(reader, BOTH)
+
+    run(story)
+
+
 def test_a_crd_that_another_operator_needs_stays() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
