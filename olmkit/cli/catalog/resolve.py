@@ -20,7 +20,7 @@ from olmkit.cli.frame.registry_options import registry_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import resolve as job
 from olmkit.jobs.catalog.resolve import ExtensionSettings, Resolution
-from olmkit.olm.resolver.solve import Answer, Failed, Result, Step
+from olmkit.olm.resolver.solve import Answer, Failed, Result, Step, Unsatisfiable
 
 
 @command(
@@ -143,11 +143,16 @@ def _lines(found: Resolution) -> Iterator[str]:
             yield from _answer(answer)
         return
     yield from _answer(found.answers[0])
+    yield from (f"  - {fact}" for fact in found.conflict if fact not in _unmet(found.answers[0]))
     for result in found.rounds[1:]:
         yield "then"
         yield from _answer(result)
     if found.goes_round:
         yield "and so on: the graph goes round in circles"
+
+
+def _unmet(answer: Answer) -> tuple[str, ...]:
+    return answer.unmet if isinstance(answer, Unsatisfiable) else ()
 
 
 def _answer(answer: Answer) -> Iterator[str]:
@@ -180,8 +185,14 @@ def _value(found: Resolution) -> dict[str, Any]:
         "answers": [_answer_value(one) for one in found.answers],
         "rounds": [_answer_value(one) for one in found.rounds],
         "goesRound": found.goes_round,
+        "conflict": list(found.conflict),
         "rejected": [
-            {"subscription": one.subscription, "csv": one.csv, "reason": one.reason}
+            {
+                "subscription": one.subscription,
+                "csv": one.csv,
+                "reason": one.reason,
+                "facts": list(one.facts),
+            }
             for one in found.rejected
         ],
     }

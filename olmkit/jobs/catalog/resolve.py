@@ -29,7 +29,7 @@ from olmkit.olm.resolver.resolution import (
     ResolverInput,
     Subscription,
 )
-from olmkit.olm.resolver.solve import Answer, Result
+from olmkit.olm.resolver.solve import Answer, Result, Unsatisfiable
 from olmkit.olm.resolver.v1 import Choice, ClusterCatalog
 from olmkit.olm.v1 import version_range
 
@@ -42,13 +42,15 @@ class Resolution:
     """The answers of OLM v0, several where it goes by chance.
 
     `rounds` are the results one after the other until nothing moves, when there is one
-    answer each time; `goes_round` when they never end. `rejected` is what comes of none of them.
+    answer each time; `goes_round` when they never end. `rejected` is what comes of none of them,
+    `conflict` has the facts that contradict each other where nothing can be installed.
     """
 
     answers: tuple[Answer, ...]
     rounds: tuple[Result, ...] = ()
     goes_round: bool = False
     rejected: tuple[Rejected, ...] = ()
+    conflict: tuple[str, ...] = ()
 
 
 def resolve(
@@ -78,6 +80,9 @@ def resolve(
         rounds=tuple(rounds),
         goes_round=goes_round,
         rejected=() if goes_round else resolver_reasons.rejected(now),
+        conflict=resolver_reasons.unsatisfiable(inputs)
+        if any(isinstance(one, Unsatisfiable) for one in answers)
+        else (),
     )
 
 

@@ -34,7 +34,9 @@ class Collected:
     """Everything that one resolution has to choose from.
 
     `upgrades` says which CSV an entry would replace, `unmet` why a Subscription has no choice,
-    `offers` what it may choose, the best first, and `needs` what meets each requirement.
+    `offers` what it may choose, the best first, and `needs` what meets each requirement, in the
+    order of `problem.choices`. `subscriptions` are the variables that are no entries; `groups`
+    says of groups of the problem what they are about: `API …` or `package …`.
     """
 
     problem: Problem = field(default_factory=Problem)
@@ -47,6 +49,8 @@ class Collected:
         default_factory=lambda: defaultdict(list)
     )
     errors: list[ResolutionError] = field(default_factory=list)
+    subscriptions: dict[int, Subscription] = field(default_factory=dict)
+    groups: dict[int, str] = field(default_factory=dict)
 
 
 class Collector:
@@ -84,6 +88,7 @@ class Collector:
         variable = problem.variable()
         problem.required.append(variable)
         self.found.anchors.append(variable)
+        self.found.subscriptions[variable] = subscription
         current = (
             self._existing.get(subscription.installed_csv) if subscription.installed_csv else None
         )
@@ -126,7 +131,10 @@ class Collector:
                 apis[api].append(number)
             for package in entry.packages:
                 packages[package].append(number)
-        for numbers in (*apis.values(), *packages.values()):
+        labelled = [(f"API {api}", numbers) for api, numbers in apis.items()]
+        labelled += [(f"package {package}", numbers) for package, numbers in packages.items()]
+        for label, numbers in labelled:
+            self.found.groups[len(self.found.problem.groups)] = label
             self.found.problem.at_most_one(numbers)
         return self.found
 

@@ -19,15 +19,23 @@ API = {"group": "example.com", "version": "v1", "kind": "K"}
 
 
 def catalog(**packages: list[tuple[str, dict[str, Any], list[tuple[str, Any]]]]) -> Catalog:
-    """Packages with one channel; of each entry its version, its edges and more properties."""
+    """Packages with one channel; of each entry its version, its edges and more properties.
+
+    `PACKAGE:CHANNEL` adds a channel to a package.
+    """
     blobs = []
-    for name, entries in packages.items():
-        blobs.append(Blob.of({"schema": "olm.package", "name": name, "defaultChannel": "s"}))
+    for key, entries in packages.items():
+        name, _, channel = key.partition(":")
+        if not channel:
+            blobs.append(Blob.of({"schema": "olm.package", "name": name, "defaultChannel": "s"}))
         listed = [{"name": f"{name}.v{version}", **edges} for version, edges, _ in entries]
         blobs.append(
-            Blob.of({"schema": "olm.channel", "package": name, "name": "s", "entries": listed})
-        )
-        for version, _, more in entries:
+            Blob.of({
+                "schema": "olm.channel", "package": name, "name": channel or "s",
+                "entries": listed,
+            })
+        )  # fmt: skip
+        for version, _, more in entries if not channel else ():
             properties = [("olm.package", {"packageName": name, "version": version}), *more]
             blobs.append(Blob.of({
                 "schema": "olm.bundle", "package": name, "name": f"{name}.v{version}",
@@ -81,11 +89,32 @@ def test_upgrades_follow_one_another_and_take_dependencies_along() -> None:
 @pytest.mark.parametrize(
     ("properties", "reason"),
     [
-        ([needs("b", ">=2.0.0")], "requires an operator with package: b and with version in range"),
-        ([needs("c")], "`c.v1.0.0` is none that can be: it requires an operator with package: d"),
+        ([needs("b", ">=2.0.0")], "it needs package `b` in `>=2.0.0`, which no catalog offers"),
+        (
+            [needs("c")],
+            (
+                "it needs package `c` in `>=1.0.0`, which only `c.v1.0.0` offers, and "
+                "`c.v1.0.0` needs package `d` in `>=1.0.0`, which no catalog offers"
+            ),
+        ),
         ([("olm.deprecated", {})], "it is deprecated"),
         ([("olm.gvk", API), ("olm.gvk", API)], "twice, so it excludes itself"),
-        ([needs("e")], "it cannot be installed beside the rest"),
+        (
+            [needs("e")],
+            (
+                "it needs package `e` in `>=1.0.0`, which only `e.v1.0.0` offers, `b.v1.0.0` and "
+                "`e.v1.0.0` both provide the API `K` (`example.com/v1`), and Subscription `b` is "
+                "pinned to channel `s`, which offers no upgrade from `b.v1.0.0`"
+            ),
+        ),
+        (
+            [("olm.gvk.required", {**API, "kind": "Q"})],
+            (
+                "it needs the API `Q` (`example.com/v1`), which only `f.v2.0.0` offers, and "
+                "Subscription `f` is pinned to channel `old`, which offers no upgrade from "
+                "`f.v1.0.0`"
+            ),
+        ),
     ],
 )
 def test_what_is_not_taken_has_a_reason(properties: list[tuple[str, Any]], reason: str) -> None:
@@ -94,11 +123,31 @@ def test_what_is_not_taken_has_a_reason(properties: list[tuple[str, Any]], reaso
         b=[("1.0.0", {}, [("olm.gvk", API)])],
         c=[("1.0.0", {}, [needs("d")])],
         e=[("1.0.0", {}, [("olm.gvk", API)])],
-    )
-    resolution = resolve(found, "a", installed=("a.v1.0.0", "b.v1.0.0"))
+        f=[("1.0.0", {}, []), ("2.0.0", {"replaces": "f.v1.0.0"},
+           [("olm.gvk", {**API, "kind": "Q"})])],
+        **{"f:old": [("1.0.0", {}, [])]},
+    )  # fmt: skip
+    installed = ("a.v1.0.0", "b.v1.0.0", "f.v1.0.0")
+    resolution = resolve(found, "a", "f:old", installed=installed)
 
     assert resolution.answers == (Result(),)
     assert reason in reasons(resolution)["a.v2.0.0"]
+
+
+def test_where_nothing_can_be_installed_the_facts_are_given() -> None:
+    found = catalog(
+        a=[("1.0.0", {}, [needs("b", "<2.0.0")])],
+        b=[("1.0.0", {}, []), ("2.0.0", {"replaces": "b.v1.0.0"}, [])],
+    )
+    resolution = resolve(found, "a", "b@2.0.0")
+
+    assert resolution.answers == (Unsatisfiable(),)
+    assert resolution.conflict == (
+        "`a.v1.0.0` needs package `b` in `<2.0.0`, which only `b.v1.0.0` offers",
+        "Subscription `a` is pinned to channel `s`, which offers `a.v1.0.0`",
+        "Subscription `b` is pinned to channel `s`, which offers `b.v2.0.0`",
+    )
+    assert reasons(resolution)["a.v1.0.0"].startswith("it needs package `b` in `<2.0.0`")
 
 
 def test_what_is_gone_from_the_catalog_is_known_by_its_name() -> None:
