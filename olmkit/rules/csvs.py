@@ -196,23 +196,21 @@ def csv_api_version_missing(bundle: Bundle) -> Iterator[Finding]:
         )
 
 
-@rule("CSV031", "csv-api-version", suite=SOUND_SUITE)
+@rule("CSV031", "csv-api-version", severity=Severity.WARNING, suite=SOUND_SUITE)
 def csv_api_version(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has another `apiVersion` than the one that exists.
 
-    Why: the API server does not know such an object. OLM itself passes over a
-    wrong version of the right group, so that alone is a warning.
+    Why: OLM reads the CSV by its kind and creates it in its own version whatever the file says;
+    other tools, and the API server when the file is applied by hand, do not know such an object.
 
     Fix: write `apiVersion: operators.coreos.com/v1alpha1`.
     """
     csv = bundle.csv
     if csv is not None and csv.api_version not in ("", API_VERSION):
-        same_group = csv.gvk.group == API_VERSION.partition("/")[0]
         yield Finding(
             f"a ClusterServiceVersion of `{csv.api_version}` does not exist",
             at=csv.at("apiVersion"),
             hint=f"write `{API_VERSION}`",
-            severity=Severity.WARNING if same_group else None,
         )
 
 
