@@ -1,7 +1,7 @@
 """Our side as users have it: with its bytecode, as an installer compiles it.
 
 A shell may forbid Python to write bytecode. Every run would then compile the
-program anew, and that would be what is measured.
+program again, and that would be what is measured.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`olmkit bundle build --push` beside `docker build` and `docker push`, into one registry.
+"""`olmkit bundle build --push` next to `docker build` and `docker push`, into one registry.
 
 All sides run on this machine in one run, in turn, and medians are told: olmkit, and
 each builder that `docker build` has here (`_docker`). Without an engine only our side is

@@ -1,4 +1,4 @@
-"""`olmkit bundle validate` beside `operator-sdk bundle validate`, both in one run.
+"""`olmkit bundle validate` next to `operator-sdk bundle validate`, both in one run.
 
     python benchmarks/bundle_validate.py [--rounds N] [--many N] [FOLDER]
 
@@ -6,7 +6,7 @@ FOLDER holds bundles (default: the shared cases). The reference is the program
 named by OPERATOR_SDK, or `operator-sdk` on PATH. Runs alternate, so that what
 else the machine does falls on both; medians and ratios are what to quote. Last
 come N bundles (default: 500), which are those of FOLDER again and again under
-other names: one call of ours beside N calls of the reference.
+other names: one call of ours next to N calls of the reference.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`olmkit image build` beside `docker build` with a warm cache: nothing changed, code changed.
+"""`olmkit image build` next to `docker build` with a warm cache: nothing changed, code changed.
 
 All sides build the code of the shipped operator with one small package, from a
 folder of wheels, on the base image of `scripts/base-image`; the engine builds the

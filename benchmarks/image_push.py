@@ -1,4 +1,4 @@
-"""A large image from a layout into a registry: olmkit beside `skopeo copy`.
+"""A large image from a layout into a registry: olmkit next to `skopeo copy`.
 
 Both sides run on this machine in one run, in turn; medians of wall time, CPU time
 and peak memory are told. The registry is docker-registry on loopback, and each

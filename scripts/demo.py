@@ -128,7 +128,7 @@ def main() -> None:
             channelName=channel,
         )
 
-    say(f"Done. All of it lies in {OUT}: bundle/, catalog/ and the images in oci/.")
+    say(f"Done. All of it is in {OUT}: bundle/, catalog/ and the images in oci/.")
 
 
 if __name__ == "__main__":

@@ -51,9 +51,11 @@ RULES: dict[str, Rule] = {
         Rule("API018", "default-does-not-fit", _ERROR, "A default is not of the field's type."),
         Rule("API019", "csv-resource", _ERROR, "A resource of a CSV marker lacks kind or version."),
         Rule("API020", "kind-not-found", _WARNING, "A kind of the project file has no type."),
-        Rule("API021", "ignored-field", _WARNING, "An attribute of a kind is no field of its API."),
-        Rule("API022", "docstring-marker", _WARNING, "A marker stands in a docstring."),
-        Rule("API023", "invalid-name", _ERROR, "A group, version or kind is no valid name."),
+        Rule(
+            "API021", "ignored-field", _WARNING, "An attribute of a kind is not a field of its API."
+        ),
+        Rule("API022", "docstring-marker", _WARNING, "A marker is in a docstring."),
+        Rule("API023", "invalid-name", _ERROR, "A group, version or kind is not a valid name."),
         Rule("API024", "stale-crd", _WARNING, "A CRD file belongs to no kind of the sources."),
         Rule("API025", "other-release", _WARNING, "Types of Kubernetes are of another release."),
         Rule("API026", "kind-without-spec", _ERROR, "A kind has neither spec nor status."),

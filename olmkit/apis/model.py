@@ -75,7 +75,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A limit written beside a type: `Ge(1)`, `max_length=5`.
+    """A limit written next to a type: `Ge(1)`, `max_length=5`.
 
     `keyword` is the one of the schema, or `minimum size`, `maximum size`, which become
     lengths, items or properties by the type they stand on.
@@ -154,7 +154,7 @@ class Struct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedType:
-    """A name for a type that is no model: a `NewType`, an alias, an enumeration."""
+    """A name for a type that is not a model: a `NewType`, an alias, an enumeration."""
 
     name: Named
     at: Location

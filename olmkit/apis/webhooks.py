@@ -168,7 +168,7 @@ def _patched(webhook: Manifest, text: str | None) -> Manifest:
     try:
         patch = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _UnfitError(f"has a patch that is no JSON: {error}") from None
+        raise _UnfitError(f"has a patch that is not JSON: {error}") from None
     fault = webhook_shape.fault(patch)
     if fault:
         raise _UnfitError(fault)

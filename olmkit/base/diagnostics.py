@@ -1,6 +1,6 @@
 """What is said about the user's material, and the errors that end work.
 
-A `Diagnostic` is a judgement with a place and a cure; an exception means that
+A `Diagnostic` is a judgement with a place and a fix; an exception means that
 work cannot go on. Both are values: nothing here prints, and nothing exits.
 How they look is decided in `olmkit.cli.frame.output`.
 """

@@ -83,7 +83,7 @@ def _struct_value(value: Any) -> bytes:
         case list():
             return message(6, b"".join(message(1, _struct_value(item)) for item in value))
         case _:
-            raise TypeError(f"a {type(value).__name__} is no JSON value")
+            raise TypeError(f"a {type(value).__name__} is not a JSON value")
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
@@ -120,7 +120,7 @@ def strings(data: bytes, count: int) -> list[str]:
     for number, value in fields(data):
         if number <= count:
             if not isinstance(value, bytes):
-                raise ValueError(f"field {number} is no text")
+                raise ValueError(f"field {number} is not text")
             found[number - 1] = value.decode()
     return found
 

@@ -82,7 +82,7 @@ class Tree(Mapping[str, File]):
 
 
 def clean_path(path: str) -> str:
-    """`path` as a relative POSIX path; `InputError` when it leaves the root or is no file name."""
+    """`path` as a relative POSIX path; `InputError` if it leaves the root or cannot name a file."""
     parts = [part for part in path.split("/") if part not in ("", ".")]
     if not parts or path.startswith("/") or ".." in parts or "\0" in path:
         raise InputError(f"`{path}` is not a path inside the folder")

@@ -32,14 +32,14 @@ _SIGNED = re.compile(r"[+-]?[0-9]+")
 
 @dataclass(eq=False)
 class InvalidVersionError(InputError):
-    """A text is no version; `reason` is what other tools say about it."""
+    """A text is not a version; `reason` is what other tools say about it."""
 
     reason: str = ""
 
 
 @dataclass(eq=False)
 class InvalidRangeError(InputError):
-    """A text is no range of versions; `reason` is what other tools say about it."""
+    """A text is not a range of versions; `reason` is what other tools say about it."""
 
     reason: str = ""
 
@@ -94,7 +94,7 @@ class Version:
         parts = [_without_zeros(part) for part in parts]
         if len(parts) < 3 and any(sign in parts[-1] for sign in "+-"):
             raise InvalidVersionError(
-                f"`{text}` is no version",
+                f"`{text}` is not a version",
                 reason="Short version cannot contain PreRelease/Build meta data",
             )
         return Version.parse(".".join(parts + ["0"] * (3 - len(parts))))
@@ -213,13 +213,13 @@ class VersionRange:
 
     @staticmethod
     def parse(text: str) -> VersionRange:
-        """`text` in the language of `skipRange`; `InvalidRangeError` when it is no range."""
+        """`text` in the language of `skipRange`; `InvalidRangeError` when it is not a range."""
         try:
             groups = [_with_wildcards(group) for group in _split_or(_tokens(text))]
             parsed = tuple(tuple(_comparator(term) for term in group) for group in groups)
         except _RangeComplaint as complaint:
             raise InvalidRangeError(
-                f"`{text}` is no range of versions: {complaint}",
+                f"`{text}` is not a range of versions: {complaint}",
                 "write terms such as `>=1.0.0 <2.0.0`, alternatives with ` || `",
                 reason=str(complaint),
             ) from None
@@ -372,7 +372,7 @@ def _without_zeros(part: str) -> str:
 def _no_version(text: str) -> InvalidVersionError:
     reason = _complaint(text)
     return InvalidVersionError(
-        f"`{text}` is no version: {reason}",
+        f"`{text}` is not a version: {reason}",
         "a version has three numbers, such as `1.2.3` or `1.2.3-rc.1`",
         reason=reason,
     )
@@ -381,12 +381,12 @@ def _no_version(text: str) -> InvalidVersionError:
 def _no_release(text: str, words: str) -> InvalidVersionError:
     reason = f"invalid release {quoted(text)}: {words}"
     return InvalidVersionError(
-        f"`{text}` is no release: {words}", "a release is a number such as `1`", reason=reason
+        f"`{text}` is not a release: {words}", "a release is a number such as `1`", reason=reason
     )
 
 
 def _complaint(text: str) -> str:
-    """What is wrong with a text that is no version, in the words that other tools use."""
+    """What is wrong with a text that is not a version, in the words that other tools use."""
     if not text:
         return "Version string empty"
     parts = text.split(".", 2)

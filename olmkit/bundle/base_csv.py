@@ -1,7 +1,7 @@
 """The CSV that generation starts from.
 
 An author keeps in it what no manifest says: names, texts, icon, install modes,
-upgrade edges. It comes with the input, or lies in the project, or is a plain
+upgrade edges. It comes with the input, or is in the project, or is a plain
 default.
 """
 

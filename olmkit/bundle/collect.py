@@ -96,7 +96,9 @@ def _resources(documents: Iterable[Document], notes: list[Diagnostic]) -> Iterat
             continue
         if not isinstance(value, dict):
             notes.append(
-                findings.found("PRJ104", "the document is no Kubernetes object", at=document.at())
+                findings.found(
+                    "PRJ104", "the document is not a Kubernetes object", at=document.at()
+                )
             )
         elif _is_list(value):
             yield from _resources(_items(document), notes)

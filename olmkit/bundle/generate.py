@@ -1,7 +1,7 @@
 """From manifests and a base CSV to the files of a bundle.
 
 What an author wrote in the base stays; what follows from the manifests is
-computed anew on every run: permissions, deployments, owned APIs, webhooks,
+computed again on every run: permissions, deployments, owned APIs, webhooks,
 examples. Nothing disappears without a finding, and no clock is read, so the
 same input gives the same bytes.
 """

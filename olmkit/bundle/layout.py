@@ -242,6 +242,6 @@ def _no_bundle(tree: Tree, root: str) -> InputError:
             hint="name the folder that holds `manifests/` and `metadata/`",
         )
     return InputError(
-        f"`{shown}` is no bundle: it has neither a `manifests/` folder nor annotations",
+        f"`{shown}` is not a bundle: it has neither a `manifests/` folder nor annotations",
         hint="name the folder that holds `manifests/` and `metadata/`",
     )

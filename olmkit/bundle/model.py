@@ -318,7 +318,7 @@ class FileProperty(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """A file that is no YAML or JSON, and why."""
+    """A file that is not YAML or JSON, and why."""
 
     path: str
     error: InputError

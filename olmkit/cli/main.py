@@ -189,7 +189,7 @@ COMMANDS: Mapping[str, Entry] = {
     ),
 }
 
-# How the help of olmkit itself is divided; what no section names stands in the last.
+# How the help of olmkit itself is divided; what no section names is in the last.
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Project": ("init", "create", "edit", "generate", "render", "run"),
     "Bundles, catalogs, images": ("bundle", "catalog", "image"),

@@ -209,7 +209,7 @@ def write_atomically(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 
 
 def _write_aside(path: Path, data: bytes, mode: int) -> Path:
-    """A new file beside `path`, flushed, which only needs to be renamed."""
+    """A new file next to `path`, flushed, which only needs to be renamed."""
     import tempfile
 
     _sweep(path.parent)

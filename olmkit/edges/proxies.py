@@ -22,7 +22,7 @@ def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
     `NO_PROXY` lists `*`, addresses, networks as CIDR, and domains: `example.com` holds for
     it and all below it, `.example.com` and `*.example.com` for what is below. A port, if
     one is written, must be the same. Raises `ConfigurationError`, which does not show it, for
-    what is no URL.
+    what is not a URL.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")

@@ -325,7 +325,7 @@ def tellable(error: BaseException) -> BaseException | None:
 
 
 def _translated(error: BaseException, url: URL) -> RemoteError:
-    """An error of the HTTP library as ours, with a cure where one is known."""
+    """An error of the HTTP library as ours, with a fix where one is known."""
     if (ours := _own_error(error)) is not None:
         return ours
     host = f"{url.host}:{url.explicit_port}" if url.explicit_port else str(url.host)

@@ -28,11 +28,11 @@ def condition(
     is cut.
     """
     if len(type_) > 316 or not _TYPE.fullmatch(type_):
-        raise ValueError(f"`{type_}` is no condition type")
+        raise ValueError(f"`{type_}` is not a condition type")
     if status not in _STATUSES:
-        raise ValueError(f"`{status}` is no condition status: it is True, False or Unknown")
+        raise ValueError(f"`{status}` is not a condition status: it is True, False or Unknown")
     if len(reason) > 1024 or not _REASON.fullmatch(reason):
-        raise ValueError(f"`{reason}` is no condition reason")
+        raise ValueError(f"`{reason}` is not a condition reason")
     return {
         "type": type_,
         "status": status,

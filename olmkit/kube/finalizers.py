@@ -1,7 +1,7 @@
 """Finalizers on an object: what keeps it until a controller has cleaned up.
 
 In memory only. Write the change with the resource version in it: a merge patch
-replaces the whole list, and would drop what somebody else added a moment ago.
+replaces the whole list, and would drop what another owner added a moment ago.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ def _parse_text(text: str) -> Iterable[Requirement]:
         found = _TERM.match(text, position)
         if found is None or found.end() == position:
             raise InputError(
-                f"`{text}` is no label selector: cannot read `{text[position:].strip()}`",
+                f"`{text}` is not a label selector: cannot read `{text[position:].strip()}`",
                 hint="write terms like `app=web`, `tier in (a,b)`, `!legacy`, joined by commas",
             )
         position = found.end()
@@ -155,7 +155,7 @@ def _parse_object(selector: Mapping[str, Any]) -> Iterable[Requirement]:
             key = expression["key"]
             values = tuple(sorted(expression.get("values") or ()))
         except (KeyError, TypeError, ValueError):
-            raise InputError(f"`{expression}` is no expression of a label selector") from None
+            raise InputError(f"`{expression}` is not an expression of a label selector") from None
         if operator in (Operator.GREATER, Operator.LESS):
             raise InputError(f"`{operator}` is no operator of a label selector's expression")
         yield _checked(key, operator, values)
@@ -164,10 +164,10 @@ def _parse_object(selector: Mapping[str, Any]) -> Iterable[Requirement]:
 def _checked(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
     found = _KEY.fullmatch(key)
     if found is None or len(found["prefix"] or "") > 253:
-        raise InputError(f"`{key}` is no label key")
+        raise InputError(f"`{key}` is not a label key")
     for value in values:
         if not _VALUE.fullmatch(value):
-            raise InputError(f"`{value}` is no label value")
+            raise InputError(f"`{value}` is not a label value")
     if operator in (Operator.IN, Operator.NOT_IN) and not values:
         raise InputError(f"the selector on `{key}` needs values")
     if operator in (Operator.EXISTS, Operator.DOES_NOT_EXIST) and values:

@@ -66,7 +66,7 @@ def pointer(path: str) -> list[str]:
     if path == "":
         return []
     if not path.startswith("/"):
-        raise PatchError(f"`{path}` is no JSON pointer: it must start with `/`")
+        raise PatchError(f"`{path}` is not a JSON pointer: it must start with `/`")
     return [step.replace("~1", "/").replace("~0", "~") for step in path[1:].split("/")]
 
 
@@ -93,7 +93,7 @@ def _apply(root: Any, operation: Mapping[str, Any]) -> Any:
                 raise PatchError(f"the test of `{path}` failed")
             return root
         case other:
-            raise PatchError(f"`{other}` is no operation of a JSON patch")
+            raise PatchError(f"`{other}` is not an operation of a JSON patch")
 
 
 def _value_of(operation: Mapping[str, Any]) -> Any:

@@ -23,10 +23,10 @@ _FINEST = 10**9
 
 
 def canonical(text: str) -> str:
-    """`text` as Kubernetes writes it; `ValueError` when it is no quantity."""
+    """`text` as Kubernetes writes it; `ValueError` when it is not a quantity."""
     match = _FORM.fullmatch(text.strip())
     if match is None or len(text) > 100:
-        raise ValueError(f"`{text[:100]}` is no quantity")
+        raise ValueError(f"`{text[:100]}` is not a quantity")
     number, exponent, suffix = match["number"], match["exponent"], match["suffix"]
     if exponent:
         return _decimal(Fraction(number) * Fraction(10) ** int(exponent[1:]), exponential=True)

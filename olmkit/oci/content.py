@@ -293,7 +293,7 @@ def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIn
             subject=_subject(value),
         )
     if kind not in MANIFEST_TYPES:
-        raise InputError(f"image manifest: `{kind}` is no kind of image that olmkit knows")
+        raise InputError(f"image manifest: `{kind}` is not a kind of image that olmkit knows")
     return ImageManifest(
         media_type=kind,
         config=_parse_descriptor(value.get("config"), "image manifest: `config`"),
@@ -310,7 +310,7 @@ def _decode(data: bytes, noun: str, limit: int) -> dict[str, Any]:
             f"{noun}: it is {len(data) / 1e6:.1f} MB large, more than the "
             f"{limit / 1e6:.0f} MB that are read"
         )
-    import msgspec  # names of images, for which most need this module, are no JSON
+    import msgspec  # names of images, for which most need this module, are not JSON
 
     try:
         value = msgspec.json.decode(data)

@@ -98,10 +98,10 @@ def parse(data: bytes, path: str) -> Rules:
     try:
         value: Any = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigurationError(f"`{path}` is no TOML: {error}") from None
+        raise ConfigurationError(f"`{path}` is not TOML: {error}") from None
     listed = value.get("registry", [])
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
-        raise ConfigurationError(f"`{path}`: `registry` is no list of tables")
+        raise ConfigurationError(f"`{path}`: `registry` is not a list of tables")
     rules: dict[str, Rule] = {}
     for item in listed:
         rule = _rule(item, path)
@@ -116,7 +116,7 @@ def _rule(item: Mapping[str, Any], path: str) -> Rule:
         raise ConfigurationError(f"`{path}`: a registry has neither `prefix` nor `location`")
     listed = item.get("mirror", [])
     if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
-        raise ConfigurationError(f"`{path}`: `mirror` of `{prefix}` is no list of tables")
+        raise ConfigurationError(f"`{path}`: `mirror` of `{prefix}` is not a list of tables")
     mirrors = []
     for entry in listed:
         place = _text(entry, "location", path)
@@ -152,7 +152,7 @@ def _is_asked(rule: Rule, mirror: Mirror, reference: Reference) -> bool:
 
 
 def _moved(reference: Reference, prefix: str, location: str) -> Reference | None:
-    """`reference` with `location` in the place of `prefix`; None when that is no name."""
+    """`reference` with `location` in the place of `prefix`; None when that is not a name."""
     if prefix.startswith("*."):
         name = re.sub(r"^[^/]+", lambda _: location, reference.name)
     else:
@@ -166,7 +166,7 @@ def _moved(reference: Reference, prefix: str, location: str) -> Reference | None
 def _text(item: Mapping[str, Any], key: str, path: str) -> str:
     value = item.get(key, "")
     if not isinstance(value, str):
-        raise ConfigurationError(f"`{path}`: `{key}` is no text")
+        raise ConfigurationError(f"`{path}`: `{key}` is not text")
     return value
 
 

@@ -40,7 +40,7 @@ _LAYOUT_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:@+/-]*")
 
 @dataclass(eq=False)
 class InvalidReferenceError(ConfigurationError):
-    """A text is no image reference; `reason` is what other tools say about it."""
+    """A text is not an image reference; `reason` is what other tools say about it."""
 
     reason: str = ""
 
@@ -82,7 +82,7 @@ class Reference:
                 digest = Digest.parse(found["digest"])
             except InputError as error:
                 raise _invalid(text, error.message) from None
-        # What looks like a registry and is no host name (`a_b.c/d`) is a path without a registry.
+        # A first part that is not a host name (`a_b.c/d`) belongs to the path.
         return Reference(
             registry=found["domain"] or "",
             repository=found["path"],

@@ -30,7 +30,7 @@ from olmkit.oci.content import (
 from olmkit.oci.image import Image, Index, contents
 
 Opener = Callable[[int], AsyncIterator[bytes]]
-"""Starts some content anew from a byte offset, so that a broken transfer can go on."""
+"""Starts some content again from a byte offset, so that a broken transfer can go on."""
 
 _CHUNK = 256 * 1024
 _MAX_DEPTH = 4  # an index of indexes of indexes is more than anyone has needed
@@ -38,7 +38,7 @@ _MAX_DEPTH = 4  # an index of indexes of indexes is more than anyone has needed
 
 @dataclass(eq=False)
 class RegistryError(RemoteError):
-    """A registry, or what lies in it, said no.
+    """A registry, or what is in it, said no.
 
     `url` carries no secrets; `retry_after` is for how many seconds it wants to be left alone.
     """

@@ -64,7 +64,7 @@ class Mode:
         places = tuple(name for name in listed.split(",") if name)
         if type_ not in INSTALL_MODES:
             known = ", ".join(f"`{mode}`" for mode in INSTALL_MODES)
-            raise ConfigurationError(f"`{type_}` is no install mode", hint=f"there are {known}")
+            raise ConfigurationError(f"`{type_}` is not an install mode", hint=f"there are {known}")
         needs = {"SingleNamespace": 1, "MultiNamespace": 2}.get(type_, 0)
         if (needs == 2 and len(places) < 2) or (needs < 2 and len(places) != needs):
             example = {1: f"`{type_}=apps`", 2: f"`{type_}=apps,tests`"}.get(needs, f"`{type_}`")
@@ -74,7 +74,7 @@ class Mode:
             )
         for name in places:
             if not names.is_label(name):
-                raise ConfigurationError(f"`{name}` is no name of a namespace")
+                raise ConfigurationError(f"`{name}` is not a name of a namespace")
         return cls(type=type_, namespaces=places)
 
     def targets(self, namespace: str) -> tuple[str, ...]:

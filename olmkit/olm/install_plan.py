@@ -1,7 +1,7 @@
 """What an InstallPlan brings: the ClusterServiceVersion among its steps.
 
 A step holds its manifest; of a bundle that was unpacked it names the ConfigMap instead that
-holds the bundle's files, each compressed, beside the catalog that offers it.
+holds the bundle's files, each compressed, next to the catalog that offers it.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def component_kinds(operator: Any) -> set[str]:
 
 
 def connection_state(catalog: Manifest) -> str:
-    """`READY`, or what stands in its place; empty as long as nothing is known."""
+    """`READY`, or what is in its place; empty as long as nothing is known."""
     return text(mapping(status(catalog).get("connectionState")).get("lastObservedState"))
 
 

@@ -69,7 +69,7 @@ class Preview:
 
 
 def of_csv(csv: Mapping[str, Any], origin: str = "", manifests: Iterable[Manifest] = ()) -> Preview:
-    """What stands in a CSV."""
+    """What is in a CSV."""
     spec = kinds.spec(csv)
     return Preview(
         csv=objects.name(csv),

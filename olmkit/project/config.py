@@ -50,7 +50,7 @@ class Api:
 
     @property
     def is_foreign(self) -> bool:
-        """Whether somebody else defines the kind: Kubernetes, or another operator."""
+        """Whether another owner defines the kind: Kubernetes, or another operator."""
         return self.is_core or self.is_external
 
     @property
@@ -182,7 +182,7 @@ def changed(settings: Settings, text: str) -> Settings:
         near = difflib.get_close_matches(name, known, n=1)
         names = ", ".join(f"`{key}`" for key in known)
         hint = f"did you mean `{near[0]}`?" if near else f"known are {names}"
-        raise ConfigurationError(f"`{text}` is no setting: write `NAME=VALUE`", hint)
+        raise ConfigurationError(f"`{text}` is not a setting: write `NAME=VALUE`", hint)
     kind = str(known[name].type)
     value: Any = said
     if kind.startswith("tuple"):
@@ -225,7 +225,7 @@ class _Reader:
         if name and not names.is_label(name):
             self._wrong(
                 "PRJ003",
-                f"`{name}` is no project name",
+                f"`{name}` is not a project name",
                 document.at("projectName"),
                 "use lower-case letters, digits and dashes, at most 63",
             )
@@ -246,7 +246,7 @@ class _Reader:
         if listed is None:
             return
         if not isinstance(listed, list):
-            self._wrong("PRJ001", "`resources` is no list", self.document.at("resources"))
+            self._wrong("PRJ001", "`resources` is not a list", self.document.at("resources"))
             return
         for index, entry in enumerate(listed):
             at = self.document.at("resources", index)
@@ -280,7 +280,7 @@ class _Reader:
             return ""
         if isinstance(value, str):
             return value
-        self._wrong("PRJ001", f"`{keys[-1]}` is no text", self.document.at(*keys))
+        self._wrong("PRJ001", f"`{keys[-1]}` is not text", self.document.at(*keys))
         return ""
 
     def _wrong(self, code: str, message: str, at: Location, hint: str = "") -> None:
@@ -313,7 +313,7 @@ def parse_settings(
 ) -> tuple[Settings, tuple[Diagnostic, ...]]:
     """`[tool.olmkit]` of a `pyproject.toml`, and warnings about what it has and nobody reads.
 
-    Raises `ConfigurationError` for what is no TOML or has a wrong type.
+    Raises `ConfigurationError` for what is not TOML or has a wrong type.
     """
     if data is None:
         return Settings(), ()
@@ -322,12 +322,12 @@ def parse_settings(
         value: Any = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         words, at = toml_positions.of_error(error, path)
-        found = _setting_finding("PRJ007", f"the file is no TOML: {words}", at, Severity.ERROR)
-        raise ConfigurationError(f"`{path}` is no TOML: {error}", "", (found,)) from None
+        found = _setting_finding("PRJ007", f"the file is not TOML: {words}", at, Severity.ERROR)
+        raise ConfigurationError(f"`{path}` is not TOML: {error}", "", (found,)) from None
     table = value.get("tool", {}).get("olmkit", {}) if isinstance(value.get("tool"), dict) else {}
     if not isinstance(table, dict):
         at = toml_positions.find(text, path, "tool", "olmkit")
-        found = _setting_finding("PRJ006", "`tool.olmkit` is no table", at, Severity.ERROR)
+        found = _setting_finding("PRJ006", "`tool.olmkit` is not a table", at, Severity.ERROR)
         raise ConfigurationError(found.message, "", (found,))
     known = {setting.name.replace("_", "-"): setting for setting in fields(Settings)}
     chosen: dict[str, Any] = {}
@@ -345,7 +345,7 @@ def parse_settings(
             at = toml_positions.find(text, path, "tool", "olmkit", key)
             warnings.append(
                 _setting_finding(
-                    "PRJ005", f"`tool.olmkit.{key}` is no setting", at, Severity.WARNING, hint
+                    "PRJ005", f"`tool.olmkit.{key}` is not a setting", at, Severity.WARNING, hint
                 )
             )
             continue

@@ -106,7 +106,7 @@ def application(
     try:
         value: Any = tomllib.loads(pyproject.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigurationError(f"`{PYPROJECT_FILE}` is no TOML: {error}") from None
+        raise ConfigurationError(f"`{PYPROJECT_FILE}` is not TOML: {error}") from None
     project = _table(value, "project")
     name = _text(project, "name")
     if not name:
@@ -135,7 +135,7 @@ def python_version(base: Image, asked: str = "") -> str:
     if match is None:
         if asked:
             raise ConfigurationError(
-                f"`{asked}` is no version of Python", hint="write it as `3.13`"
+                f"`{asked}` is not a version of Python", hint="write it as `3.13`"
             )
         raise ConfigurationError(
             "the base image does not say which Python it has",

@@ -23,7 +23,7 @@ _MANAGER = "manager"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What is run: the words, and the variables beside those that are there already."""
+    """What is run: the words, and the variables next to those that are there already."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]

@@ -133,7 +133,7 @@ def package_property_mismatch(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC036", "invalid-image", subject=CATALOG)
 def invalid_image(catalog: Catalog) -> Iterator[Finding]:
-    """The image of a bundle is no image reference.
+    """The image of a bundle is not an image reference.
 
     Why: it could not be pulled.
 
@@ -153,7 +153,7 @@ def invalid_image(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC037", "invalid-related-image", subject=CATALOG)
 def invalid_related_image(catalog: Catalog) -> Iterator[Finding]:
-    """A related image of a bundle is no image reference.
+    """A related image of a bundle is not an image reference.
 
     Why: mirrors copy these images, and would stop there.
 
@@ -175,7 +175,7 @@ def invalid_related_image(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC038", "invalid-version", subject=CATALOG)
 def invalid_version(catalog: Catalog) -> Iterator[Finding]:
-    """The version of a bundle is no semantic version.
+    """The version of a bundle is not a semantic version.
 
     Why: bundles are ordered by version, and ranges compare with it.
 
@@ -380,7 +380,7 @@ def _version(package: Package, name: str) -> Version | None:
 
 
 def _image_complaint(text: str) -> str:
-    """Why `text` is no image reference; empty when it is one, or empty itself."""
+    """Why `text` is not an image reference; empty when it is one, or empty itself."""
     if not text:
         return ""
     try:

@@ -82,7 +82,7 @@ def duplicate_package(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC012", "invalid-package-name", subject=CATALOG)
 def invalid_package_name(catalog: Catalog) -> Iterator[Finding]:
-    """The name of a package is no DNS label.
+    """The name of a package is not a DNS label.
 
     Why: names of Kubernetes objects and of labels are made from it.
 
@@ -126,7 +126,7 @@ def no_default_channel(catalog: Catalog) -> Iterator[Finding]:
 def unknown_default_channel(catalog: Catalog) -> Iterator[Finding]:
     """The default channel of a package does not exist.
 
-    Why: a subscription without a channel would find nothing. The message speaks of an empty
+    Why: a subscription without a channel would find nothing. The message is about an empty
     channel, since other tools make one of that name.
 
     Fix: correct the name, or add the channel.

@@ -31,7 +31,7 @@ _ORNAMENT = re.compile(r"[\"'‘’“”]|\bv(?=\d)")  # noqa: RUF001 - found i
 
 @rule("CSV004", "csv-version-unreadable")
 def csv_version_unreadable(bundle: Bundle) -> Iterator[Finding]:
-    """The version of the CSV is no version.
+    """The version of the CSV is not a version.
 
     Why: nothing can read the CSV then. A version such as `1.0` without quotes is
     a number, not a text.
@@ -44,7 +44,7 @@ def csv_version_unreadable(bundle: Bundle) -> Iterator[Finding]:
         return
     if not isinstance(value, str) or not _is_tolerable(value):
         yield Finding(
-            f"unable to parse CSV: `{objects.scalar_text(value)}` is no version",
+            f"unable to parse CSV: `{objects.scalar_text(value)}` is not a version",
             at=csv.at("spec", "version"),
             hint="write three numbers, such as `1.0.0`",
         )
@@ -107,7 +107,7 @@ def no_min_kube_version(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV020", "min-kube-version")
 def min_kube_version(bundle: Bundle) -> Iterator[Finding]:
-    """The oldest version of Kubernetes is no version.
+    """The oldest version of Kubernetes is not a version.
 
     Why: OLM compares it with the cluster's version and needs all three numbers,
     without `v`.
@@ -181,7 +181,7 @@ def skips_name(bundle: Bundle) -> Iterator[Finding]:
     for index, name in enumerate(csv.skips if csv else ()):
         if csv is not None and any(_name_problems(name)):
             yield Finding(
-                f"`{name}` in `spec.skips` is no name of a CSV",
+                f"`{name}` in `spec.skips` is not a name of a CSV",
                 at=csv.at("spec", "skips", index),
                 hint="write the `metadata.name` of the CSV that is skipped",
             )
@@ -189,7 +189,7 @@ def skips_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV036", "skip-range", suite=SOUND_SUITE)
 def skip_range(bundle: Bundle) -> Iterator[Finding]:
-    """The skip range is no range of versions.
+    """The skip range is not a range of versions.
 
     Why: OLM passes over a range that it cannot read, and no version is skipped. It
     is a warning where only a `v` or quotes stand in the way.
@@ -206,7 +206,7 @@ def skip_range(bundle: Bundle) -> Iterator[Finding]:
     except InvalidRangeError:
         plain = _without_ornaments(csv.skip_range)
         yield Finding(
-            f"`{csv.skip_range}` is no range of versions",
+            f"`{csv.skip_range}` is not a range of versions",
             at=csv.at("metadata", "annotations", "olm.skipRange"),
             hint=f"write `{plain}`" if plain else "write it like `>=1.0.0 <1.2.0`",
             severity=Severity.WARNING if plain else None,

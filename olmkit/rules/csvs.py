@@ -303,7 +303,7 @@ def description_incomplete(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV044", "properties-annotation-json", suite=SOUND_SUITE)
 def properties_annotation_json(bundle: Bundle) -> Iterator[Finding]:
-    """The annotation `olm.properties` is no JSON list of properties.
+    """The annotation `olm.properties` is not a JSON list of properties.
 
     Why: `opm render` refuses the bundle.
 
@@ -318,7 +318,7 @@ def properties_annotation_json(bundle: Bundle) -> Iterator[Finding]:
     value = json_value(text)
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         yield Finding(
-            "`olm.properties` is no JSON list of properties",
+            "`olm.properties` is not a JSON list of properties",
             at=csv.at("metadata", "annotations", "olm.properties"),
             hint="move the properties to `metadata/properties.yaml`",
         )

@@ -76,7 +76,7 @@ def dependency_incomplete(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET041", "dependency-range")
 def dependency_range(bundle: Bundle) -> Iterator[Finding]:
-    """The version of a package dependency is no range of versions.
+    """The version of a package dependency is not a range of versions.
 
     Why: OLM reads ranges such as `>=1.0.0 <2.0.0`, `1.x` and `1.2.3`, with blanks
     for *and* and `||` for *or*. `^`, `~` and commas mean nothing to it.
@@ -91,7 +91,7 @@ def dependency_range(bundle: Bundle) -> Iterator[Finding]:
                 yield Finding(
                     "Invalid semver format version",
                     at=entry.at("value", "version"),
-                    hint=f"`{version}` is no range: write it like `>=1.0.0 <2.0.0` or `1.2.3`",
+                    hint=f"`{version}` is not a range: write it like `>=1.0.0 <2.0.0` or `1.2.3`",
                 )
 
 
@@ -280,7 +280,7 @@ def metadata_file(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET051", "metadata-file-syntax", suite=SOUND_SUITE)
 def metadata_file_syntax(bundle: Bundle) -> Iterator[Finding]:
-    """A file with dependencies or properties is no YAML.
+    """A file with dependencies or properties is not YAML.
 
     Why: tools drop such a file without a word, and the bundle is published
     without its dependencies.
@@ -301,7 +301,7 @@ def metadata_file_syntax(bundle: Bundle) -> Iterator[Finding]:
 def metadata_file_empty(bundle: Bundle) -> Iterator[Finding]:
     """A file for dependencies or properties has nothing in it.
 
-    Why: it has no effect; mostly its content got lost, or stands in a second
+    Why: it has no effect; mostly its content got lost, or is in a second
     document, which is not read.
 
     Fix: remove the file, or fill it.
@@ -425,7 +425,7 @@ def property_value(bundle: Bundle) -> Iterator[Finding]:
                     yield Finding("`packageName` is missing", at=entry.at("value"))
                 if not isinstance(version, str) or _range_problem(version):
                     yield Finding(
-                        f"`versionRange` of `{entry.type}` is no range of versions",
+                        f"`versionRange` of `{entry.type}` is not a range of versions",
                         at=entry.at("value", "versionRange"),
                         hint="write it like `>=1.0.0 <2.0.0`",
                     )
@@ -532,7 +532,7 @@ def _other_keys(document: Document, section: str) -> Iterator[Finding]:
     for key in objects.mapping(document.value):
         if key not in ("dependencies", "properties", "annotations"):
             yield Finding(
-                f"`{key}` beside `{section}` makes tools drop the whole file",
+                f"`{key}` next to `{section}` makes tools drop the whole file",
                 at=document.at_key(key),
                 hint=f"keep `{section}` as the only key",
             )

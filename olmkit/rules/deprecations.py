@@ -166,7 +166,7 @@ def deprecation_of_named_package(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC058", "deprecation-of-unknown-schema", subject=CATALOG)
 def deprecation_of_unknown_schema(catalog: Catalog) -> Iterator[Finding]:
-    """Something is deprecated that is no package, channel or bundle.
+    """Something is deprecated that is not a package, channel or bundle.
 
     Why: no reader knows what to do with it.
 

@@ -257,7 +257,7 @@ def rule(
     `also` names further suites that have the rule.
     """
     if not _CODE.fullmatch(code):
-        raise ValueError(f"`{code}` is no rule code")
+        raise ValueError(f"`{code}` is not a rule code")
 
     def register(check: C) -> C:
         known = _rules.get(code)

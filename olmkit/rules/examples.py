@@ -36,7 +36,7 @@ class Examples(NamedTuple):
 def no_annotations_in_csv(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no annotations.
 
-    Why: examples, capabilities, categories and all that catalogs show beside the
+    Why: examples, capabilities, categories and all that catalogs show next to the
     description are annotations.
 
     Fix: write them below `metadata.annotations`.
@@ -87,16 +87,16 @@ def examples_twice(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV010", "examples-syntax")
 def examples_syntax(bundle: Bundle) -> Iterator[Finding]:
-    """The examples are no JSON.
+    """The examples are not JSON.
 
-    Why: nothing can read them. YAML, comments and commas at the end are no JSON.
+    Why: nothing can read them. YAML, comments and commas at the end are not JSON.
 
     Fix: correct the text at the place that is shown.
     """
     examples = examples_of(bundle)
     if examples is not None and examples.syntax:
         yield Finding(
-            f"invalid example: `{examples.annotation}` is no JSON: {examples.syntax}",
+            f"invalid example: `{examples.annotation}` is not JSON: {examples.syntax}",
             at=_at(examples),
             hint="write a JSON list of custom resources",
         )
@@ -104,7 +104,7 @@ def examples_syntax(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV011", "examples-shape")
 def examples_shape(bundle: Bundle) -> Iterator[Finding]:
-    """The examples are no list of Kubernetes objects.
+    """The examples are not list of Kubernetes objects.
 
     Why: readers want a JSON list, and a `kind` in each of its objects.
 
@@ -278,17 +278,17 @@ def _shape_problem(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, list):
-        return "the examples are no list"
+        return "the examples are not list"
     for index, item in enumerate(value):
         if not isinstance(item, Mapping):
-            return f"example {index + 1} is no object"
+            return f"example {index + 1} is not an object"
         if not isinstance(item.get("kind"), str) or not item["kind"]:
             return f"Object 'Kind' is missing in example {index + 1}"
     return ""
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"`{name}` is no JSON")
+    raise ValueError(f"`{name}` is not JSON")
 
 
 def _at(examples: Examples) -> Any:

@@ -139,7 +139,7 @@ def empty_skip(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("GRF007", "invalid-skip-range", subject=CATALOG)
 def invalid_skip_range(catalog: Catalog) -> Iterator[Finding]:
-    """A `skipRange` is no range of versions.
+    """A `skipRange` is not a range of versions.
 
     Why: OLM would not offer the upgrades it is meant for.
 

@@ -141,7 +141,7 @@ def channels_empty(bundle: Bundle) -> Iterator[Finding]:
 def default_channel_empty(bundle: Bundle) -> Iterator[Finding]:
     """The default channel is given and empty.
 
-    Why: an empty name is no channel; leaving the key out is allowed.
+    Why: an empty name is not a channel; leaving the key out is allowed.
 
     Fix: name the default channel, or remove the key.
     """
@@ -242,7 +242,7 @@ def package_name(bundle: Bundle) -> Iterator[Finding]:
     if name is None or names.is_label(name):
         return
     yield Finding(
-        f"`{name}` is no package name" if name else "the package name is empty",
+        f"`{name}` is not a package name" if name else "the package name is empty",
         at=_at(bundle, model.PACKAGE),
         hint="use lower case letters, digits and `-`, at most 63 characters",
     )

@@ -57,7 +57,7 @@ _PATH_NAMES = frozenset(
 
 @rule("DOC001", "syntax")
 def syntax(bundle: Bundle) -> Iterator[Finding]:
-    """A manifest, or the annotations file, is no YAML or JSON.
+    """A manifest, or the annotations file, is not YAML or JSON.
 
     Why: nothing can be made of the file. Other tools stop at it, often with a
     message that names neither the file nor the cause.
@@ -199,7 +199,7 @@ def not_an_object(bundle: Bundle) -> Iterator[Finding]:
             )
         elif str(value.get("apiVersion", "")).count("/") > 1:
             yield Finding(
-                f"`{value['apiVersion']}` is no API version",
+                f"`{value['apiVersion']}` is not an API version",
                 at=document.at("apiVersion"),
                 hint="write a group, a slash and a version, such as `apps/v1`",
             )
@@ -299,19 +299,20 @@ def object_name(bundle: Bundle) -> Iterator[Finding]:
         if resource.kind in _PATH_NAMES:
             if "/" in name or "%" in name or name in (".", ".."):
                 yield Finding(
-                    f"`{name}` is no name of a {resource.kind}", at=resource.at("metadata", "name")
+                    f"`{name}` is not a name of a {resource.kind}",
+                    at=resource.at("metadata", "name"),
                 )
         elif resource.kind == "Service" and not names.is_label_1035(name):
             # Kubernetes 1.36 takes a digit in front, older releases do not.
             yield Finding(
-                f"`{name}` is no name of a Service",
+                f"`{name}` is not a name of a Service",
                 at=resource.at("metadata", "name"),
                 hint="begin with a letter; use lower case letters, digits and `-`",
                 severity=Severity.WARNING if names.is_label(name) else None,
             )
         elif not names.is_subdomain(name):
             yield Finding(
-                f"`{name}` is no name of a {resource.kind}",
+                f"`{name}` is not a name of a {resource.kind}",
                 at=resource.at("metadata", "name"),
                 hint="use lower case letters, digits, `-` and `.`",
             )
@@ -344,7 +345,7 @@ def object_group(bundle: Bundle) -> Iterator[Finding]:
     """A kind has the name of one that OLM installs, and another API group.
 
     Why: OLM looks at the kind alone and takes the object, so that it works only
-    where somebody else serves that API.
+    where another owner serves that API.
 
     Fix: correct the group in `apiVersion`.
     """

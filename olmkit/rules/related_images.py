@@ -21,7 +21,7 @@ _PLAIN_IMAGE = re.compile(
 
 @rule("CSV047", "related-image", suite=SOUND_SUITE)
 def related_image(bundle: Bundle) -> Iterator[Finding]:
-    """A related image is no image reference.
+    """A related image is not an image reference.
 
     Why: mirroring a catalog copies the related images; it stops at one that is
     no reference.
@@ -40,7 +40,7 @@ def related_image(bundle: Bundle) -> Iterator[Finding]:
         except InvalidReferenceError as error:
             unfinished = image.endswith(("@", ":"))
             yield Finding(
-                f"related image `{image}` is no image reference",
+                f"related image `{image}` is not an image reference",
                 at=csv.at("spec", "relatedImages", index, "image"),
                 hint="write the digest or tag behind it" if unfinished else error.hint,
                 severity=Severity.WARNING if unfinished else None,

@@ -1,4 +1,4 @@
-"""Rules for a new state of a catalog beside the old one: does it leave anybody behind.
+"""Rules for a new state of a catalog next to the old one: does it leave anybody behind.
 
 They go the way that OLM v0 goes, from everything that somebody may have installed: what is in
 a channel now, and what was in it before. What the bundles depend on is taken to be there.

@@ -99,7 +99,7 @@ def schema_required(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD025", "column-path", suite=SOUND_SUITE)
 def column_path(bundle: Bundle) -> Iterator[Finding]:
-    """The path of a printer column is no JSON path.
+    """The path of a printer column is not a JSON path.
 
     Why: the API server refuses the CRD.
 
@@ -107,7 +107,7 @@ def column_path(bundle: Bundle) -> Iterator[Finding]:
     """
     for crd, keys, path, _ in _column_paths(bundle):
         if path.startswith(".") and not _is_balanced(path):
-            yield Finding(f"`{path}` is no JSON path", at=crd.at(*keys))
+            yield Finding(f"`{path}` is not a JSON path", at=crd.at(*keys))
 
 
 @rule("CRD026", "column-path-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)

@@ -98,7 +98,7 @@ def webhook_deployment(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV067", "webhook-port", suite=SOUND_SUITE)
 def webhook_port(bundle: Bundle) -> Iterator[Finding]:
-    """The port of a webhook is no port.
+    """The port of a webhook is not a port.
 
     Why: the API server refuses the Service that OLM makes. 0 counts as left out, and
     is a warning.
@@ -110,7 +110,7 @@ def webhook_port(bundle: Bundle) -> Iterator[Finding]:
             port = webhook.get(key)
             if isinstance(port, int) and not 1 <= port <= _MAX_PORT:
                 yield Finding(
-                    f"`{port}` is no port",
+                    f"`{port}` is not a port",
                     at=csv.at(*_WEBHOOKS, index, key),
                     hint=f"write a number from 1 to {_MAX_PORT}",
                     severity=Severity.WARNING if port == 0 else None,

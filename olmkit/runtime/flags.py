@@ -157,5 +157,5 @@ def _truth(text: str) -> bool:
 
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"`{text}` is no number above 0")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number above 0")
     return int(text)

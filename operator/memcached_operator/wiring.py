@@ -87,7 +87,7 @@ def settings(environment: Mapping[str, str]) -> Settings:
     """What the environment says about the pods."""
     user = environment.get("MEMCACHED_RUN_AS_USER", str(decisions.USER))
     if user and not (user.isascii() and user.isdigit()):
-        raise ConfigurationError(f"`MEMCACHED_RUN_AS_USER` is no number: `{user}`")
+        raise ConfigurationError(f"`MEMCACHED_RUN_AS_USER` is not a number: `{user}`")
     return Settings(image=environment.get("MEMCACHED_IMAGE", ""), user=int(user) if user else None)
 
 
@@ -112,7 +112,7 @@ def add_webhooks(server: WebhookServer) -> None:
 
 
 def conversions() -> Conversions:
-    """What the webhook converts: for each kind its hub, and the versions beside it."""
+    """What the webhook converts: for each kind its hub, and the versions next to it."""
     made = Conversions()
     made.add(
         Memcached.gvk,

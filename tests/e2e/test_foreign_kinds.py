@@ -1,4 +1,4 @@
-"""Entries of `PROJECT`, roles and webhooks for kinds that others define, beside kubebuilder's own.
+"""Entries of `PROJECT`, roles and webhooks for kinds that others define, next to kubebuilder's own.
 
 `KUBEBUILDER` may name the program; else it is built once.
 """

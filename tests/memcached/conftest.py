@@ -123,7 +123,7 @@ class Stage:
                     await running
 
     def play(self, work: Callable[[], Awaitable[None]], *, alone: bool = False) -> None:
-        """Run `work` beside the server and, unless `alone`, the operator."""
+        """Run `work` next to the server and, unless `alone`, the operator."""
 
         async def scene() -> None:
             async with asyncio.timeout(30), self.server.serving():

@@ -81,7 +81,7 @@ def _play(
     add: Callable[[Manager], None],
     story: Callable[[Manager], Awaitable[None]],
 ) -> None:
-    """Run `story` beside a manager with the controllers that `add` adds."""
+    """Run `story` next to a manager with the controllers that `add` adds."""
 
     async def scene() -> None:
         async with asyncio.timeout(30), server.serving():

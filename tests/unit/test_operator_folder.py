@@ -1,4 +1,4 @@
-"""The folder `operator/` beside the standard library's module of that name, and its files."""
+"""The folder `operator/` next to the standard library's module of that name, and its files."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ GENERATED = {
     "config/rbac/role.yaml",
     "config/webhook/manifests.yaml",
 }
-# Written by hand beside what is scaffolded.
+# Written by hand next to what is scaffolded.
 ADDED = {
     f"{PACKAGE}/decisions.py": "what reconciling decides",
     "config/releases/0.0.1/kustomization.yaml": "what is a release's own",

@@ -165,13 +165,13 @@ class _Crd:
         before = len(self.findings.items)
         if not names.is_subdomain(self.key.group):
             self.findings.add(
-                "API023", f"`{self.key.group}` is no API group: groups look like DNS names", at
+                "API023", f"`{self.key.group}` is not an API group: groups look like DNS names", at
             )
         for version in kept:
             if not names.is_label_1035(version.name):
                 self.findings.add(
                     "API023",
-                    f"`{version.name}` is no API version",
+                    f"`{version.name}` is not an API version",
                     version.package.at,
                     hint="name the folder `v1alpha1`, or write `# +versionName=v1alpha1`",
                 )
@@ -179,7 +179,7 @@ class _Crd:
         if not names.is_label_1035(kind.lower()) or not kind[0].isupper():
             self.findings.add(
                 "API023",
-                f"`{kind}` is no name of a kind",
+                f"`{kind}` is not a name of a kind",
                 kept[0].kind.at,
                 hint="use letters and digits only, 63 at most, and begin with a capital one",
             )
@@ -222,7 +222,7 @@ class _Crd:
             )
         if not names.is_label_1035(self.names["plural"]):
             self.findings.add(
-                "API023", f"`{self.names['plural']}` is no name of a resource", marker.at
+                "API023", f"`{self.names['plural']}` is not a name of a resource", marker.at
             )
 
     def _version(self, version: Version, builder: SchemaBuilder) -> Manifest:

@@ -48,7 +48,7 @@ _OPTIONAL = (VALIDATION + "Optional", "optional", "k8s:optional")
 _DEFAULTS = ("kubebuilder:default", "default", "olmkit:nodefault")
 # What markers of a field see of a declared type.
 _VISIBLE = ("type", "format")
-# Beside the items of a list that markers have yet to see: the schema of their declared type.
+# Next to the items of a list that markers have yet to see: the schema of their declared type.
 _WHOLE = "whole"
 _ROOT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
@@ -87,7 +87,7 @@ class SchemaBuilder:
     _open: list[Named] = field(default_factory=list)
 
     def kind(self, kind: Struct) -> Schema:
-        """The schema of a kind, as it stands in a CRD."""
+        """The schema of a kind, as it is in a CRD."""
         schema = self._like(kind, kind.like) if kind.like else self._struct(kind, is_root=True)
         properties = dict(schema.get("properties", {}))
         if not kind.declares_metadata:
@@ -463,7 +463,7 @@ class SchemaBuilder:
         return schema
 
     def _constrain(self, kind: TypeExpression, schema: Schema) -> None:
-        """Limits that stand beside a type in the code, after the markers had their say."""
+        """Limits that stand next to a type in the code, after the markers had their say."""
         while isinstance(kind, Constrained):
             for constraint in kind.constraints:
                 self._constraint(constraint, schema)

@@ -86,7 +86,9 @@ def _priority(marker: Marker) -> tuple[bool, int, int]:
 def _hint(marker: Marker, schema: Schema) -> str:
     if schema.get("x-kubernetes-int-or-string") or "type" in schema:
         return ""
-    return f"say the type with `+{VALIDATION}Type=…` beside it" if "type" not in marker.name else ""
+    return (
+        f"say the type with `+{VALIDATION}Type=…` next to it" if "type" not in marker.name else ""
+    )
 
 
 def _items(schema: Schema) -> Schema:
@@ -289,7 +291,7 @@ def _list_type(schema: Schema, marker: Marker) -> None:
 def _list_map_key(schema: Schema, marker: Marker) -> None:
     _needs(is_list(schema), "a list", schema)
     if schema.get("x-kubernetes-list-type") != "map":
-        raise DoesNotFitError("needs `+listType=map` beside it")
+        raise DoesNotFitError("needs `+listType=map` next to it")
     keys = schema.get("x-kubernetes-list-map-keys", [])
     if marker.value not in keys:
         schema["x-kubernetes-list-map-keys"] = [*keys, marker.value]

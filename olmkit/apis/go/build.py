@@ -46,7 +46,7 @@ def is_built(name: str, data: bytes) -> bool:
 def _constraints(data: bytes) -> tuple[str | None, list[str]]:
     """The `//go:build` expression above the package, and the `+build` lines that count.
 
-    Those count that a blank line follows, before the first text that is no line comment.
+    Those count that a blank line follows, before the first text that is not a line comment.
     """
     expression = None
     old: list[str] = []

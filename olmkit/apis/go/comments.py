@@ -91,7 +91,7 @@ class GoGroup:
     def doc(self) -> str:
         """The documentation text: no markers, no notes.
 
-        Beside a block comment, whose lines are indented as they please, no line is.
+        Next to a block comment, whose lines are indented as they please, no line is.
         """
         comments = [comment for comment in self.comments if comment.marker("") is None]
         lines = [line for comment in comments for line in comment.lines()]

@@ -17,7 +17,7 @@ from olmkit.base.diagnostics import Location
 class Name:
     """`T`, or `pkg.T` with the import path of `pkg`.
 
-    Without a package it is declared beside, in a dot import, or in the language.
+    Without a package it is declared next to, in a dot import, or in the language.
     """
 
     name: str

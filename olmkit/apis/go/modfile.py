@@ -34,7 +34,7 @@ class ModFile:
         return Module(path, version) if version else None
 
     def module_of(self, package: str) -> str:
-        """The longest module path that an import path lies in, or an empty text."""
+        """The longest module path that an import path is in, or an empty text."""
         known = {*self.requirements, *(key.path for key in self.replacements)}
         while package:
             if package in known:

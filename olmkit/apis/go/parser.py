@@ -67,7 +67,7 @@ def parse(
 
 
 def _first_problem(root: Node) -> Node | None:
-    """The first place outside of function bodies where the text is no Go."""
+    """The first place outside of function bodies where the text is not Go."""
     waiting = [root]
     while waiting:
         node = waiting.pop()

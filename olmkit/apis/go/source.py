@@ -40,7 +40,7 @@ from olmkit.apis.model import (
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
 
-# No file that people write is longer; a generated one is no API.
+# No file that people write is longer; a generated one is not an API.
 MAX_SOURCE_SIZE = 16 * 1024 * 1024
 _ROOTS = frozenset({Named(META, "TypeMeta"), Named(META, "ObjectMeta")})
 

@@ -3,7 +3,7 @@
 Facts of `k8s.io/api`, `k8s.io/apimachinery` and `k8s.io/apiextensions-apiserver`
 (Apache-2.0) by minor release: fields, tags, markers and the texts that every CRD
 carries. `scripts/kubernetes_types.py` writes it; what is equal in several releases
-stands in it once.
+is in it once.
 """
 
 from __future__ import annotations

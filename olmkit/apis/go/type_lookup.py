@@ -126,7 +126,7 @@ class TypeResolver:
         return declaration, Scope(package, declaration.dots)
 
     def underlying(self, kind: GoType, scope: Scope) -> tuple[GoType, Scope]:
-        """What a type is built on at last: a basic name, or an expression that is no name."""
+        """What a type is built on at last: a basic name, or an expression that is not a name."""
         for _ in range(_TOO_DEEP):
             if not isinstance(kind, Name):
                 break

@@ -1,6 +1,6 @@
 """The marker language: `+name:argument=value` in comments → typed values.
 
-What a marker's arguments are called and of which type they are stands in one
+What a marker's arguments are called and of which type they are is in one
 registry, `olmkit.apis.markers.table.REGISTRY`; reading, explaining and warning
 all ask it. What a marker does is said where it is done: `schema`, `manifests`,
 `roles`, `csv_markers`.

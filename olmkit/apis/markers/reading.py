@@ -82,4 +82,4 @@ def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
         hint = f"did you mean `+{VALIDATION}{last[:1].upper()}{last[1:]}`?"
     elif REGISTRY.find(name + "=", level):
         hint = "it needs a value"
-    findings.add("API004", f"`+{name}` is no marker that is known", comment.at, hint=hint)
+    findings.add("API004", f"`+{name}` is not a known marker", comment.at, hint=hint)

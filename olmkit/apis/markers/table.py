@@ -43,7 +43,7 @@ def _valued(
 def _named(
     name: str, levels: tuple[Level, ...], doc: str, /, **arguments: ValueType | tuple[ValueType]
 ) -> Definition:
-    """Arguments whose type stands in a tuple are required."""
+    """Arguments whose type is in a tuple are required."""
     return Definition(
         name=name,
         levels=frozenset(levels),
@@ -136,7 +136,7 @@ _SCHEMA = [
     _valued(VALIDATION + "AtMostOneOf", (_T,), _STRINGS, "At most one of these fields."),
     _valued(VALIDATION + "ExactlyOneOf", (_T,), _STRINGS, "Exactly one of these fields."),
     _valued(VALIDATION + "AtLeastOneOf", (_T,), _STRINGS, "At least one of these fields."),
-    _flag("olmkit:nodefault", (_F,), "The default in Python is no default of the schema."),
+    _flag("olmkit:nodefault", (_F,), "The default in Python is not a default of the schema."),
 ]
 
 _CRD = [

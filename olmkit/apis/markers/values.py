@@ -407,7 +407,7 @@ def _in_int64(value: int, offset: int) -> int:
 
 
 def _no_constant(text: str) -> Any:
-    raise ValueError(f"`{text}` is no JSON number")
+    raise ValueError(f"`{text}` is not a JSON number")
 
 
 def _with_whole_characters(value: Any) -> Any:

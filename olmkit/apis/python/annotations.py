@@ -153,7 +153,7 @@ class TypeReader:
         return self.names.dotted(self.module, expression)
 
     def is_skipped(self, annotation: ast.expr) -> bool:
-        """Whether an annotation says that the attribute is no field."""
+        """Whether an annotation says that the attribute is not a field."""
         if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
             annotation = _parsed(annotation.value) or annotation
         head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
@@ -205,7 +205,7 @@ class TypeReader:
             case ast.Constant(value=str() as text):
                 return self._read_text(expression, text, facts)
             case ast.Constant(value=None):
-                return self._refuse(expression, "`None` alone is no type of a field")
+                return self._refuse(expression, "`None` alone is not a type of a field")
             case ast.BinOp(op=ast.BitOr()):
                 return self._union(expression, _alternatives(expression), facts)
             case ast.Subscript(value=head, slice=inner):
@@ -215,14 +215,14 @@ class TypeReader:
             case ast.Call(func=maker) if self._pydantic(maker) in _MAKERS:
                 return self._made(expression, self._pydantic(maker))
             case _:
-                return self._refuse(expression, f"`{shown(expression)}` is no type")
+                return self._refuse(expression, f"`{shown(expression)}` is not a type")
 
     def _read_text(
         self, expression: ast.Constant, text: str, facts: Facts | None
     ) -> TypeExpression:
         inner = _parsed(text)
         if inner is None:
-            return self._refuse(expression, f"`{text}` is no type")
+            return self._refuse(expression, f"`{text}` is not a type")
         for node in ast.walk(inner):
             ast.copy_location(node, expression)
         return self.read(inner, facts)
@@ -277,7 +277,7 @@ class TypeReader:
             )
         return self._refuse(
             expression,
-            f"`{shown(expression)}` is no type that can be read from the text",
+            f"`{shown(expression)}` is not a type that can be read from the text",
             "write its type out, or the alias as `X: TypeAlias = …`",
         )
 
@@ -346,7 +346,7 @@ class TypeReader:
                 "use `tuple[T, ...]`, a list, or a model with named fields",
             )
         if len(items) != 1:
-            return self._refuse(expression, f"`{shown(expression)}` is no list type")
+            return self._refuse(expression, f"`{shown(expression)}` is not a list type")
         return ListType(self.read(items[0]))
 
     def _map(self, items: list[ast.expr]) -> TypeExpression:

@@ -228,7 +228,7 @@ class ModuleReader:
             if declared:
                 self.findings.add(
                     "API006",
-                    f"the base class `{ast.unparse(base)}` has fields and is no model",
+                    f"the base class `{ast.unparse(base)}` has fields and is not a model",
                     self.module.at(base),
                     hint="derive it from `Model`, or make it a dataclass",
                 )
@@ -386,7 +386,7 @@ class ModuleReader:
         if not literals.is_text(text):
             self.findings.add(
                 "API002",
-                "the docstring has half of a surrogate pair, which is no character",
+                "the docstring has half of a surrogate pair, which is not a character",
                 self.module.at(statement),
                 hint="write the character itself",
             )
@@ -397,7 +397,7 @@ class ModuleReader:
                 at = Location(path=self.module.path, line=statement.lineno + offset)
                 self.findings.add(
                     "API022",
-                    f"`{stripped}` stands in a docstring, where markers are not read",
+                    f"`{stripped}` is in a docstring, where markers are not read",
                     at,
                     hint="write it as a comment: `# " + stripped + "`",
                 )
@@ -410,7 +410,7 @@ class ModuleReader:
                     continue
                 self.findings.add(
                     "API021",
-                    f"`{target.id}` has no annotation and is no field of the API",
+                    f"`{target.id}` has no annotation and is not a field of the API",
                     self.module.at(target),
                     hint=f"write `{target.id}: <type> = …`, or `ClassVar` to say so",
                 )
@@ -420,7 +420,7 @@ class ModuleReader:
             if isinstance(inner, ast.AnnAssign) and isinstance(inner.target, ast.Name):
                 self.findings.add(
                     "API021",
-                    f"`{inner.target.id}` stands in an inner block and is no field of the API",
+                    f"`{inner.target.id}` is in an inner block and is not a field of the API",
                     self.module.at(inner.target),
                     hint="declare it in the class itself, with or without a default",
                 )
@@ -472,7 +472,7 @@ class ModuleReader:
     def _is_inside(
         self, group: Group, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     ) -> bool:
-        """Whether a group stands in the body of a class or function, also after its last line."""
+        """Whether a group is in the body of a class or function, also after its last line."""
         end = node.end_lineno or node.lineno
         if group.first <= node.lineno:
             return False

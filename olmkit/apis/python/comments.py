@@ -71,7 +71,7 @@ class Group:
                 yield marker
 
     def doc(self) -> str:
-        """The words of the lines that are no markers."""
+        """The words of the lines that are not markers."""
         words = (line.words() for line in self.lines)
         return "\n".join(text for text in words if not text.lstrip().startswith("+"))
 

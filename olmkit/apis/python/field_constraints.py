@@ -1,4 +1,4 @@
-"""What is said about a field beside its type: `Field(…)`, `Meta(…)`, `Ge(1)`.
+"""What is said about a field next to its type: `Field(…)`, `Meta(…)`, `Ge(1)`.
 
 Constraints of annotated-types, pydantic and msgspec are understood by their
 dotted names; what has no form in a CRD is a finding, never dropped in silence.
@@ -77,7 +77,7 @@ KNOWN: Final = (
 
 @dataclass(slots=True)
 class Facts:
-    """What is said about one field beside its type."""
+    """What is said about one field next to its type."""
 
     constraints: list[Constraint] = field(default_factory=list)
     default: Any = MISSING
@@ -94,7 +94,7 @@ class Facts:
 
 @dataclass(slots=True)
 class FactReader:
-    """Reads the calls beside the types of one module."""
+    """Reads the calls next to the types of one module."""
 
     literals: Literals
     findings: Findings
@@ -226,7 +226,7 @@ class FactReader:
         if not isinstance(value, wanted) or isinstance(value, bool):
             self.findings.add(
                 "API006",
-                f"`{shown(expression)}` is no value that can be read from the text",
+                f"`{shown(expression)}` is not a value that can be read from the text",
                 at,
                 hint="write a literal, or a constant of this module that is one",
             )

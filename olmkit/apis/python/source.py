@@ -25,7 +25,7 @@ from olmkit.base import names as base_names
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
 
-# No module that people write is longer; a generated one is no API.
+# No module that people write is longer; a generated one is not an API.
 MAX_SOURCE_SIZE = 4 * 1024 * 1024
 
 _KNOWN = bases.KNOWN | field_constraints.KNOWN | aliases.KNOWN | python_annotations.KNOWN
@@ -64,7 +64,7 @@ def read(tree: Tree, findings: Findings, *, prefix: str = "") -> Sources:
     used = sources.used()
     for reader in readers:
         for name, type_findings in reader.type_findings.items():
-            # Aliases, and models beside a reconciler, are no API, and may hold what they like.
+            # Aliases, and models next to a reconciler, are not API, and may hold what they like.
             is_model = isinstance(sources.get(name), Struct)
             if name in used or (is_model and sources.package_of[name].group is not None):
                 findings.items += [one for one in type_findings if one not in findings.items]
@@ -99,7 +99,7 @@ def _parse(
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         findings.add(
             "API002",
-            f"the file is no text: {error}",
+            f"the file is not text: {error}",
             Location(path=shown),
             hint="save it as UTF-8",
         )

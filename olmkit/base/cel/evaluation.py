@@ -78,7 +78,7 @@ class _Evaluator:
         try:
             return dict(zip(values[::2], values[1::2], strict=True))
         except TypeError:
-            raise EvaluationError("a list or a map is no key") from None
+            raise EvaluationError("a list or a map is not a key") from None
 
     def _call(self, expr: Expr, scope: Mapping[str, Any]) -> Any:
         match expr.text:

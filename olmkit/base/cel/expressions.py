@@ -16,7 +16,7 @@ from olmkit.base.cel import literals
 
 
 class CelError(ValueError):
-    """Why a text is no expression, or an expression no sensible one; `offset` counts characters."""
+    """Why a text is not a valid expression; `offset` counts characters."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)

@@ -30,7 +30,7 @@ _CONTROLS: Final = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": 
 
 
 class _BadPatternError(ValueError):
-    """Why a text is no pattern, in Go's words."""
+    """Why a text is not a pattern, in Go's words."""
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,7 +1,7 @@
 """JSON text to plain values, as Go's `encoding/json` reads it.
 
 What is plain goes through the fast decoder; what that refuses and Go accepts
-(bytes that are no UTF-8, half a surrogate pair) is read by the standard library
+(bytes that are not UTF-8, half a surrogate pair) is read by the standard library
 with the odd characters replaced. A number without a fraction is an integer.
 """
 
@@ -54,7 +54,7 @@ def _has_big(data: bytes) -> bool:
 
 
 def skip_space(data: bytes | bytearray, start: int) -> int:
-    """The offset of the first byte from `start` that is no white space."""
+    """The offset of the first byte from `start` that is not white space."""
     match = _SPACE.match(data, start)
     return match.end() if match else start
 

@@ -232,7 +232,7 @@ _AT: Final[dict[int, re.Pattern[bytes]]] = {}
 
 
 def _lines_at(column: int) -> re.Pattern[bytes]:
-    """What stands in exactly this column at the beginning of a line; comments do not."""
+    """What is in exactly this column at the beginning of a line; comments do not."""
     pattern = _AT.get(column)
     if pattern is None:
         pattern = _AT[column] = re.compile(rb"\n {%d}(?=[^ #\n])" % column)

@@ -1,4 +1,4 @@
-"""Where values stand: a tree of places beside the tree of values.
+"""Where values stand: a tree of places next to the tree of values.
 
 Made only when somebody asks for a place, by reading the text a second time.
 JSON needs nothing of its own, since it is read as YAML here; what only one of

@@ -27,7 +27,7 @@ MERGE: Final = PREFIX + "merge"
 
 Scalar = str | int | float | bool | None
 
-# Every plain scalar that is no string and no number.
+# Every plain scalar that is not a string and no number.
 WORDS: Final[dict[str, Scalar]] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE"), True),
     **dict.fromkeys(("on", "On", "ON"), True),
@@ -188,7 +188,7 @@ def is_timestamp(text: str) -> bool:
     year, month, day, *clock = (int(part or 0) for part in match.groups())
     hour, minute, second = (max(a, b) for a, b in zip(clock[:3], clock[3:], strict=True))
     try:
-        # Go knows a year 0, Python does not; a leap year stands in for it.
+        # Go knows a year 0, Python does not; a leap year is in for it.
         datetime.datetime(year or 2000, month, day, hour, minute, second, tzinfo=datetime.UTC)
     except ValueError:
         return False
@@ -200,6 +200,6 @@ def _binary(text: str) -> str:
         data = base64.b64decode(text.replace("\r", "").replace("\n", ""), validate=True)
     except (binascii.Error, ValueError):
         raise ScalarError("!!binary value contains invalid base64 data") from None
-    # On its way through JSON each byte that is no UTF-8 becomes a replacement character.
+    # On its way through JSON each byte that is not UTF-8 becomes a replacement character.
     readable = data.decode("utf-8", "surrogateescape")
     return re.sub("[\udc80-\udcff]", "\ufffd", readable)

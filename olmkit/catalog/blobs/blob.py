@@ -70,7 +70,7 @@ class Blob:
 
     @property
     def value(self) -> dict[str, Any]:
-        """The document as read, numbers having passed through doubles; made anew at each call."""
+        """The document as read, numbers having passed through doubles; made again at each call."""
         value: dict[str, Any] = json_reader.read_doubles(self.text)
         return value
 

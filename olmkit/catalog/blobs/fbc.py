@@ -45,8 +45,8 @@ _INDENT: Final = 4
 def load(tree: Tree, prefix: str = "", *, report: Report | None = None) -> Iterator[Blob]:
     """The blobs of all files below `prefix`, file by file in the order of the reference's walk.
 
-    `.indexignore` files say what is no catalog file. Raises `InputError` at the first document
-    that is no blob; `report` takes what is odd and no error.
+    `.indexignore` files say what is not a catalog file. Raises `InputError` at the first document
+    that is not a blob; `report` takes what is odd and no error.
     """
     root = prefix.strip("/") + "/" if prefix.strip("/") else ""
     for path in ignore.catalog_files(tree, root):
@@ -139,7 +139,7 @@ def unknown_fields(blob: Blob) -> Iterator[Diagnostic]:
             rule="FBC004",
             name="unknown-field",
             severity=Severity.WARNING,
-            message=f"`{documents.field_path(way)}` is no field of `{blob.schema}`",
+            message=f"`{documents.field_path(way)}` is not a field of `{blob.schema}`",
             at=document.at_key(*way),
             subject=blob.name or blob.package,
             hint="nobody reads it, and writing the catalog drops it; move it to a property, or "

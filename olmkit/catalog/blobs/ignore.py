@@ -20,7 +20,7 @@ FILE_NAME = ".indexignore"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pattern:
-    """One line of an `.indexignore` file that lies in the folder `domain`."""
+    """One line of an `.indexignore` file that is in the folder `domain`."""
 
     domain: tuple[str, ...]
     parts: tuple[str, ...]

@@ -53,7 +53,7 @@ def load(
 ) -> Iterator[Outline]:
     """The outlines of all files below `prefix`, in the order of the reference's walk.
 
-    With `keep`, what the exact reader has read stands in the blob itself, for those who will
+    With `keep`, what the exact reader has read is in the blob itself, for those who will
     want more of it and should not read it a second time.
 
     `report` takes what is odd and no error. Of a file that cannot be read, the diagnostics are
@@ -71,7 +71,7 @@ def load(
 def load_file(
     tree: Tree, path: str, *, files: Files, report: Report, keep: bool = False
 ) -> Sequence[Outline]:
-    """The outlines of one file. Raises `InputError` when one of its documents is no blob."""
+    """The outlines of one file. Raises `InputError` when one of its documents is not a blob."""
     try:
         return list(_fast(tree.chunks(path), path, files))
     except _OddError:
@@ -130,7 +130,7 @@ def _objects(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, int, int, int]]:
     """The objects of a JSON stream, and where they begin: byte, line, column, from 0.
 
     A pretty one ends at the first closing brace that starts a line, a compact one with its line.
-    A wrong cut gives text that is no JSON, which the decoder notices.
+    A wrong cut gives text that is not JSON, which the decoder notices.
     """
     pieces = iter(chunks)
     buffer = bytearray()

@@ -119,7 +119,7 @@ class Properties:
 
 
 class BrokenTextError(ValueError):
-    """A value is no JSON text, which its reader has not noticed."""
+    """A value is not JSON text, which its reader has not noticed."""
 
 
 ValueText = bytes | msgspec.Raw | None
@@ -127,7 +127,7 @@ ValueText = bytes | msgspec.Raw | None
 
 
 def check_json(text: ValueText) -> None:
-    """Refuse what is no JSON. Raises `ShapeError` or `BrokenTextError`."""
+    """Refuse what is not JSON. Raises `ShapeError` or `BrokenTextError`."""
     _compact(text)
 
 

@@ -51,7 +51,7 @@ class Part:
 def read(data: bytes, path: str, *, check: Check, report: Report) -> Iterator[Part]:
     """The documents of a file, in order.
 
-    `check` raises `InputError` for a document that is no blob: while JSON may still turn into
+    `check` raises `InputError` for a document that is not a blob: while JSON may still turn into
     YAML, such a document is read again as YAML, as the reference does. Raises `InputError` at
     the first document that cannot be read.
     """
@@ -62,7 +62,7 @@ def read(data: bytes, path: str, *, check: Check, report: Report) -> Iterator[Pa
 
 
 def looks_like_json(data: bytes) -> bool:
-    """Whether the first character that is no white space is an opening brace."""
+    """Whether the first character that is not white space is an opening brace."""
     match = _SPACES.match(data)
     begin = match.end() if match else 0
     return data[begin : begin + 1] == b"{"
@@ -132,7 +132,7 @@ def _yaml_begin(data: bytes, position: int) -> int | None:
     while len(data) - position >= 4:
         match = _SPACE.match(data, position)
         if match is None:
-            # Go refuses to go on at a byte that is no UTF-8.
+            # Go refuses to go on at a byte that is not UTF-8.
             return None if _is_broken(data[position : position + 4]) else position
         position = match.end()
         if match.group() == b"\n":

@@ -77,7 +77,7 @@ def entries(parts: Parts, *, lenient: bool = False) -> tuple[Entry, ...]:
 def entries_that_fit(text: bytes) -> tuple[tuple[Entry, ...], str]:
     """What can be had of a list of `{type, value}`, and what is wrong with the rest.
 
-    A misfit leaves its field, or its entry, empty; a text that is no JSON gives nothing.
+    A misfit leaves its field, or its entry, empty; a text that is not JSON gives nothing.
     """
     try:
         items = _members(text)

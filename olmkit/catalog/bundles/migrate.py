@@ -80,10 +80,10 @@ def _check_version(csv: Document, spec: Mapping[str, Any]) -> None:
     version = spec["version"] or ""
     try:
         if not isinstance(version, str):
-            raise InvalidVersionError("it is no text")
+            raise InvalidVersionError("it is not text")
         Version.parse_tolerantly(version)
     except InvalidVersionError as error:
-        message = f"`{version}` is no version: {error.message}"
+        message = f"`{version}` is not a version: {error.message}"
         fault = findings.found("FBC904", message, at=csv.at("spec", "version"))
         raise findings.refusal([fault]) from None
 

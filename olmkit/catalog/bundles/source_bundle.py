@@ -514,7 +514,7 @@ def _is(document: Document, kind: str) -> bool:
 
 
 def _no_object(document: Document) -> str:
-    """Why a document is no Kubernetes object; empty when it is one."""
+    """Why a document is not a Kubernetes object; empty when it is one."""
     value = document.value
     if value is None:
         return "its first document is empty"
@@ -524,7 +524,7 @@ def _no_object(document: Document) -> str:
     if not isinstance(kind, str) or not kind:
         return "Object 'Kind' is missing"
     if isinstance(api_version, str) and api_version.count("/") > 1:
-        return f"`{api_version}` is no API version"
+        return f"`{api_version}` is not an API version"
     return ""
 
 

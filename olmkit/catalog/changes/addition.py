@@ -96,7 +96,7 @@ def add(
         else:
             new.append(_new_channel(bundle.package, entry))
     if not _is_there(blobs, bundle):
-        # As one reads it back from the file, so that the file can be written anew next time.
+        # As one reads it back from the file, so that the file can be written again next time.
         new.append(
             Blob(schema=wire.BUNDLE, package=bundle.package, name=bundle.name, data=bundle.text())
         )

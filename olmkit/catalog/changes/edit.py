@@ -1,6 +1,6 @@
 """Changing the blobs of a file so that the rest of it stays as its author wrote it.
 
-A file that looks as we would write it is written anew, and so keeps looking that
+A file that looks as we would write it is written again, and so keeps looking that
 way. In any other one only the lines of the new entry and of the new blobs appear;
 comments, order and style stay.
 """
@@ -50,7 +50,7 @@ def _with_changed(data: bytes, old: Blob, new: Blob) -> bytes:
             return part
     raise InputError(
         f"the channel `{old.name}` is written in a way that cannot be changed",
-        hint="write it anew with `olmkit catalog render`",
+        hint="write it again with `olmkit catalog render`",
     )
 
 
@@ -98,7 +98,7 @@ def _belongs(line: bytes, column: int) -> bool:
 
 
 def _anew(data: bytes, old: Blob, new: Blob) -> bytes | None:
-    """The document of the channel written anew."""
+    """The document of the channel written again."""
     place = old.place
     if place is None:  # pragma: no cover - it was read from this file
         return None

@@ -47,7 +47,7 @@ class Target:
 def namespace_name(_: click.Context, parameter: click.Parameter, value: str) -> str:
     """The value of an option that names a namespace; others are misuse."""
     if value and not names.is_label(value):
-        raise click.BadParameter(f"`{value}` is no name of a namespace.", param=parameter)
+        raise click.BadParameter(f"`{value}` is not a name of a namespace.", param=parameter)
     return value
 
 
@@ -171,5 +171,5 @@ class DurationType(_DurationBase):
         unit = {"s": 1, "m": 60, "h": 3600}.get(text[-1:], 0)
         number = text[:-1] if unit else text
         if not number.isascii() or not number.isdigit():
-            self.fail(f"`{text}` is no duration; write `90s`, `5m` or `1h`.", param, ctx)
+            self.fail(f"`{text}` is not a duration; write `90s`, `5m` or `1h`.", param, ctx)
         return float(number) * (unit or 1)

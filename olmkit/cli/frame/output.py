@@ -32,7 +32,7 @@ def no_sources(path: str) -> bytes | None:  # noqa: ARG001 - fulfils Sources
 def text(
     diagnostics: Sequence[Diagnostic], sources: ReadQuoted = no_sources, *, color: bool = False
 ) -> str:
-    """Findings for people: each with its place, the lines in question, and the cure."""
+    """Findings for people: each with its place, the lines in question, and the fix."""
     cache: dict[str, list[str]] = {}
     blocks = [_block(found, sources, cache, color=color) for found in diagnostics]
     return "\n\n".join(blocks) + ("\n" if blocks else "")
@@ -65,7 +65,7 @@ def enumeration(words: Sequence[str]) -> str:
 
 
 def error_text(error: OlmkitError, sources: ReadQuoted = no_sources, *, color: bool = False) -> str:
-    """An error that ended the work, with its findings and its cure."""
+    """An error that ended the work, with its findings and its fix."""
     parts = []
     if error.diagnostics:
         parts.append(text(error.diagnostics, sources, color=color))

@@ -99,7 +99,7 @@ def source_date() -> int:
             raise ValueError
     except (ValueError, OverflowError, OSError):
         raise ConfigurationError(
-            f"`SOURCE_DATE_EPOCH` is no time: `{text[:40]}`",
+            f"`SOURCE_DATE_EPOCH` is not a time: `{text[:40]}`",
             hint="set it to whole seconds since 1970, such as `git log -1 --format=%ct` prints",
         ) from None
     return seconds

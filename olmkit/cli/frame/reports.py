@@ -26,7 +26,7 @@ def concise(diagnostics: Sequence[Diagnostic]) -> str:
 
 
 def github(diagnostics: Sequence[Diagnostic]) -> str:
-    """Workflow commands, which GitHub shows beside the lines of a change."""
+    """Workflow commands, which GitHub shows next to the lines of a change."""
     return "\n".join(_command(found) for found in diagnostics)
 
 

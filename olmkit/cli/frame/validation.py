@@ -178,7 +178,7 @@ def _json(verdict: ValidationReport) -> dict[str, Any]:
 
 
 def _said(verdict: ValidationReport, result: ValidationResult) -> Sequence[Diagnostic]:
-    """The findings; why something could not be read is one, beside others that could."""
+    """The findings; why something could not be read is one, next to others that could."""
     if result.error is None:
         return result.diagnostics
     rule, name = verdict.unreadable

@@ -1,7 +1,7 @@
 """What builds of images keep for the next one: base images, and layers of packages.
 
 The cache is an OCI layout, so each piece is complete and checked by its digest,
-and beside it a small file for each layer of packages that says what it was made
+and next to it a small file for each layer of packages that says what it was made
 from. Throwing the folder away costs time and nothing else.
 """
 

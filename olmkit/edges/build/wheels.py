@@ -3,7 +3,7 @@
 uv is asked where it is there, since it is quick and judges conditions such as
 `python_version >= "3.12"` for the target; else pip. Nothing is compiled: only
 wheels are taken. What the two write differently, and what tells of this machine,
-is left out or written anew, so that equal wheels give equal bytes.
+is left out or written again, so that equal wheels give equal bytes.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ async def _run(words: Sequence[str], environment: Mapping[str, str]) -> None:
             message,
             hint="each package needs a wheel for the image's Python and platform; "
             "correct the requirements, the lock or the folder of wheels; `UV_FIND_LINKS` "
-            "(for pip: `PIP_FIND_LINKS`) names a folder that is looked in beside the index",
+            "(for pip: `PIP_FIND_LINKS`) names a folder that is looked in next to the index",
         )
     raise RemoteError(message, hint="with `--wheels FOLDER` no network is needed")
 

@@ -135,7 +135,7 @@ class NewFile:
 
 @contextlib.contextmanager
 def new_file(folder: Path | None) -> Iterator[NewFile]:
-    """A file to write a cache to; after the block it stands in `folder` under its name.
+    """A file to write a cache to; after the block it is in `folder` under its name.
 
     Without a folder, where the folder cannot be written, or while another process is writing
     there, the file has no name and ends with its last descriptor. Raises `RemoteError` when

@@ -330,7 +330,7 @@ def _stream(method: Callable[[bytes, Any], Awaitable[None]]) -> Any:
 def _try_address(host: str, port: int) -> None:
     """Bind and let go, since the library does not tell why it cannot."""
     if not 0 <= port <= 65535:
-        raise ConfigurationError(f"`{port}` is no port: ports go from 0 to 65535")
+        raise ConfigurationError(f"`{port}` is not a port: ports go from 0 to 65535")
     try:
         found = socket.getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

@@ -35,7 +35,7 @@ _LIST_TIMEOUT = 60.0  # ten thousand objects take seconds to come over
 _WATCH_GRACE = 30.0  # the server ends a watch by itself; later than this it never will
 _WATCH_IDLE = 150.0  # bookmarks come about once a minute, where the server has them
 
-_PLAIN = ":@!$&'()*+,;=~"  # beside letters, digits and `_.-`
+_PLAIN = ":@!$&'()*+,;=~"  # next to letters, digits and `_.-`
 
 _PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _PARTIAL_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
@@ -316,9 +316,9 @@ def _object(body: bytes) -> dict[str, Any]:
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ClusterError("the API server's answer is no JSON", temporary=True) from error
+        raise ClusterError("the API server's answer is not JSON", temporary=True) from error
     if not isinstance(value, dict):
-        raise ClusterError("the API server's answer is no object", temporary=True)
+        raise ClusterError("the API server's answer is not an object", temporary=True)
     return value
 
 

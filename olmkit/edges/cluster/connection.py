@@ -1,7 +1,7 @@
 """How requests reach an API server: one HTTP session, its credentials and its patience.
 
 Requests are tried again only where the server asks for it (429 and 5xx with
-`Retry-After`) and, once, after a 401 that fresh credentials may cure. What goes
+`Retry-After`) and, once, after a 401 that fresh credentials may fix. What goes
 wrong on the way is `Unreachable`, what the server refuses is what its Status says.
 """
 

@@ -233,7 +233,7 @@ class ExecCredentials:
                 expires = datetime.datetime.fromisoformat(str(status["expirationTimestamp"]))
             except ValueError as error:
                 raise ConfigurationError(
-                    f"the exec plug-in of user `{self._user}` gave an expiry that is no time"
+                    f"the exec plug-in of user `{self._user}` gave an expiry that is not a time"
                 ) from error
             self._expires = expires if expires.tzinfo else expires.replace(tzinfo=datetime.UTC)
         self._known = True
@@ -242,7 +242,7 @@ class ExecCredentials:
         value = self._settings.get(key) or ()
         if not isinstance(value, list | tuple):
             raise ConfigurationError(
-                f"`{key}` of the exec plug-in of user `{self._user}` is no list"
+                f"`{key}` of the exec plug-in of user `{self._user}` is not a list"
             )
         return value
 

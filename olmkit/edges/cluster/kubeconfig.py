@@ -76,7 +76,7 @@ class ClusterConfig:
             context = ssl.create_default_context(cadata=authority)
         except (ssl.SSLError, UnicodeDecodeError, ValueError) as error:
             raise ConfigurationError(
-                f"the certificate authority of cluster `{self.name}` is no PEM certificate"
+                f"the certificate authority of cluster `{self.name}` is not a PEM certificate"
             ) from error
         if self.insecure:
             context.check_hostname = False
@@ -170,7 +170,7 @@ def _from_files(paths: Sequence[Path], context_name: str) -> ClusterConfig:
     proxy = str(cluster["proxy-url"]) if cluster.get("proxy-url") else None
     if proxy is not None and not _is_url(proxy):
         raise ConfigurationError(
-            f"the `proxy-url` of cluster `{context.get('cluster')}` is no URL of an HTTP proxy"
+            f"the `proxy-url` of cluster `{context.get('cluster')}` is not a URL of an HTTP proxy"
         )
     return ClusterConfig(
         server=server,
@@ -286,7 +286,7 @@ def _data(source: Mapping[str, Any], key: str, file: Path) -> bytes | None:
         except OlmkitError as error:
             raise ConfigurationError(f"`{key}` in `{file}`: {error.message}") from error
         except ValueError as error:
-            raise ConfigurationError(f"`{key}` in `{file}` is no path") from error
+            raise ConfigurationError(f"`{key}` in `{file}` is not a path") from error
     return None
 
 
@@ -321,7 +321,7 @@ def _impersonation(user: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _texts(source: Mapping[Any, Any], key: Any) -> list[str]:
     value = source.get(key) or ()
     if not isinstance(value, list | tuple):
-        raise ConfigurationError(f"`{key}` of a user in the kubeconfig is no list")
+        raise ConfigurationError(f"`{key}` of a user in the kubeconfig is not a list")
     return [str(one) for one in value]
 
 
@@ -337,5 +337,5 @@ def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
             context.load_cert_chain(str(paths[0]), str(paths[1]), password="")
         except (ssl.SSLError, OSError) as error:
             raise ConfigurationError(
-                "the client certificate and its key do not fit, or are no PEM files"
+                "the client certificate and its key do not fit, or are not PEM files"
             ) from error

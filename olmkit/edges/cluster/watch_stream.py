@@ -58,7 +58,9 @@ def event(line: bytes) -> WatchEvent:
             _raise_status(decoded.object)
         return WatchEvent(EventType(decoded.type), bytes(decoded.object))
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise ClusterError("the API server sent a line that is no event", temporary=True) from error
+        raise ClusterError(
+            "the API server sent a line that is not an event", temporary=True
+        ) from error
 
 
 def _raise_status(raw: msgspec.Raw) -> NoReturn:

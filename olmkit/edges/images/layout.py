@@ -109,7 +109,7 @@ class LayoutReader:
         except InputError as error:
             raise InputError(f"`{self._shown}/{_INDEX}`: {error.message}") from None
         if not isinstance(index, ImageIndex):
-            raise InputError(f"`{self._shown}/{_INDEX}` is no image index")
+            raise InputError(f"`{self._shown}/{_INDEX}` is not an image index")
         return tuple((entry.annotations.get(REF_NAME, ""), entry) for entry in index.manifests)
 
     def _by_digest(self, selector: str) -> Descriptor | None:

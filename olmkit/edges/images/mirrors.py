@@ -1,7 +1,7 @@
 """The files of `registries.conf`, and a store over all places that may have an image.
 
 Read where Podman reads them: one main file, the user's before the machine's, and
-the drop-in folders beside both. `CONTAINERS_REGISTRIES_CONF` names another one.
+the drop-in folders next to both. `CONTAINERS_REGISTRIES_CONF` names another one.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class Authenticator:
                 body=urllib.parse.urlencode(form).encode(),
             )
         else:
-            # Each scope apart: token servers take what stands in one as one, spaces and all.
+            # Each scope apart: token servers take what is in one as one, spaces and all.
             scopes = [("scope", one) for one in scope.split()]
             query = [*urllib.parse.parse_qsl(parsed.query), ("service", service), *scopes]
             if credentials is not None:

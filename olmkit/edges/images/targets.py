@@ -1,7 +1,7 @@
 """Where an image can be sent: every kind of reference that a user may name.
 
 Registries and layout folders take piece by piece; archives and engines take a
-whole file, which is made beside its place and appears there complete. What knows
+whole file, which is made next to its place and appears there complete. What knows
 only one platform gets the one that is asked for.
 """
 

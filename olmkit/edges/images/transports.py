@@ -103,7 +103,7 @@ def own_platform() -> Platform:
 async def open_store(
     reference: ImageReference, access: Access, *, web: Web | None = None, write: bool = False
 ) -> AsyncIterator[Store]:
-    """The store that `reference` lies in, or with `write` will lie in; several may share one `web`.
+    """The store that `reference` is in, or with `write` will lie in; several may share one `web`.
 
     What is only read from a registry may come from its mirrors.
     """
@@ -342,7 +342,7 @@ def _no_kind(
     reference: ImageReference, labels: Mapping[str, str], noun: str, key: str
 ) -> InputError:
     return InputError(
-        f"`{reference}` is no {noun} image: it has no label `{key}`",
+        f"`{reference}` is not a {noun} image: it has no label `{key}`",
         hint=f"its labels are {', '.join(f'`{name}`' for name in sorted(labels))}"
         if labels
         else "it has no labels at all",

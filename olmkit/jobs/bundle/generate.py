@@ -283,7 +283,7 @@ def _check_channels(channels: str, default: str) -> None:
     for name in (*names, *([default] if default else [])):
         if not name or name != name.strip() or any(char.isspace() for char in name):
             raise ConfigurationError(
-                f"`{name or channels}` is no name of a channel",
+                f"`{name or channels}` is not a name of a channel",
                 hint="separate channels by commas only, such as `--channels stable,fast`",
             )
 

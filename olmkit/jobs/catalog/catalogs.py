@@ -58,7 +58,7 @@ class InitOptions:
 
 
 def init(options: InitOptions, form: Form) -> bytes:
-    """The text of a new `olm.package`. Raises `InputError` when the icon is no image."""
+    """The text of a new `olm.package`. Raises `InputError` when the icon is not an image."""
     value: dict[str, Any] = {
         "schema": "olm.package",
         "name": options.package,

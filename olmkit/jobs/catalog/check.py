@@ -13,7 +13,7 @@ from olmkit.rules.releases import Release
 def check(
     reference: str, catalog: Catalog, old: Catalog | None, options: ValidateOptions
 ) -> ValidationResult:
-    """What the rules say about the catalog that was read from `reference`, beside the `old` one.
+    """What the rules say about the catalog that was read from `reference`, next to the `old` one.
 
     Raises `ConfigurationError` for an unknown rule.
     """

@@ -61,7 +61,7 @@ def read(file: Path, reference: str) -> tuple[Wanted, ...]:
 async def filter_catalog(reference: str, wanted: Sequence[Wanted], access: Access) -> Filtered:
     """What is wanted of a catalog.
 
-    Raises `InputError` when something of it is not there, or when the rest is no valid catalog.
+    Raises `InputError` when something of it is not there, or when the rest is not a valid catalog.
     """
     rendered = await render.render_all([reference], RenderOptions(access=access))
     parts = filtering.parts(model.of_blobs(rendered.blobs), wanted)
@@ -75,7 +75,7 @@ async def filter_catalog(reference: str, wanted: Sequence[Wanted], access: Acces
 
 
 def _check(reference: str, blobs: Sequence[Blob]) -> None:
-    """Refuse what is no valid catalog. Places are left out, since what is kept has none."""
+    """Refuse what is not a valid catalog. Places are left out, since what is kept has none."""
     found = engine.run(model.of_blobs(blobs), catalog_job.needed_rules())
     errors = [one._replace(at=None, related=()) for one in found if judgement.has_errors((one,))]
     if errors:

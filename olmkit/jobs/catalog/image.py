@@ -1,7 +1,7 @@
 """Building the image of a catalog together with a server, for a CatalogSource that names it.
 
 Two servers: `opm`, which the base brings along, and ourselves, put onto a base
-with Python beside the program that OLM's probes execute. The catalog is the last
+with Python next to the program that OLM's probes execute. The catalog is the last
 layer, so a new version of it is all that is made and sent.
 """
 
@@ -91,7 +91,7 @@ async def build(
 
 
 def probe() -> bytes:
-    """The program that OLM's probes execute, as it lies in the image."""
+    """The program that OLM's probes execute, as it is in the image."""
     return _START + disk.read_file(Path(health_probe.__file__))
 
 

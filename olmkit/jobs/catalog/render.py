@@ -70,7 +70,7 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BundleRead:
-    """One bundle: as it was read, as it stands in a catalog, and what should be known about it."""
+    """One bundle: as it was read, as it is in a catalog, and what should be known about it."""
 
     source: SourceBundle
     rendered: RenderedBundle

@@ -44,7 +44,7 @@ _KEPT = 8 * 1024 * 1024
 class Serving:
     """A catalog that is ready to answer.
 
-    `cached`: it was taken from the cache; `kept`: a cache of it lies in the cache folder.
+    `cached`: it was taken from the cache; `kept`: a cache of it is in the cache folder.
     """
 
     host: str

@@ -25,7 +25,7 @@ from olmkit.rules import engine
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """An open file, whether it stands in the cache folder, and what is odd in the catalog."""
+    """An open file, whether it is in the cache folder, and what is odd in the catalog."""
 
     store: Store
     kept: bool

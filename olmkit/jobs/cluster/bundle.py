@@ -116,7 +116,7 @@ def check_names(package: str, catalog: str) -> None:
     """Refuse what cannot name a package, or the image of a catalog: `ConfigurationError`."""
     if not names.is_subdomain(package):
         raise ConfigurationError(
-            f"`{package}` is no name of a package",
+            f"`{package}` is not a name of a package",
             hint="a bundle is named with `--bundle`, the image of a catalog with `--catalog`",
         )
     if is_image(catalog):

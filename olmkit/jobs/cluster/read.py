@@ -1,4 +1,4 @@
-"""What stands in the cluster around one namespace, as one value.
+"""What is in the cluster around one namespace, as one value.
 
 Everything is asked for at once, since the answers are looked at together; what may not
 be read counts as not there.

@@ -1,6 +1,6 @@
 """Waiting for OLM: looking again and again, and telling what changes.
 
-Each look is a whole picture, explained anew, so that nothing depends on having seen
+Each look is a whole picture, explained again, so that nothing depends on having seen
 every step. A server that is away for a while is waited for; a state that needs somebody
 is believed only after it has lasted, since OLM passes through some of them on its way.
 """

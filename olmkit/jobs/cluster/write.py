@@ -39,7 +39,7 @@ async def create(
 ) -> None:
     """Make the object and add it to `created`; one of ours that is there gets what is wanted.
 
-    Raises `ClusterError` when somebody else's is there; a namespace may be anybody's.
+    Raises `ClusterError` when another owner's is there; a namespace may be anybody's.
     """
     subject = explanation.subject(manifest)
     try:

@@ -247,13 +247,13 @@ async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Choic
 
 
 def _refuse_orphans(here: ClusterState, choice: Choice) -> None:
-    """A CSV without a Subscription is not adopted by a new one: it stands in its way."""
+    """A CSV without a Subscription is not adopted by a new one: it is in its way."""
     label = kinds.operator_label(choice.package, here.namespace)
     for csv in here.own_csvs():
         if objects.name(csv) == choice.csv or label in objects.labels_of(csv):
             raise InputError(
                 f"the ClusterServiceVersion `{objects.name(csv)}` is there without a Subscription, "
-                "and OLM would not install beside it",
+                "and OLM would not install next to it",
                 hint=f"`olmkit uninstall {choice.package} -n {here.namespace}` removes it",
             )
 

@@ -80,12 +80,14 @@ def check(options: InstallOptions) -> None:
         Mode.parse(options.mode)
     if options.catalog_address and not _ADDRESS.fullmatch(options.catalog_address):
         raise ConfigurationError(
-            f"`{options.catalog_address}` is no address of a server", hint="write `HOST:PORT`"
+            f"`{options.catalog_address}` is not an address of a server", hint="write `HOST:PORT`"
         )
     if options.poll and not cluster_bundle.is_image(options.catalog):
         raise ConfigurationError("only a catalog that is named by its image can be polled")
     if options.poll and not _DURATION.fullmatch(options.poll):
-        raise ConfigurationError(f"`{options.poll}` is no duration", hint="write `15m` or `1h30m`")
+        raise ConfigurationError(
+            f"`{options.poll}` is not a duration", hint="write `15m` or `1h30m`"
+        )
 
 
 async def choose(

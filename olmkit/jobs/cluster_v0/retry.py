@@ -3,7 +3,7 @@
 OLM does not execute a failed InstallPlan again, and makes no other one for the same bundle: the
 Subscription counts the new version as installed as soon as its CSV exists. To delete the plan
 and the CSV is not enough, since the old CSV is then one that no Subscription names. So the
-status of the Subscription goes back to the version that is really there, and OLM resolves anew.
+status of the Subscription goes back to the version that is really there, and OLM resolves again.
 """
 
 from __future__ import annotations

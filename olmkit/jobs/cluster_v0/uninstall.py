@@ -1,7 +1,7 @@
 """Remove an operator that OLM installed, in the order that leaves nothing behind.
 
 First the operands, while the operator can still clean up after them; then the Subscription
-and its unfinished InstallPlan, so that OLM installs nothing anew; then the CSV; then what
+and its unfinished InstallPlan, so that OLM installs nothing again; then the CSV; then what
 olmkit made for it; last the CRDs, when that is wanted. What is gone is asked back from the API,
 and what OLM was about to make meanwhile is deleted when it comes.
 """

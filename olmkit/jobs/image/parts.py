@@ -40,7 +40,7 @@ class Packages:
     """The packages that a layer is to have; `lock` takes the place of `requirements`.
 
     `wheels`: a folder that takes the place of the network. `sbom`: whose bill of materials
-    lies beside them; empty for none. `created`: the time of all files, in Unix seconds.
+    lies next to them; empty for none. `created`: the time of all files, in Unix seconds.
     """
 
     requirements: tuple[str, ...]
@@ -175,5 +175,5 @@ def _wheels(folder: Path | None) -> Iterable[Path]:
     if folder is None:
         return ()
     if not paths.is_folder(folder):
-        raise ConfigurationError(f"`{folder}` is no folder of wheels")
+        raise ConfigurationError(f"`{folder}` is not a folder of wheels")
     return paths.matching(folder, "*.whl")

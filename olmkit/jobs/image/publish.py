@@ -159,7 +159,7 @@ async def publish(
         try:
             root = await _send(memory, root, wanted, access, report, steps, web=web)
         except RemoteError as error:
-            built = f"the image is built, and lies in `{layout}`"
+            built = f"the image is built, and is in `{layout}`"
             error.hint = f"{error.hint}; {built}" if error.hint else built
             raise
         reference = transports.pinned(wanted, root)
@@ -194,7 +194,7 @@ async def _push(
         found = await transports.look_at(store, root, access)
         if noun.label and not noun.fits(found.config.labels):
             raise InputError(
-                f"`{origin}` is no {noun.word} image: it has no label `{noun.label}`",
+                f"`{origin}` is not a {noun.word} image: it has no label `{noun.label}`",
                 hint=f"name another image, or build one with `{noun.command}`",
             )
         root = await _send(store, root, wanted, access, report, steps)
@@ -287,7 +287,7 @@ def _packages(tree: Tree, shown: str) -> list[str]:
     packages = list(catalog_job.read(shown, tree=tree).packages)
     if not packages:
         raise InputError(
-            f"`{shown}` is no catalog: no file in it has an `olm.package` blob",
+            f"`{shown}` is not a catalog: no file in it has an `olm.package` blob",
             hint="name the folder that `olmkit catalog render` wrote",
         )
     return packages
@@ -299,7 +299,7 @@ def containerfile(folder: str, options: BuildOptions) -> tuple[Path, str]:
     found = _find_containerfile(options.project / folder)
     if found is None:
         raise ConfigurationError(
-            f"there is no `{_CONTAINERFILE}` beside `{folder}`",
+            f"there is no `{_CONTAINERFILE}` next to `{folder}`",
             hint="`olmkit bundle generate` writes it; or build without an engine",
         )
     return found, tag
@@ -311,7 +311,7 @@ def _containerfile(bundle: Path) -> bytes:
 
 
 def _find_containerfile(bundle: Path) -> Path | None:
-    """Beside the bundle's folder, or in it, as where each version has a folder of its own."""
+    """Next to the bundle's folder, or in it, as where each version has a folder of its own."""
     folder = paths.resolved(bundle)
     places = (folder.parent / _CONTAINERFILE, folder / _CONTAINERFILE)
     return next((path for path in places if paths.is_file(path)), None)

@@ -45,7 +45,7 @@ CSV_FOLDER = "config/manifests/bases"
 STAMP = "controller-gen.kubebuilder.io/version"
 _STAMP = re.compile(rb"^ +controller-gen\.kubebuilder\.io/version: (\S+)$", re.MULTILINE)
 
-# What a bundle consists of, beside the base CSV.
+# What a bundle consists of, next to the base CSV.
 _OVERLAYS = ("default", "samples", "scorecard")
 _STRICT = frozenset({"API004", "API005", "API022"})
 # What is wrong with the form of types is no matter for roles, webhooks and words.
@@ -356,7 +356,7 @@ def _load_csv(data: bytes, path: str) -> Any:
     owned = document.get("spec", "customresourcedefinitions", "owned")
     if not isinstance(owned or [], list):
         raise InputError(
-            f"{document.at('spec', 'customresourcedefinitions', 'owned')}: `owned` is no list"
+            f"{document.at('spec', 'customresourcedefinitions', 'owned')}: `owned` is not a list"
         )
     return document.value
 

@@ -121,7 +121,7 @@ def _entrypoint(folder: Path, pyproject: bytes | None, project: Project) -> tupl
 
 
 def _manifests(folder: Path) -> list[Manifest]:
-    """What lies in the manager's folder; what cannot be read there is not ours to judge."""
+    """What is in the manager's folder; what cannot be read there is not ours to judge."""
     found: list[Manifest] = []
     for path in paths.matching(folder / _MANAGER_FOLDER, "*.yaml"):
         try:

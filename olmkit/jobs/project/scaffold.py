@@ -160,7 +160,7 @@ def _is_unfinished(present: Tree, request: InitRequest, templates: Tree) -> bool
 
 
 def _visible(folder: Path) -> list[str]:
-    """What lies in a folder, without what starts with a dot."""
+    """What is in a folder, without what starts with a dot."""
     return [name for name in paths.entries(folder) if not name.startswith(".")]
 
 

@@ -52,7 +52,7 @@ def read(
 
 
 def is_go(workspace: Workspace, project: Project) -> bool:
-    """Whether the project's types are Go's: its file says so, or says nothing beside a `go.mod`."""
+    """Whether the types are in Go: the PROJECT file says so, or there is only a `go.mod`."""
     if project.language:
         return project.language == "go"
     return workspace.has(go_modules.MOD_FILE)
@@ -101,7 +101,7 @@ def _read_go(
 
 
 def _lies_in(relative: str, named: str) -> bool:
-    """Whether a file lies in a named folder, however deep; with a dot at the end, in it alone."""
+    """Whether a file is in a named folder, however deep; with a dot at the end, in it alone."""
     if named == "." or named.endswith("/."):
         return posixpath.dirname(relative) == named[:-1].rstrip("/")
     return relative.startswith(f"{named.rstrip('/')}/")

@@ -59,7 +59,7 @@ _WORDS = {
 }
 # Fields that every object has, and that say nothing about its type.
 _EVERYWHERE = frozenset({"status"})
-# Deeper objects are no manifests; recursion ends well before Python's own limit.
+# Deeper objects are not manifests; recursion ends well before Python's own limit.
 _MAX_DEPTH = 200
 
 

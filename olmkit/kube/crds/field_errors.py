@@ -122,7 +122,7 @@ def qualified_name_problem(name: str) -> str:
 
 
 def label_value_problem(value: str) -> str:
-    """Why `value` is no label value, or an empty text."""
+    """Why `value` is not a label value, or an empty text."""
     if len(value) > _MAX_VALUE:
         return f"must be no more than {_MAX_VALUE} characters"
     return "" if _LABEL_VALUE.fullmatch(value) else _VALUE

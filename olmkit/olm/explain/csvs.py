@@ -218,7 +218,7 @@ def _waits_for_old(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
 def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """Why an operator that OLM calls Succeeded does not run or answer; None when it does.
 
-    OLM says it once, and what it does afterwards may start the pods anew; it never looks
+    OLM says it once, and what it does afterwards may start the pods again; it never looks
     at what answers its webhooks. What may not be read is taken to be well.
     """
     ailing = of_deployments(snapshot, csv)

@@ -64,7 +64,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What one object says of why it does not go on, before it stands in a chain."""
+    """What one object says of why it does not go on, before it is in a chain."""
 
     cause: str
     message: str

@@ -1,6 +1,6 @@
 """Why an operator does not get installed, or that it is: from the Subscription down.
 
-A pure function over what stands in the cluster. It follows the way that OLM goes
+A pure function over what is in the cluster. It follows the way that OLM goes
 (OperatorGroup, catalog, resolution, unpacking, InstallPlan, CSV, Deployment, pod) and
 stops where the way stops.
 """
@@ -19,7 +19,7 @@ from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Standin
 
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
-    """How the install of `package` stands in the namespace, and why.
+    """How the install of `package` is in the namespace, and why.
 
     `target` is the name of the CSV that must be there; without it, and when OLM has gone on
     from there, the newest that the Subscription has chosen.
@@ -40,7 +40,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
     if csv is None and not target and kinds.phase(plan) == "RequiresApproval":
         csv = snapshot.csv(text(status.get("installedCSV")))
     trouble = _plan_finding(subscription, plan)
-    # A plan may fail at a CRD, and the CSV succeed beside the old one. But a webhook that was
+    # A plan may fail at a CRD, and the CSV succeed next to the old one. But a webhook that was
     # late once is no trouble any more: the CRD that names it is there, and so is the operator.
     harmless = ("needs-approval", "conversion-webhook-away")
     goes_on = trouble is None or trouble.cause in harmless
@@ -191,7 +191,7 @@ def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Diagnosis | 
 
 
 def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diagnosis:
-    """OLM executes a failed InstallPlan never again: the hint says what makes it try anew."""
+    """OLM executes a failed InstallPlan never again: the hint says what makes it try again."""
     if found.cause == "conversion-webhook-away":
         return found
     package = kinds.subscription_key(subscription).package
@@ -325,7 +325,7 @@ def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Di
         return None
     return Diagnosis(
         cause="csv-deleted",
-        message=f"the ClusterServiceVersion `{current}` was deleted, and OLM does not make it anew",
+        message=f"the ClusterServiceVersion `{current}` was deleted, and OLM does not recreate it",
         hint="delete the Subscription and install again",
         standing=Standing.BLOCKED,
     )

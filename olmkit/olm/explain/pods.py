@@ -52,7 +52,7 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
         cause="deployment-not-available",
         message=f"the Deployment `{name}` has {ready} of {wanted} pods available"
         if ready < wanted
-        else f"the Deployment `{name}` is being rolled out anew",
+        else f"the Deployment `{name}` is being rolled out again",
         links=(top,),
         standing=Standing.WAITING,
     )
@@ -252,7 +252,7 @@ def _replicas(deployment: Manifest) -> tuple[int, int]:
 
 
 def _is_rolled_out(deployment: Manifest) -> bool:
-    """What OLM asks for beside `Available`: seen, and no pods of the old template left."""
+    """What OLM asks for next to `Available`: seen, and no pods of the old template left."""
     found = kinds.status(deployment)
     seen = kinds.number(found.get("observedGeneration"))
     wanted = kinds.number(objects.metadata(deployment).get("generation"))

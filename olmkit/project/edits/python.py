@@ -1,4 +1,4 @@
-"""Python that people wrote, with an import or a statement put beside what they wrote.
+"""Python that people wrote, with an import or a statement put next to what they wrote.
 
 The syntax tree says where; the text is changed by lines, so that comments and
 form stay. What is there already is not added again. The marker comments of the
@@ -220,7 +220,7 @@ def _parse(data: bytes, path: str) -> tuple[ast.Module, list[str]]:
 
 
 def _is_extensible(node: ast.ImportFrom, lines: Sequence[str]) -> bool:
-    """Whether an import stands on one line, or has one for each name, and nothing beside it."""
+    """Whether an import stands on one line, or has one for each name, and nothing next to it."""
     own = lines[node.lineno - 1 : _end(node)]
     names = [one.name for one in node.names]
     if any(one.asname is not None for one in node.names):

@@ -1,7 +1,7 @@
 """YAML that people wrote, edited without losing a comment of theirs.
 
-A file is never written anew: the document says what is there and where, and
-lines are put beside it. What is there already is left as it is, so that each
+A file is never written again: the document says what is there and where, and
+lines are put next to it. What is there already is left as it is, so that each
 edit may be made twice. Only block style is edited; a list on one line that
 holds something is refused with its place.
 """
@@ -40,7 +40,7 @@ def with_item(
     if isinstance(found, list) and any(_holds(one, item) for one in found):
         return data
     if not isinstance(found, list | None):
-        raise _refusal(f"`{documents.field_path(keys)}` is no list", text.document.at(*keys))
+        raise _refusal(f"`{documents.field_path(keys)}` is not a list", text.document.at(*keys))
     if isinstance(item, str) and text.uncommented(item):
         return text.data()
     if found:
@@ -82,7 +82,7 @@ def with_value(data: bytes, path: str, keys: tuple[Key, ...], value: Any) -> byt
             return with_value(data, path, keys[:depth], nested)
         if not isinstance(above, Mapping | list):
             where = documents.field_path(keys[:depth])
-            raise _refusal(f"`{where}` is no mapping", text.document.at(*keys[:depth]), "")
+            raise _refusal(f"`{where}` is not a mapping", text.document.at(*keys[:depth]), "")
     if text.has_key(keys):
         text.replace_value(keys, value)
     else:

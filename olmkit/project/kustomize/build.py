@@ -97,7 +97,7 @@ def _merged(references: Sequence[fields.Reference]) -> list[fields.Reference]:
 
 
 def _tidy_annotations(resource: Resource) -> None:
-    """Annotations are texts, and none is no field; kustomize sees to both."""
+    """Annotations are texts, and none is not a field; kustomize sees to both."""
     metadata = resource.metadata()
     found = metadata.get("annotations")
     if not isinstance(found, dict):

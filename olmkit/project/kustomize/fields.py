@@ -324,7 +324,7 @@ def configuration(document: Document) -> Lists:
             )
         else:
             raise refusal(
-                f"`{key}` is no list of fields that an overlay knows", document.at_key(key)
+                f"`{key}` is not a list of fields that an overlay knows", document.at_key(key)
             )
     return Lists(references=references, **lists)
 

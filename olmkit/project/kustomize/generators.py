@@ -1,7 +1,7 @@
 """ConfigMaps and Secrets that an overlay makes, and the hashes in their names.
 
 A name ends in a hash of the content, so that pods which use it are rolled out
-anew when it changes. The hash is kustomize's own; other tools compare it.
+again when it changes. The hash is kustomize's own; other tools compare it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def _options(entry: Mapping[str, Any], common: Mapping[str, Any], at: Location) 
     own = objects.mapping(entry.get("options"))
     for key in (*own, *common):
         if key not in _OPTIONS:
-            raise refusal(f"`{key}` is no option of a generator", at)
+            raise refusal(f"`{key}` is not an option of a generator", at)
     result = {**common, **own}
     for key in ("labels", "annotations"):
         pairs = {**objects.mapping(common.get(key)), **objects.mapping(own.get(key))}
@@ -131,7 +131,7 @@ def _fill(value: Manifest, entry: Mapping[str, Any], load: Load, at: Location) -
     for item in objects.sequence(entry.get("literals")):
         key, separator, text = str(item).partition("=")
         if not separator:
-            raise refusal(f"`{item}` is no literal: it must be `key=value`", at)
+            raise refusal(f"`{item}` is not a literal: it must be `key=value`", at)
         if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
             text = text[1:-1]
         found[key] = text.encode()

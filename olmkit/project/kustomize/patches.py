@@ -1,6 +1,6 @@
 """Patches of an overlay: which resources they mean, and what they make of them.
 
-A list is a JSON patch, a mapping a strategic merge; either stands in a file or in the
+A list is a JSON patch, a mapping a strategic merge; either is in a file or in the
 kustomization itself.
 """
 
@@ -83,7 +83,7 @@ def _inline(text: str, path: str, at: Location) -> list[Document]:
     try:
         return list(documents.load_all(text.encode(), path, as_kustomize=True))
     except InputError as error:
-        raise refusal(f"the patch is no YAML: {error.diagnostics[0].message}", at) from None
+        raise refusal(f"the patch is not YAML: {error.diagnostics[0].message}", at) from None
 
 
 def _apply(resources: list[Resource], patch: Patch) -> None:

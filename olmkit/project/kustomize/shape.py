@@ -71,7 +71,7 @@ def check(document: Document) -> None:
     head = document.value.get("apiVersion") or "", document.value.get("kind") or ""
     if head not in _HEADS:
         raise refusal(
-            f"`{head[0]}` `{head[1]}` is no kustomization",
+            f"`{head[0]}` `{head[1]}` is not a kustomization",
             document.at("kind" if document.value.get("kind") else "apiVersion"),
             hint=f"write `apiVersion: {_GROUP}/v1beta1` and `kind: Kustomization`, or neither",
         )

@@ -32,7 +32,7 @@ def set_namespace(resources: Iterable[Resource], namespace: str, lists: Lists) -
 
 
 def _set_default_subjects(resource: Resource, namespace: str) -> None:
-    # Only the account `default` certainly lies in the overlay's namespace; others follow the
+    # Only the account `default` certainly is in the overlay's namespace; others follow the
     # account that they name.
     for subject in objects.sequence(resource.value.get("subjects")):
         if isinstance(subject, dict) and subject.get("name") == "default":
@@ -101,7 +101,7 @@ def set_images(
             rf"{name}(?::[a-zA-Z0-9_.{{}}-]*)?(?:@sha256:[a-zA-Z0-9_.{{}}-]*)?", re.ASCII
         )
     except re.error as error:
-        raise refusal(f"`{name}` is no name of an image: {error}", at) from None
+        raise refusal(f"`{name}` is not a name of an image: {error}", at) from None
 
     def change(value: Any) -> Any:
         if isinstance(value, str) and pattern.fullmatch(value):
@@ -137,7 +137,7 @@ def split_image(image: str) -> tuple[str, str, str]:
 
 
 def _visit_images(value: Any, change: Callable[[Any], Any]) -> None:
-    """Visit the images of containers, wherever a pod spec lies in the object."""
+    """Visit the images of containers, wherever a pod spec is in the object."""
     if isinstance(value, list):
         for item in value:
             _visit_images(item, change)

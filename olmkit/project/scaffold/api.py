@@ -1,7 +1,7 @@
 """Which files `create api` makes or changes: types, reconciler, roles, sample.
 
 Source of names and places: version 3 of kubebuilder's project file and the layout of
-its go/v4 plugin. What a kind may be called stands in `scaffold_kinds`, how its controller
+its go/v4 plugin. What a kind may be called is in `scaffold_kinds`, how its controller
 comes to run in `scaffold_wiring`.
 """
 
@@ -136,7 +136,7 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
         if what:
             raise ConfigurationError(
                 f"the project has {what} of `{api.kind}` in version `{api.version}` already",
-                hint="`--force` writes them anew, and takes what was changed in them",
+                hint="`--force` writes them again, and takes what was changed in them",
             )
     groups = {one.group for one in project.apis if not one.is_foreign}
     kinds.check_module(project, api)
@@ -175,7 +175,7 @@ def _check_deploy(request: ApiRequest) -> None:
         raise ConfigurationError("a kind with `--image` has Deployments, so it is namespaced")
     scaffold.check_image(deploy.image)
     if deploy.port and not 0 < deploy.port < 65536:
-        raise ConfigurationError(f"`{deploy.port}` is no port", hint="give one from 1 to 65535")
+        raise ConfigurationError(f"`{deploy.port}` is not a port", hint="give one from 1 to 65535")
     if deploy.user is not None and not 0 < deploy.user <= _MAX_USER:
         raise ConfigurationError(
             f"`{deploy.user}` is no user to run as",
@@ -265,7 +265,7 @@ def _add_types(
     packages.append(("api/version_package.py", where.version_folder))
     for name, package in packages:
         path = f"{package}/__init__.py"
-        if draft.get(path) is None:  # never anew: it may hold markers of other kinds
+        if draft.get(path) is None:  # never again: it may hold markers of other kinds
             draft.put(path, template_files.file(templates, name, values))
     folder = "deploy_image" if request.deploy is not None else "api"
     draft.make(where.types_file, template_files.file(templates, f"{folder}/types.py", values))

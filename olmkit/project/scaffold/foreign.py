@@ -1,4 +1,4 @@
-"""Kinds that somebody else defines: what they are, and which files `create api` makes for them.
+"""Kinds that another owner defines: what they are, and which files `create api` makes for them.
 
 Kubernetes' own kinds are told by their group, those of other operators by the
 domain or the Go package that is said of them. Neither has types, a CRD, roles for
@@ -36,7 +36,7 @@ CORE_GROUPS = dict.fromkeys(_SHORT_GROUPS, "") | dict.fromkeys(_DOMAIN_GROUPS, _
 
 
 def is_foreign(request: KindRequest, project: Project) -> bool:
-    """Whether a request, which wants no types, speaks of a kind that the project does not define.
+    """Whether a request, which wants no types, is about a kind that the project does not define.
 
     A group that Kubernetes has too is the project's where it has the kind.
     """
@@ -47,7 +47,7 @@ def is_foreign(request: KindRequest, project: Project) -> bool:
 
 
 def wanted_api(request: KindRequest, project: Project) -> Api:
-    """The kind of others that a request speaks of: as the project file has it, or as it will.
+    """The kind of others that a request is about: as the project file has it, or as it will.
 
     Raises `ConfigurationError` for names that cannot be, and for one that is the project's own.
     """
@@ -139,7 +139,7 @@ def _named_api(request: KindRequest, project: Project) -> Api:
 def _check(request: ApiRequest) -> None:
     if request.resource:
         raise ConfigurationError(
-            "types of a kind that somebody else defines are not made here",
+            "types of a kind that another owner defines are not made here",
             hint="`--no-resource` makes a controller for it, which reads plain manifests",
         )
     if not request.controller:
@@ -155,7 +155,7 @@ def _check_controller(request: ApiRequest, project: Project, api: Api, found: in
         if same and other.has_controller and not (request.force and other == known):
             raise ConfigurationError(
                 f"`{api.kind}` has a controller already, for version `{other.version}`",
-                hint="`--force` writes it anew, and takes what was changed in it"
+                hint="`--force` writes it again, and takes what was changed in it"
                 if other == known
                 else "one is enough, since the API server converts",
             )

@@ -35,7 +35,7 @@ _WORD = re.compile(rb"[a-z_][a-z0-9_]*")
 class KindRequest:
     """What every request says of its kind. `plural` empty is the regular one.
 
-    What is said of `external` is that somebody else defines the kind: the domain that follows
+    What is said of `external` is that another owner defines the kind: the domain that follows
     its group (None: the project's), and the Go package of its types.
     """
 
@@ -150,17 +150,18 @@ def check_names(api: Api) -> None:
             raise ConfigurationError(f"`{flag}` took `{text}`, which looks like another flag")
     if not names.is_subdomain(qualified):
         raise ConfigurationError(
-            f"`{qualified}` is no API group", hint="use lower-case letters, digits, dots, dashes"
+            f"`{qualified}` is not an API group",
+            hint="use lower-case letters, digits, dots, dashes",
         )
     if not names.is_label_1035(version):
-        raise ConfigurationError(f"`{version}` is no API version", hint="such as `v1alpha1`")
+        raise ConfigurationError(f"`{version}` is not an API version", hint="such as `v1alpha1`")
     if not kind[:1].isupper() or not names.is_label_1035(kind.lower()) or not kind.isidentifier():
         raise ConfigurationError(
-            f"`{kind}` is no kind",
+            f"`{kind}` is not a kind",
             hint="use letters and digits in camel case, 63 at most: `Memcached`",
         )
     if api.plural and not names.is_label_1035(api.plural):
-        raise ConfigurationError(f"`{api.plural}` is no plural of a kind")
+        raise ConfigurationError(f"`{api.plural}` is not a plural of a kind")
 
 
 def check_plural(known: Api, plural: str) -> None:

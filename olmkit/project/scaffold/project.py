@@ -1,9 +1,9 @@
 """Which files `init` makes, and what all scaffolds use: values in, a tree of files out.
 
 What is wanted is worked out from what lies there, and compared by whoever
-writes. Files of people are edited beside what they wrote (`yaml_edits`,
+writes. Files of people are edited next to what they wrote (`yaml_edits`,
 `python_edits`), so everything here can be done twice. What `create api` adds
-stands in `scaffold_api`, webhooks in `scaffold_webhook`, changes in `scaffold_edit`.
+is in `scaffold_api`, webhooks in `scaffold_webhook`, changes in `scaffold_edit`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ MANAGER_OVERLAY = "config/manager/kustomization.yaml"
 
 # `init` makes these; one that is there already belongs to somebody.
 _ONLY_ONCE = (PROJECT_FILE, PYPROJECT_FILE, "Makefile", DEFAULT_OVERLAY)
-# Names that a package cannot have beside what it imports.
+# Names that a package cannot have next to what it imports.
 _TAKEN = frozenset({"olmkit", "pydantic", "annotated_types", "pytest", "test", "tests", "config"})
 # The longest name of a Service that has the project's name before it.
 _LONGEST = "-controller-manager-metrics-service"
@@ -364,7 +364,7 @@ def _image_parts(image: str) -> tuple[str, str, str]:
 def _check_names(request: InitRequest) -> None:
     if not names.is_label(request.name):
         raise ConfigurationError(
-            f"`{request.name}` is no project name",
+            f"`{request.name}` is not a project name",
             hint=f"use lower-case letters, digits and dashes, at most {_MAX_NAME}: "
             "`--project-name …`",
         )
@@ -384,7 +384,7 @@ def _check_names(request: InitRequest) -> None:
         )
     if not names.is_subdomain(request.domain) or request.domain.startswith("-"):
         raise ConfigurationError(
-            f"`{request.domain}` is no domain",
+            f"`{request.domain}` is not a domain",
             hint="name the one that your API groups end in: `--domain example.com`",
         )
 

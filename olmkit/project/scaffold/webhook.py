@@ -115,7 +115,7 @@ def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
     for spoke in request.spokes:
         if spoke not in others:
             raise ConfigurationError(
-                f"the project has no version `{spoke}` of `{request.kind}` beside the hub",
+                f"the project has no version `{spoke}` of `{request.kind}` next to the hub",
                 hint=f"`olmkit create api --version {spoke} --no-controller …` makes it",
             )
     if not others:
@@ -147,7 +147,7 @@ def _check_present(request: WebhookRequest, project: Project, found: int | None)
     if there and not request.force:
         raise ConfigurationError(
             f"`{request.kind}` in version `{request.version}` has a webhook for {there[0]} already",
-            hint="`--force` writes its file anew, and takes what was changed in it",
+            hint="`--force` writes its file again, and takes what was changed in it",
         )
 
 
@@ -224,7 +224,7 @@ def _add_tests(
     templates: Tree,
     values: dict[str, str],
 ) -> None:
-    """A test of each handler, beside what the author wrote."""
+    """A test of each handler, next to what the author wrote."""
     path = _test_file(where, where.api.version, "webhooks")
     data = None if request.force else draft.get(path)
     if data is None:
@@ -400,7 +400,7 @@ def _add_manifests(
         return template_files.file(templates, f"webhook/{name}", values)
 
     def make(path: str, name: str) -> None:
-        if draft.get(path) is None:  # for all kinds, so never anew
+        if draft.get(path) is None:  # for all kinds, so never again
             draft.put(path, template(name))
 
     overlay = "config/webhook/kustomization.yaml"
@@ -464,7 +464,7 @@ def _convert_crd(
     }
     only = f"{prefix}{plural}_{request.version}_only.yaml"
     path = f"config/default/{only}"
-    # One that was written for fewer versions, and not changed since, is written anew.
+    # One that was written for fewer versions, and not changed since, is written again.
     before = [_only(versions - {spoke}, request.version) for spoke in request.spokes]
     if draft.get(path) in before:
         draft.put(path, _only(versions, request.version))

@@ -1,6 +1,6 @@
 """How controllers come into `wiring.py`, the module that people build their manager in.
 
-Statements go beside what stands there, with the imports that they need; a name that is
+Statements go next to what stands there, with the imports that they need; a name that is
 taken there already gets its group or version before it.
 """
 

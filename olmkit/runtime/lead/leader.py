@@ -112,7 +112,7 @@ class LeaseLock:
 
     @property
     def is_anothers(self) -> bool:
-        """Whether somebody else held it at the last look, and for long enough to hold it yet."""
+        """Whether another owner held it at the last look, and for long enough to hold it yet."""
         return self.holder not in ("", self._settings.identity) and self._is_valid()
 
     async def try_once(self) -> bool:

@@ -33,7 +33,8 @@ def parse_address(text: str) -> tuple[str | None, int] | None:
     host, colon, port = text.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
         raise ConfigurationError(
-            f"`{text}` is no address to listen on", hint="write `:8081`, `127.0.0.1:8081` or `0`"
+            f"`{text}` is not an address to listen on",
+            hint="write `:8081`, `127.0.0.1:8081` or `0`",
         )
     return host.removeprefix("[").removesuffix("]") or None, int(port)
 

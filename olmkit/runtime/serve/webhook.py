@@ -73,7 +73,7 @@ class WebhookServer:
 
     It belongs into the group `WEBHOOKS` of a manager: caches may need its conversions.
     With `client_ca`, a file, who calls must show a certificate that this authority signed.
-    Raises `ConfigurationError` for files that are no certificate and its key.
+    Raises `ConfigurationError` for files that are not certificate and its key.
     """
 
     name = "webhooks"
@@ -217,7 +217,7 @@ async def _body(request: web.Request) -> Any:
     try:
         return msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise BadReview(f"the body is no JSON: {error}") from error
+        raise BadReview(f"the body is not JSON: {error}") from error
 
 
 class _Series:

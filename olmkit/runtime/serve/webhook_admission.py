@@ -52,7 +52,7 @@ class Operation(StrEnum):
 
 
 class BadReview(Exception):  # noqa: N818 - a fact about what was sent
-    """What was sent is no review that can be answered; `status` is the HTTP status that says so."""
+    """The request is not a review that can be answered; `status` is the HTTP status."""
 
     def __init__(self, message: str, status: int = 400) -> None:
         super().__init__(message)
@@ -302,7 +302,7 @@ def _parse(review: Any) -> AdmissionRequest:
     """The request of a review; raises `BadReview`."""
     group, _, version = objects.text(objects.mapping(review).get("apiVersion")).rpartition("/")
     if objects.kind(review) != "AdmissionReview" or (group, version) not in _UNDERSTOOD:
-        raise BadReview("the body is no AdmissionReview of admission.k8s.io/v1")
+        raise BadReview("the body is not an AdmissionReview of admission.k8s.io/v1")
     request = objects.mapping(review.get("request"))
     uid, operation = request.get("uid"), request.get("operation")
     if not isinstance(uid, str) or not uid:
@@ -335,7 +335,7 @@ def _parse(review: Any) -> AdmissionRequest:
 def _object(request: Mapping[str, Any], field_name: str) -> Manifest | None:
     found = request.get(field_name)
     if found is not None and not isinstance(found, dict):
-        raise BadReview(f"`request.{field_name}` of the AdmissionReview is no object")
+        raise BadReview(f"`request.{field_name}` of the AdmissionReview is not an object")
     return found
 
 

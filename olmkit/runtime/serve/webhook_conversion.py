@@ -119,7 +119,7 @@ class Conversions:
     def _converted(self, manifest: Any, wanted: str) -> Manifest:
         """One object of a review, which may be a list of them."""
         if not isinstance(manifest, dict):
-            raise CannotConvert("an object of the review is no object")
+            raise CannotConvert("an object of the review is not an object")
         if objects.kind(manifest).endswith("List") and isinstance(manifest.get("items"), list):
             items = [self._converted(one, wanted) for one in manifest["items"]]
             return {**manifest, "apiVersion": wanted, "items": items}

@@ -70,7 +70,7 @@ class Sink(Protocol):
 
 
 class Backoff:
-    """0.8 s, doubled each time, at most 30 s, plus 0 to 100 %; anew after two quiet minutes."""
+    """0.8 s, doubled each time, at most 30 s, plus 0 to 100 %; again after two quiet minutes."""
 
     def __init__(
         self,
@@ -357,7 +357,7 @@ class Reflector:
         return _Then.WATCH
 
     def _take(self, event: WatchEvent) -> None:
-        # A bookmark is no object: only its version means something.
+        # A bookmark is not an object: only its version means something.
         is_object = event.type is not EventType.BOOKMARK
         snapshot = self._snapshot(event.object) if is_object else Snapshot(event.object)
         match event.type:

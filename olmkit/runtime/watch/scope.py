@@ -60,7 +60,7 @@ class CacheSettings:
     `start_on_read` False makes reading a kind that nobody watches an error, instead of
     watching it from then on.
     `watch_seconds`: how long a watch is asked for, between the two numbers by chance, so
-    that many processes do not begin theirs anew at once.
+    that many processes do not begin theirs again at once.
     """
 
     namespaces: Mapping[str, Scope] = field(default_factory=dict)
@@ -125,7 +125,7 @@ def _narrowed(parts: dict[str, Scope]) -> dict[str, Scope]:
 
 
 def _exclude_named(parts: dict[str, Scope]) -> dict[str, Scope]:
-    """Where "all" stands beside named namespaces, it means all others."""
+    """Where "all" stands next to named namespaces, it means all others."""
     rest = parts.get(ALL_NAMESPACES)
     if rest is None or len(parts) == 1:
         return parts

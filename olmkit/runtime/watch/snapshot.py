@@ -102,7 +102,7 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False, gc=False):
         return Request(self.metadata.name, self.metadata.namespace)
 
     def manifest(self) -> dict[str, Any]:
-        """The whole object, decoded anew for each caller, who may change it."""
+        """The whole object, decoded again for each caller, who may change it."""
         decoded: dict[str, Any] = msgspec.json.decode(self.raw)
         return decoded
 

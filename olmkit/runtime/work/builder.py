@@ -59,7 +59,7 @@ class ControllerBuilder:
         return self
 
     def source(self, source: Source) -> ControllerBuilder:
-        """Anything else that feeds the queue; no event filter stands in front of it."""
+        """Anything else that feeds the queue; no event filter is in front of it."""
         self._sources.append(source)
         return self
 

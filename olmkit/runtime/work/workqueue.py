@@ -30,7 +30,7 @@ class RateLimiter(Protocol):
         """The delay in seconds; remembers that it was asked."""
 
     def forget(self, key: Hashable) -> None:
-        """The key succeeded: start anew."""
+        """The key succeeded: start again."""
 
     def num_requeues(self, key: Hashable) -> int:
         """How often `when` was asked since the last `forget`."""

@@ -134,7 +134,7 @@ async def _answer(webhook: Webhook, review: Manifest) -> Mapping[str, Any]:
         found = await answer.json(content_type=None)
     response = found.get("response") if isinstance(found, dict) else None
     if not isinstance(response, dict) or response.get("uid") != review["request"]["uid"]:
-        raise ValueError("the answer is no AdmissionReview for this request")
+        raise ValueError("the answer is not an AdmissionReview for this request")
     return response
 
 

@@ -21,7 +21,7 @@ _REVIEWS = (
 def answer(
     path: str, request: web.Request, collections: Iterable[Collection]
 ) -> dict[str, Any] | str | None:
-    """The answer to a path that is no object's; None when it is something else."""
+    """The answer to a path that is not an object's; None when it is something else."""
     if path in ("/healthz", "/readyz", "/livez"):
         return "ok"
     if path == "/version":

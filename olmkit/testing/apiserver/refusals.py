@@ -20,7 +20,7 @@ class FieldCause:
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not a fault
-    """An answer that is no object."""
+    """An answer that is not an object."""
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
     """The body of a write to `key`, whose words about itself agree with the path."""
     resource = collection.resource
     if not isinstance(manifest, dict):
-        raise refusals.bad_request("the body of the request is no object")
+        raise refusals.bad_request("the body of the request is not an object")
     kind, version = manifest.get("kind"), manifest.get("apiVersion")
     if kind and kind != resource.gvk.kind and collection.is_custom:
         words = f'Invalid value: "{kind}": must be {resource.gvk.kind}'
@@ -60,7 +60,7 @@ def check_identity(collection: Collection, manifest: Any, key: Key) -> Manifest:
     if metadata is None:
         metadata = manifest["metadata"] = {}
     if not isinstance(metadata, dict):
-        raise refusals.bad_request("the metadata of the object is no map")
+        raise refusals.bad_request("the metadata of the object is not a map")
     for words in ("labels", "annotations"):
         _check_texts(resource.gvk, words, metadata.get(words))
     namespace, name = key

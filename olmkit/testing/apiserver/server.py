@@ -3,7 +3,7 @@
 It keeps objects with versions, generations and owners of fields, streams watches
 from any moment that was not forgotten, knows subresources, finalizers, dry runs
 and the schemas of CRDs, and can be told to be slow, to refuse, to forget and to
-freeze. It reads no rules in CEL, and no controller runs beside it unless
+freeze. It reads no rules in CEL, and no controller runs next to it unless
 `collects_garbage` is set: what those do is tried against a real API server.
 """
 

@@ -1,6 +1,6 @@
 """What the API server double holds: objects, their versions, and who waits for changes.
 
-Tests look at it and change it here, past HTTP, as somebody else would.
+Tests look at it and change it here, past HTTP, as another owner would.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ApiState:
     """Collections by their path; one counter of versions for all of them.
 
     `forgotten`: changes up to this version are not remembered. `collects_garbage`: what a
-    controller beside the server would do with dependents of what is gone.
+    controller next to the server would do with dependents of what is gone.
     """
 
     collections: dict[str, Collection]
@@ -41,7 +41,7 @@ class ApiState:
         return [copy.deepcopy(one) for one in self._collection(plural).objects.values()]
 
     def put(self, plural: str, manifest: Manifest) -> Manifest:
-        """Create or change an object as somebody else would; nothing is checked."""
+        """Create or change an object as another owner would; nothing is checked."""
         collection = self._collection(plural)
         manifest = copy.deepcopy(manifest)
         metadata = manifest.setdefault("metadata", {})

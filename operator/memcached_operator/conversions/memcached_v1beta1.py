@@ -42,7 +42,7 @@ def _part(manifest: Manifest, name: str) -> Manifest:
     if part is None:
         return {}
     if not isinstance(part, dict):
-        raise CannotConvert(f"`{name}` is no object")
+        raise CannotConvert(f"`{name}` is not an object")
     return part
 
 
@@ -53,7 +53,7 @@ def _rename(part: Manifest, old: str, new: str) -> None:
 
 def _list(value: object, where: str) -> list[object]:
     if not isinstance(value, list):
-        raise CannotConvert(f"`{where}` is no list")
+        raise CannotConvert(f"`{where}` is not a list")
     return value
 
 

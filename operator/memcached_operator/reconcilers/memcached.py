@@ -1,6 +1,6 @@
 """Keep a Deployment and a Service for each Memcached: read, decide, act.
 
-What is decided stands in `decisions`; here is only the order in which the
+What is decided is in `decisions`; here is only the order in which the
 cluster is asked and told. The finalizer is stored before anything is made, and
 nothing is made for an object that is being deleted. Children are not deleted
 by hand: the cluster's garbage collector does that.
@@ -40,7 +40,7 @@ from memcached_operator.api.v1alpha1.memcached import Memcached
 from memcached_operator.decisions import DEPLOYMENT, FINALIZER, POD, SERVICE, Trouble
 
 _LOG = logging.getLogger(__name__)
-_NAME_TAKEN_PAUSE = 60.0  # the object of somebody else is not watched
+_NAME_TAKEN_PAUSE = 60.0  # the object of another owner is not watched
 
 # +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds,verbs=get;list;watch;patch;update
 # +kubebuilder:rbac:groups=cache.example.com,resources=memcacheds/status,verbs=get;patch;update
@@ -228,7 +228,7 @@ class MemcachedReconciler:
     def _is_ours(self, this: _Pass, found: Manifest) -> bool:
         if owners.is_controlled_by(found, this.manifest):
             return True
-        words = f"a {objects.kind(found)} named {objects.name(found)} belongs to somebody else"
+        words = f"a {objects.kind(found)} named {objects.name(found)} belongs to another owner"
         this.troubles.append(Trouble(decisions.NAME_TAKEN, words))
         self._recorder.event(this.manifest, WARNING, decisions.NAME_TAKEN, "Create", words)
         return False

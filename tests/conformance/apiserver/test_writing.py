@@ -481,7 +481,7 @@ async def test_dry_run_of_another_name_is_a_bad_request(world: World) -> None:
 
 
 async def test_dependents_stay_without_a_garbage_collector(world: World) -> None:
-    """No controller runs beside either server; a cluster would delete the dependent."""
+    """No controller runs next to either server; a cluster would delete the dependent."""
     owner = await world.make("widgets", "w")
     reference = {
         "apiVersion": "tests.example.com/v1",

@@ -1,4 +1,4 @@
-"""Paths of upgrades beside the answers of OLM's own resolvers.
+"""Paths of upgrades next to the answers of OLM's own resolvers.
 
 Of their worlds those count in which one Subscription and the graph decide alone: nothing
 requires anything, and nothing else is installed.
@@ -53,7 +53,7 @@ def is_graph_alone(world: dict[str, Any], answer: dict[str, Any]) -> bool:
 
 
 def _says_twice(bundle: dict[str, Any]) -> bool:
-    """Such a bundle stands in its own way."""
+    """Such a bundle is in its own way."""
     said = [json.dumps(one, sort_keys=True) for one in bundle.get("properties", ())]
     return len(said) != len(set(said))
 

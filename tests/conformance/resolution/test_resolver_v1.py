@@ -1,4 +1,4 @@
-"""Choices beside the answers of OLM v1's own resolver."""
+"""Choices next to the answers of OLM v1's own resolver."""
 
 from __future__ import annotations
 

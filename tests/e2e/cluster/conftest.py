@@ -82,7 +82,7 @@ class Typist:
         return self.try_(*words).out
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
-        """A command that goes on beside us."""
+        """A command that goes on next to us."""
         return subprocess.Popen(
             [sys.executable, "-m", "olmkit", *map(str, words)],
             stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""The Memcached operator as processes beside a real API server."""
+"""The Memcached operator as processes next to a real API server."""
 
 from __future__ import annotations
 

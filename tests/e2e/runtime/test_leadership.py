@@ -81,7 +81,7 @@ def writes(audit_log: Path) -> list[Write]:
         if reference.get("resource") == "events" and str(reference.get("name")).startswith(LOCK):
             continue  # tells who leads, and is nobody's work
         if is_lease and not ok:
-            continue  # a try that somebody else was quicker with
+            continue  # a try that another owner was quicker with
         found.append(
             Write(
                 user,

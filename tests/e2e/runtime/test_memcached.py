@@ -1,6 +1,6 @@
 """The operator with real memcached behind it, allowed no more than its roles say.
 
-No kubelet runs beside this API server, so the test starts one memcached for each
+No kubelet runs next to this API server, so the test starts one memcached for each
 replica that a Deployment wants, by the Deployment's own command, reports what
 runs, and passes connections on as a Service would.
 """

@@ -95,7 +95,7 @@ MARKER = re.compile(r"^\s*//\s*\+(kubebuilder:rbac.*)$", re.MULTILINE)
 def test_roles_of_the_reference_generator(projects: Any, vectors: Path, case: str) -> None:
     folder = vectors / "go" / case
     files = sorted((folder / "project").rglob("*.go"))
-    # The marker for `lost.example.com` stands in the doc of a function, where Go does not look.
+    # The marker for `lost.example.com` is in the doc of a function, where Go does not look.
     markers = [
         [text for text in MARKER.findall(file.read_text()) if "lost.example.com" not in text]
         for file in files

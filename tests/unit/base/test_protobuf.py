@@ -54,7 +54,7 @@ def test_bytes_that_are_no_message_are_refused_and_nothing_else_happens(data: by
     [
         (b"\x0a", "cut off"),
         (b"\x0a\x05abc", "field 1 is cut off"),
-        (b"\x08\x01", "field 1 is no text"),
+        (b"\x08\x01", "field 1 is not text"),
         (b"\x02\x00", "a field has number 0"),
         (b"\x0b", "field 1 has the unknown kind 3"),
         (b"\x80" * 11, "too long"),

@@ -12,6 +12,6 @@ def test_a_finding_has_the_name_and_weight_of_its_kind() -> None:
 
 
 def test_a_refusal_carries_its_place() -> None:
-    error = findings.refusal("words", at=Location(path="a"), hint="cure")
+    error = findings.refusal("words", at=Location(path="a"), hint="fix")
     assert error.diagnostics[0].severity is Severity.ERROR
-    assert (error.message, error.hint) == ("words", "cure")
+    assert (error.message, error.hint) == ("words", "fix")

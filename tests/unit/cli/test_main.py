@@ -111,7 +111,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
     ("error", "code"),
     [
         (InputError("no"), 1),
-        (ConfigurationError("asked wrongly"), 2),
+        (ConfigurationError("invalid usage"), 2),
         (RemoteError("the registry is away"), 3),
         (ValueError("oops"), 70),
         (KeyboardInterrupt(), 130),

@@ -133,7 +133,7 @@ def test_bad_image_manifest_is_refused_with_the_field(data: bytes, message: str)
 
 
 def test_artifact_of_an_unknown_kind_is_refused() -> None:
-    with pytest.raises(InputError, match="no kind of image"):
+    with pytest.raises(InputError, match="not a kind of image"):
         parse_manifest(manifest(mediaType="application/pdf"))
 
 

@@ -105,11 +105,11 @@ def test_the_later_files_rule_holds() -> None:
 @pytest.mark.parametrize(
     ("conf", "words"),
     [
-        (b"[", "is no TOML"),
-        (b"registry = 1", "no list of tables"),
+        (b"[", "is not TOML"),
+        (b"registry = 1", "not a list of tables"),
         (b"[[registry]]\n", "neither `prefix` nor `location`"),
-        (b"[[registry]]\nlocation = 1\n", "`location` is no text"),
-        (b'[[registry]]\nlocation = "a"\nmirror = 1\n', "no list of tables"),
+        (b"[[registry]]\nlocation = 1\n", "`location` is not text"),
+        (b'[[registry]]\nlocation = "a"\nmirror = 1\n', "not a list of tables"),
         (b'[[registry]]\nlocation = "a"\n[[registry.mirror]]\n', "has no `location`"),
         (
             b'[[registry]]\nlocation = "a"\nmirror = [{location = "b", pull-from-mirror = "no"}]\n',

@@ -78,7 +78,7 @@ def test_the_package_is_found_where_projects_have_it() -> None:
     ("pyproject", "folders", "words"),
     [
         (None, (), "there is no `pyproject.toml`"),
-        (b"[", (), "is no TOML"),
+        (b"[", (), "is not TOML"),
         (b"[project]\n", (), "has no `project.name`"),
         (PYPROJECT, ("a", "b"), "not plain which folder"),
         (PYPROJECT, (), "not plain which folder"),
@@ -99,7 +99,7 @@ def test_a_project_that_does_not_say_enough_is_told(
 def test_the_base_says_which_python_it_has() -> None:
     assert image_plan.python_version(base()) == "3.12"
     assert image_plan.python_version(base(), "3.11.9") == "3.11"
-    with pytest.raises(ConfigurationError, match="no version of Python"):
+    with pytest.raises(ConfigurationError, match="not a version of Python"):
         image_plan.python_version(base(), "three")
     with pytest.raises(ConfigurationError, match="does not say which Python"):
         image_plan.python_version(base(["PATH=/bin"]))

@@ -170,5 +170,5 @@ def test_two_rules_with_one_code_are_refused() -> None:
 
 
 def test_a_code_is_three_letters_and_three_digits() -> None:
-    with pytest.raises(ValueError, match="is no rule code"):
+    with pytest.raises(ValueError, match="is not a rule code"):
         engine.rule("X1", "other")

@@ -1,4 +1,4 @@
-"""Every rule for a catalog beside its old state: what breaks it, and what it then says."""
+"""Every rule for a catalog next to its old state: what breaks it, and what it then says."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_flags_of_the_author_stand_beside_the_usual_ones() -> None:
     ("word", "said"),
     [
         ("--metrics-secure=perhaps", "neither true nor false"),
-        ("--max-concurrent-reconciles=0", "no number above 0"),
+        ("--max-concurrent-reconciles=0", "not a number above 0"),
         ("--log-level=loud", "invalid choice"),
         ("--leader", "unrecognized arguments"),  # no guessing: a flag has one spelling
     ],

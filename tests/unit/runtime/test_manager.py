@@ -391,7 +391,7 @@ def test_what_is_refused_is_said_and_waited_for_by_a_process_that_lives_and_is_n
 
 
 def test_controller_works_without_a_refused_watch_and_again_once_it_is_granted() -> None:
-    """Of what it watches beside its own kind; reading that says why it cannot be done."""
+    """Of what it watches next to its own kind; reading that says why it cannot be done."""
     server = ApiServer.of(RESOURCES)
     server.denies = lambda access: access.resource == "leases"
     passes: list[tuple[float, str]] = []

@@ -1,4 +1,4 @@
-"""Reading Go files: which comments belong to what, imports, and text that is no Go."""
+"""Reading Go files: which comments belong to what, imports, and text that is not Go."""
 
 from __future__ import annotations
 

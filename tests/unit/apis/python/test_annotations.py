@@ -1,4 +1,4 @@
-"""Annotations of Python as types: pydantic's own names beside the plain ones."""
+"""Annotations of Python as types: pydantic's own names next to the plain ones."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_name_of_pydantic_is_a_type_with_limits(annotation: str, schema: dict[
     [
         ("conlist()", "does not say what it holds"),
         ("constr(curtail_length=3)", "`curtail_length` of `constr` is not understood"),
-        ("print(3)", "`print(3)` is no type"),
+        ("print(3)", "`print(3)` is not a type"),
         ("pydantic.Json", "is not declared in the sources"),
     ],
 )
@@ -122,7 +122,7 @@ def test_a_value_that_is_no_type_is_a_finding_where_it_is_used(projects: Any, al
     (found,) = made.findings.items
     assert (found.rule, found.message) == (
         "API006",
-        "`X` is no type that can be read from the text",
+        "`X` is not a type that can be read from the text",
     )
 
 

@@ -64,4 +64,4 @@ def test_a_base_class_with_fields_that_is_no_model_is_a_finding(projects: Any) -
     )
     (found,) = made.findings.items
     assert found.rule == "API006"
-    assert found.message == "the base class `Mixin` has fields and is no model"
+    assert found.message == "the base class `Mixin` has fields and is not a model"

@@ -159,8 +159,8 @@ def test_fields_that_no_schema_knows_are_found_with_their_places() -> None:
     found = [(str(one.at), one.message) for one in fbc.unknown_fields(blob)]
 
     assert found == [
-        ("c.yaml:6:3", "`entries[0].repalces` is no field of `olm.channel`"),
-        ("c.yaml:7:1", "`x` is no field of `olm.channel`"),
+        ("c.yaml:6:3", "`entries[0].repalces` is not a field of `olm.channel`"),
+        ("c.yaml:7:1", "`x` is not a field of `olm.channel`"),
     ]
 
 

@@ -100,8 +100,8 @@ def test_a_bundle_with_metadata_or_without_a_csv_stays(cog: Cog) -> None:
     ("old", "new", "message"),
     [
         ("  displayName: Cog\n", "  displayName: [x]\n", "`spec.displayName` must be a text"),
-        ("version: 1.0.0\n", "version: one\n", "`one` is no version"),
-        ("version: 1.0.0\n", "version: null\n", "`` is no version"),
+        ("version: 1.0.0\n", "version: one\n", "`one` is not a version"),
+        ("version: 1.0.0\n", "version: null\n", "`` is not a version"),
     ],
 )
 def test_a_csv_that_does_not_fit_its_type_is_refused(

@@ -44,7 +44,7 @@ def test_hidden_files_and_folders_are_no_manifests(cog: Cog) -> None:
         ("[]", "it holds no mapping"),
         ("a: b\n", "Object 'Kind' is missing"),
         ("kind: 5\n", "Object 'Kind' is missing"),
-        ("kind: X\napiVersion: a/b/c\n", "`a/b/c` is no API version"),
+        ("kind: X\napiVersion: a/b/c\n", "`a/b/c` is not an API version"),
     ],
 )
 def test_what_is_no_manifest_is_left_out_with_a_word(cog: Cog, text: str, why: str) -> None:

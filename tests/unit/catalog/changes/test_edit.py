@@ -53,7 +53,7 @@ def with_entry(data: bytes, path: str = "x.yaml", new: tuple[Blob, ...] = ()) ->
             "entries: [{name: b}]\n---\nschema: z # kept\n",
             "x: 1 # kept\nschema: w\n---\nentries:\n- name: b\n- name: c\n  replaces: b\nname: s\n"
             "package: p\nschema: olm.channel\n---\nschema: z # kept\n",
-            id="entries in brackets are written anew",
+            id="entries in brackets are written again",
         ),
         pytest.param(
             "---\nschema: olm.channel # x\nname: s\npackage: p\n",

@@ -249,7 +249,7 @@ NONE_WORDS = 'group:"g" version:"v1" kind:"K"'
             f"no channel entries found that provide {NONE_WORDS}",
         ),
         (
-            # Only `beta` has it at its head, which is no default channel.
+            # Only `beta` has it at its head, which is not a default channel.
             lambda r: r.default_bundle_that_provides(OLD),
             'no entry found that provides group:"example.com" version:"v1" kind:"Old"',
         ),

@@ -112,7 +112,7 @@ def test_source_date_is_in_the_image(
     assert capsys.readouterr().out != plain
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
     assert main.run(["bundle", "build"]) == 2
-    assert "`SOURCE_DATE_EPOCH` is no time" in capsys.readouterr().err
+    assert "`SOURCE_DATE_EPOCH` is not a time" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_source_date_is_in_the_image(
         (["bundle", "build", "-t", "Bad Image"], 2, "`Bad Image` is not an image reference"),
         (["bundle", "build", "absent"], 2, "`olmkit bundle generate` makes one"),
         (["catalog", "build", "absent"], 2, "`olmkit catalog add` makes one"),
-        (["bundle", "build", "catalog"], 1, "is no bundle"),
+        (["bundle", "build", "catalog"], 1, "is not a bundle"),
         (["bundle", "build", "--push"], 2, "there is no registry to push to"),
         (["bundle", "build", "--platform", "amd64"], 2, "`amd64` is not a platform"),
         (["bundle", "push", "a", "b", "c"], 2, "more than two references"),

@@ -334,7 +334,7 @@ def test_an_address_that_is_not_ours_is_told(host: str) -> None:
 @pytest.mark.parametrize("port", [-1, 65536])
 def test_a_number_that_is_no_port_is_refused(port: int) -> None:
     async def scenario() -> None:
-        with pytest.raises(ConfigurationError, match="no port"):
+        with pytest.raises(ConfigurationError, match="not a port"):
             await CatalogServer().start("127.0.0.1", port)
 
     asyncio.run(scenario())

@@ -113,7 +113,7 @@ def test_a_plugin_may_give_a_certificate(tmp_path: Path) -> None:
     [
         ({}, 0, ConfigurationError, "neither a token nor a certificate"),
         ("x", 0, ConfigurationError, "printed no ExecCredential"),
-        ({"token": "t", "expirationTimestamp": "soon"}, 0, ConfigurationError, "no time"),
+        ({"token": "t", "expirationTimestamp": "soon"}, 0, ConfigurationError, "not a time"),
         ({"token": "t"}, 3, RemoteError, "ended with code 3"),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_token_file_without_a_token_is_said_to_be_so(tmp_path: Path) -> None:
 def test_settings_of_a_plugin_that_are_no_lists_are_named(
     tmp_path: Path, settings: dict[str, Any]
 ) -> None:
-    with pytest.raises(ConfigurationError, match="is no list"):
+    with pytest.raises(ConfigurationError, match="is not a list"):
         asyncio.run(_plugin(tmp_path, {"token": "t"}, **settings).authorization())
 
 

@@ -122,21 +122,25 @@ def test_an_unknown_context_lists_the_known_ones(tmp_path: Path) -> None:
 
 
 def test_a_certificate_that_is_none_is_said(tmp_path: Path) -> None:
-    data = base64.b64encode(b"no certificate").decode()
+    data = base64.b64encode(b"not a certificate").decode()
     path = _config(tmp_path / "k", **{"certificate-authority-data": data})
-    with pytest.raises(ConfigurationError, match="no PEM certificate"):
+    with pytest.raises(ConfigurationError, match="not a PEM certificate"):
         kubeconfig.load(paths=[path]).ssl_context()
 
 
 @pytest.mark.parametrize(
     ("user", "cluster", "words"),
     [
-        ({"as-groups": "system:masters"}, {}, "`as-groups` of a user in the kubeconfig is no list"),
-        ({"as-user-extra": {"a": 5}}, {}, "`a` of a user in the kubeconfig is no list"),
-        ({"client-certificate": "a\0b"}, {}, "is no path"),
+        (
+            {"as-groups": "system:masters"},
+            {},
+            "`as-groups` of a user in the kubeconfig is not a list",
+        ),
+        ({"as-user-extra": {"a": 5}}, {}, "`a` of a user in the kubeconfig is not a list"),
+        ({"client-certificate": "a\0b"}, {}, "is not a path"),
         ({}, {"server": "https://["}, "has no `server` URL"),
         ({}, {"server": "https://a:99999"}, "has no `server` URL"),
-        ({}, {"proxy-url": "socks5://a:1"}, "no URL of an HTTP proxy"),
+        ({}, {"proxy-url": "socks5://a:1"}, "not a URL of an HTTP proxy"),
         ({}, {"certificate-authority-data": "!!!"}, "is no base64"),
         ({}, {"insecure-skip-tls-verify": "false"}, "must be `true` or `false`"),
     ],
@@ -157,7 +161,7 @@ def test_token_that_is_renewed_goes_before_one_that_is_not(tmp_path: Path) -> No
 def test_empty_authority_is_not_taken_for_that_of_the_system(tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_bytes(b"")
     path = _config(tmp_path / "k", {}, **{"certificate-authority": "ca.crt"})
-    with pytest.raises(ConfigurationError, match="no PEM certificate"):
+    with pytest.raises(ConfigurationError, match="not a PEM certificate"):
         kubeconfig.load(paths=[path]).ssl_context()
 
 

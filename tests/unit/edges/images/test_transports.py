@@ -89,13 +89,13 @@ def test_image_from_a_registry_is_read(registry: RegistryServer) -> None:
 
 def test_image_of_another_kind_is_refused_with_its_labels(tmp_path: Path) -> None:
     bundle, catalog = keep(tmp_path / "b", BUNDLE), keep(tmp_path / "c", CATALOG)
-    with pytest.raises(InputError, match="is no bundle image") as caught:
+    with pytest.raises(InputError, match="is not a bundle image") as caught:
         run(transports.read_bundle_tree(catalog, ACCESS))
     assert CONFIGS_LABEL in caught.value.hint
-    with pytest.raises(InputError, match="is no catalog image"):
+    with pytest.raises(InputError, match="is not a catalog image"):
         run(transports.read_catalog_tree(bundle, ACCESS))
     bare = image.data_image(layer.write(FILES), {}, created_by="test")
-    with pytest.raises(InputError, match="is no catalog image") as caught:
+    with pytest.raises(InputError, match="is not a catalog image") as caught:
         run(transports.read_tree(keep(tmp_path / "n", bare), ACCESS))
     assert caught.value.hint == "it has no labels at all"
     old = image.data_image(layer.write(FILES), {DATABASE_LABEL: "/x.db"}, created_by="test")

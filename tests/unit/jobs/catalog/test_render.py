@@ -228,8 +228,8 @@ def test_what_rendering_drops_is_said_with_its_place(tmp_path: Path) -> None:
     rendered = asyncio.run(render.render_all([str(tmp_path)], RenderOptions()))
 
     assert [(found.rule, str(found.at), found.message) for found in rendered.diagnostics] == [
-        ("FBC004", f"{tmp_path}/cog/index.yaml:9:1", "`colour` is no field of `olm.channel`"),
-        ("FBC004", f"{tmp_path}/cog/index.yaml:16:1", "`note` is no field of `olm.bundle`"),
+        ("FBC004", f"{tmp_path}/cog/index.yaml:9:1", "`colour` is not a field of `olm.channel`"),
+        ("FBC004", f"{tmp_path}/cog/index.yaml:16:1", "`note` is not a field of `olm.bundle`"),
     ]
     text = fbc.dump(rendered.blobs, "yaml")
     assert b"colour" not in text

@@ -227,7 +227,7 @@ def test_engine_needs_a_containerfile_and_wheels_that_it_sees(project: Path) -> 
 
 
 def test_folder_of_wheels_that_is_not_there_is_named(project: Path) -> None:
-    with pytest.raises(ConfigurationError, match="is no folder of wheels"):
+    with pytest.raises(ConfigurationError, match="is not a folder of wheels"):
         build(project, wheels=str(project / "none"))
 
 

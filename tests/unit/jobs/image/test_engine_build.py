@@ -99,7 +99,7 @@ def test_containerfile_of_a_bundle_lies_beside_it(root: Path, tmp_path: Path) ->
     inside = tmp_path.resolve() / "bundle" / "bundle.Dockerfile"
     assert publish.containerfile("bundle", options) == (inside, name)
     inside.unlink()
-    with pytest.raises(ConfigurationError, match=r"there is no `bundle\.Dockerfile` beside"):
+    with pytest.raises(ConfigurationError, match=r"there is no `bundle\.Dockerfile` next to"):
         publish.containerfile("bundle", options)
     (tmp_path / "bundle.Dockerfile").write_text("FROM scratch\n")
     found = tmp_path.resolve() / "bundle.Dockerfile"

@@ -231,7 +231,7 @@ def test_folder_that_is_no_catalog_is_refused(project: Path) -> None:
     write(project / "other/x.yaml", "schema: custom\n")
     (project / "empty").mkdir()
     for folder in ("other", "empty"):
-        with pytest.raises(InputError, match="is no catalog"):
+        with pytest.raises(InputError, match="is not a catalog"):
             run(publish.build_catalog(folder, options, ACCESS))
     write(
         project / "catalog/memcached/catalog.yaml", CATALOG.replace("Channel: alpha", "Channel: x")
@@ -261,7 +261,7 @@ def test_nothing_built_and_too_much_built_are_told(project: Path) -> None:
 
 def test_image_of_another_kind_is_not_pushed(project: Path) -> None:
     built = run(publish.build_catalog("catalog", BuildOptions(project=project), ACCESS))
-    with pytest.raises(InputError, match="is no bundle image"):
+    with pytest.raises(InputError, match="is not a bundle image"):
         run(publish.push_bundle(built.reference, "localhost:1/x:1", ACCESS))
 
 
@@ -271,5 +271,5 @@ def test_registry_that_refuses_leaves_the_build(project: Path, inspect: Callable
     with pytest.raises(RemoteError, match="connection refused") as caught:
         run(publish.build_bundle("bundle", options, ACCESS))
     layout = f"oci:{project}/dist/oci:{target}"
-    assert caught.value.hint.endswith(f"the image is built, and lies in `{layout}`")
+    assert caught.value.hint.endswith(f"the image is built, and is in `{layout}`")
     assert inspect(layout)["Labels"]

@@ -216,7 +216,7 @@ def test_tests_and_environments_are_no_sources(toy: Path) -> None:
                 )
             ),
             InputError,
-            "`owned` is no list",
+            "`owned` is not a list",
         ),
     ],
 )

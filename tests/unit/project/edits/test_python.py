@@ -1,4 +1,4 @@
-"""Python is edited beside what people wrote."""
+"""Python is edited next to what people wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML is edited beside what people wrote, and nothing of theirs is lost."""
+"""YAML is edited next to what people wrote, and nothing of theirs is lost."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_list_on_one_line_is_refused_with_its_place() -> None:
 
 
 def test_what_is_no_list_is_refused() -> None:
-    with pytest.raises(InputError, match="is no list"):
+    with pytest.raises(InputError, match="is not a list"):
         item("resources: a\n", ("resources",), "b")
 
 
@@ -145,7 +145,7 @@ def test_a_mapping_on_one_line_is_refused() -> None:
 
 
 def test_a_value_below_a_text_is_refused() -> None:
-    with pytest.raises(InputError, match="`a` is no mapping"):
+    with pytest.raises(InputError, match="`a` is not a mapping"):
         value("a: b\n", ("a", "c"), 1)
 
 
@@ -197,12 +197,12 @@ _VALUES = st.recursive(
 @pytest.mark.parametrize(
     ("text", "message", "place"),
     [
-        ("spec: 5\n", "`spec` is no mapping", "k:1:7"),
+        ("spec: 5\n", "`spec` is not a mapping", "k:1:7"),
         ("kind: A\n", "there is no `spec.list[0].env`", "k:1:1"),
         ("spec: {}\n", "there is no `spec.list[0].env`", "k:1:7"),
         ("spec:\n  list: []\n", "there is no `spec.list[0].env`", "k:2:9"),
-        ("spec:\n  list: 5\n", "`spec.list` is no mapping", "k:2:9"),
-        ("spec:\n  list:\n  - 5\n", "`spec.list[0]` is no mapping", "k:3:5"),
+        ("spec:\n  list: 5\n", "`spec.list` is not a mapping", "k:2:9"),
+        ("spec:\n  list:\n  - 5\n", "`spec.list[0]` is not a mapping", "k:3:5"),
     ],
 )
 def test_an_item_below_what_is_not_there_is_refused_at_its_place(

@@ -69,7 +69,7 @@ def test_a_resource_can_be_taken_away() -> None:
         ({"patch": A.replace("name: a", "name: c")}, "no resource matches"),
         ({"patch": "[{op: remove, path: /data}]"}, "needs a `target`"),
         ({"patch": "text"}, "a mapping or a list"),
-        ({"patch": "a: {"}, "the patch is no YAML"),
+        ({"patch": "a: {"}, "the patch is not YAML"),
         ({"patch": f"{A}---\n{A}", "target": {"kind": "ConfigMap"}}, "one document"),
         ({"patch": A, "options": {"allowNameChange": True}}, "`options`"),
         (

@@ -46,9 +46,9 @@ def test_what_kustomize_alone_takes_has_its_place_and_a_way_out(
     ("text", "message", "place"),
     [
         ("- a\n", "must be a mapping", "1:1"),
-        ("kind: Service\n", "`` `Service` is no kustomization", "1:7"),
-        ("apiVersion: v1\n", "is no kustomization", "1:13"),
-        ("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Component\n", "no kustom", "2:7"),
+        ("kind: Service\n", "`` `Service` is not a kustomization", "1:7"),
+        ("apiVersion: v1\n", "is not a kustomization", "1:13"),
+        ("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Component\n", "not a kustom", "2:7"),
         ("nothing: 1\n", 'unknown field "nothing"', "1:1"),
         ("images:\n- {name: a, tag: b}\n", 'unknown field "tag"', "2:13"),
         ("images:\n- {name: a, newTag: 1.10}\n", "`images[0].newTag` must be text", "2:21"),

@@ -1,4 +1,4 @@
-"""What `create api` adds for a kind that somebody else defines, and what it refuses."""
+"""What `create api` adds for a kind that another owner defines, and what it refuses."""
 
 from __future__ import annotations
 
@@ -266,14 +266,14 @@ def test_a_wiring_that_is_gone_is_told(begun: Tree, templates: Tree) -> None:
     ("how", "words"),
     [
         (POD | {"controller": False}, "nothing to make"),
-        (POD | {"version": "V1"}, "is no API version"),
-        (POD | {"kind": "pod"}, "is no kind"),
-        (POD | {"plural": "Pods"}, "is no plural"),
+        (POD | {"version": "V1"}, "is not an API version"),
+        (POD | {"kind": "pod"}, "is not a kind"),
+        (POD | {"plural": "Pods"}, "is not a plural"),
         (POD | {"deploy": DeployImage(image="a")}, "needs both"),
         (TOY, "has no types of `Toy`"),
-        (CERTIFICATE | {"external_domain": "I o"}, "is no API group"),
-        (CERTIFICATE | {"external_domain": "io", "resource": True}, "somebody else defines"),
-        (CERTIFICATE | {"external_path": "a/b", "resource": True}, "somebody else defines"),
+        (CERTIFICATE | {"external_domain": "I o"}, "is not an API group"),
+        (CERTIFICATE | {"external_domain": "io", "resource": True}, "another owner defines"),
+        (CERTIFICATE | {"external_path": "a/b", "resource": True}, "another owner defines"),
     ],
 )
 def test_what_cannot_be_is_refused(

@@ -95,5 +95,5 @@ def test_no_kind_may_hide_what_templates_import(templates: Tree) -> None:
         for name in line.partition(" import ")[2].split(", ")
         if name[:1].isupper()
     }
-    # Imported by the test of the process alone, which speaks of no kind.
+    # Imported by the test of the process alone, which is about no kind.
     assert imported - scaffold_kinds.TAKEN_KINDS <= {"Flags", "Operator"}

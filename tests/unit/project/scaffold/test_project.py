@@ -50,13 +50,13 @@ def test_the_names_of_the_operators_image_go_where_manifests_take_them(templates
 @pytest.mark.parametrize(
     ("name", "domain", "words"),
     [
-        ("Toy", "example.com", "`Toy` is no project name"),
+        ("Toy", "example.com", "`Toy` is not a project name"),
         ("a" * 29, "example.com", "is 29 characters long"),
         ("json", "example.com", "would be `json`, which another package is called"),
         ("olmkit", "example.com", "which another package is called"),
         ("1a", "example.com", "Python cannot import"),
-        ("toy", "--domain", "is no domain"),
-        ("toy", "exa_mple", "`exa_mple` is no domain"),
+        ("toy", "--domain", "is not a domain"),
+        ("toy", "exa_mple", "`exa_mple` is not a domain"),
     ],
 )
 def test_names_that_cannot_be_are_refused(

@@ -281,8 +281,8 @@ def test_an_irregular_plural_of_others_is_said(begun: Tree, templates: Tree) -> 
     ("how", "words"),
     [
         (POD | {"conversion": True}, "converted by those who define it"),
-        (POD | {"kind": "pod", "defaulting": True}, "is no kind"),
-        (POD | {"plural": "Pods", "defaulting": True}, "is no plural"),
+        (POD | {"kind": "pod", "defaulting": True}, "is not a kind"),
+        (POD | {"plural": "Pods", "defaulting": True}, "is not a plural"),
         (CERTIFICATE | {"defaulting": True}, "has no types of `Certificate`"),
         ({"defaulting": True, "external_domain": "x.org"}, "the project's own kind"),
         ({"defaulting": True, "plural": "others"}, "has the plural `memcacheds`"),

@@ -159,5 +159,5 @@ def test_missing_functions_let_everything_through() -> None:
 
 
 def test_a_bad_selector_is_refused_when_the_filter_is_made() -> None:
-    with pytest.raises(InputError, match="no label selector"):
+    with pytest.raises(InputError, match="not a label selector"):
         predicate.matching_labels("a in b")
