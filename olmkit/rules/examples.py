@@ -104,7 +104,7 @@ def examples_syntax(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV011", "examples-shape")
 def examples_shape(bundle: Bundle) -> Iterator[Finding]:
-    """The examples are not list of Kubernetes objects.
+    """The examples are not a list of Kubernetes objects.
 
     Why: readers want a JSON list, and a `kind` in each of its objects.
 
@@ -278,7 +278,7 @@ def _shape_problem(value: Any) -> str:
     if value is None:
         return ""
     if not isinstance(value, list):
-        return "the examples are not list"
+        return "the examples are not a list"
     for index, item in enumerate(value):
         if not isinstance(item, Mapping):
             return f"example {index + 1} is not an object"

@@ -33,7 +33,7 @@ def context(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
         made.load_cert_chain(certificate, key, password=_NONE)
     except (OSError, ssl.SSLError) as error:
         raise ConfigurationError(
-            f"`{certificate}` and `{key}` are not certificate and its key: {error}"
+            f"`{certificate}` and `{key}` are not a certificate and its key: {error}"
         ) from error
     return made
 

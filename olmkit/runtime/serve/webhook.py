@@ -73,7 +73,7 @@ class WebhookServer:
 
     It belongs into the group `WEBHOOKS` of a manager: caches may need its conversions.
     With `client_ca`, a file, who calls must show a certificate that this authority signed.
-    Raises `ConfigurationError` for files that are not certificate and its key.
+    Raises `ConfigurationError` for files that are not a certificate and its key.
     """
 
     name = "webhooks"

@@ -281,7 +281,7 @@ def test_certificate_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
     flags = process.parse_flags(OPERATOR, [f"--webhook-cert-path={tmp_path}"])
     found = process.webhook_files(flags, {})
     assert found is not None
-    with pytest.raises(ConfigurationError, match="are not certificate and its key"):
+    with pytest.raises(ConfigurationError, match="are not a certificate and its key"):
         WebhookServer(("127.0.0.1", 0), found, registry=Registry())
 
 

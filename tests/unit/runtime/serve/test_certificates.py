@@ -52,7 +52,7 @@ def test_context_without_files_makes_its_own_and_leaves_no_file() -> None:
 def test_files_that_are_no_pair_are_refused(tmp_path: Path) -> None:
     certificate, key, _ = write(tmp_path)
     key.write_text("no key")
-    with pytest.raises(ConfigurationError, match="are not certificate and its key"):
+    with pytest.raises(ConfigurationError, match="are not a certificate and its key"):
         certificates.context(certificate, key)
     with pytest.raises(ConfigurationError):
         certificates.context(tmp_path / "missing", key)
