@@ -54,7 +54,7 @@ cluster-down: ## end that cluster
 bench: $(STAMP) ## figures beside the reference tools (OPM and OPERATOR_SDK name their programs)
 	@for file in benchmarks/*.py benchmarks/*/*.py; do case $$file in */_*) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done
 
-lock: $(STAMP) ## write requirements.lock anew from pyproject.toml
+lock: $(STAMP) ## write requirements.lock again from pyproject.toml
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --all-extras --group dev --no-emit-package olmkit \
 	  --custom-compile-command "make lock" -o requirements.lock pyproject.toml

@@ -132,7 +132,7 @@ class InputError(OlmkitError):
 
 
 class ConfigurationError(OlmkitError):
-    """Asked wrongly, or the project is set up wrongly: exit code 2."""
+    """Invalid usage, or an invalid configuration: exit code 2."""
 
 
 @dataclass(eq=False)

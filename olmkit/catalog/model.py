@@ -1,7 +1,7 @@
 """What a catalog means: packages with channels, channels with entries, entries with bundles.
 
 The model is built from anything that could be read, faulty or not, so that rules
-can speak of all faults at once. Where two blobs claim one name the first counts;
+can report all faults at once. Where two blobs claim one name the first counts;
 what belongs nowhere is kept in `Catalog.outlines` only. A catalog is valid when
 `olmkit.rules.catalogs` finds no error in it, and whoever serves or resolves asks
 for that first.

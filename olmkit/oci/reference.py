@@ -266,7 +266,7 @@ def _parse_file(text: str, rest: str, noun: str) -> tuple[str, str | None, Diges
     if not path:
         raise _invalid(text, f"it names no {noun}")
     if tag and not _LAYOUT_TAG.fullmatch(tag):
-        raise _invalid(text, f"`{tag}` is no valid name in an OCI layout")
+        raise _invalid(text, f"`{tag}` is not a valid name in an OCI layout")
     return path, tag or None, digest
 
 

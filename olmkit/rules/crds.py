@@ -1,6 +1,6 @@
 """Rules about CustomResourceDefinitions: what the API server checks when one is created.
 
-The words are the API server's. Rules speak of a CRD in its internal form, where
+The words are the API server's. Rules describe a CRD in its internal form, where
 v1 and v1beta1 are one: fields that are the same in all versions stand at the
 top. Schemas have a module of their own.
 """

@@ -30,7 +30,7 @@ _CASED = (
 _DESCRIPTIVE = frozenset(
     {"APIResourceReference", "SpecDescriptor", "StatusDescriptor", "ActionDescriptor"}
 )
-# Missing fields that rules of their own speak of, with the words that people search for.
+# Missing fields that rules of their own describe, with the words that people search for.
 _JUDGED_ELSEWHERE = frozenset(
     {
         ("ClusterServiceVersion", "metadata"),

@@ -516,7 +516,7 @@ def _bad_expressions(
 def _cel_problem(text: str) -> str:
     from olmkit.base.cel import expressions as cel
 
-    # What a constraint may speak of: the properties of a candidate, and versions.
+    # What a constraint can describe: the properties of a candidate, and versions.
     variables = {"properties": cel.list_of(cel.map_of(cel.STRING, cel.DYN))}
     functions = {"semver_compare": (2, cel.INT)}
     try:

@@ -91,7 +91,7 @@ TYPES = {
 EVERYTHING = [*NUMBERS, *TEXTS, *LISTS, *MAPS, *ANY]
 
 
-# The rule of `k8s:immutable` and others come in an order by chance in the reference.
+# The rule of `k8s:immutable` and others come in a random order in the reference.
 IMMUTABLE = re.compile(
     r"((?P<i> +)- message: field is immutable\n(?P=i)  rule: self == oldSelf\n)"
     r"((?P=i)- message: m\n(?P=i)  rule: \"true\"\n)"

@@ -1,7 +1,7 @@
 """The operator's own process and what it is given wrong: it says so, and does what helps.
 
-A mistake that only a new start can mend ends it at once with code 1. For what others
-may mend while it runs it goes on, and probes and status tell how it stands.
+A mistake that only a new start can fix ends it at once with code 1. For what others
+can fix while it runs it goes on, and probes and status tell how it stands.
 """
 
 from __future__ import annotations

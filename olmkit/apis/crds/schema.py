@@ -59,7 +59,7 @@ class Options:
 
     `preserve_unknown_fields` is written into the CRD as it is, for CRDs that were v1beta1 once.
     `is_strict`: what an API server would refuse is an error. It is none for Go sources, of
-    which the reference generator writes it, and an overlay's patches may mend it.
+    which the reference generator writes it, and an overlay's patches can fix it.
     """
 
     allow_dangerous_types: bool = False

@@ -1,7 +1,7 @@
 """What an API server has against the schemas of kinds, told at the lines that say it.
 
 The reference generators write such schemas without a word, and patches of an overlay
-may mend them. So the caller says how much it matters.
+can fix them. So the caller says how much it matters.
 """
 
 from __future__ import annotations

@@ -302,7 +302,7 @@ class _Reader:
             )
             if not one.names or is_hidden:
                 return None
-            tag = one.names[0]  # so Go writes it, and CSVs may speak of it
+            tag = one.names[0]  # so Go writes it, and CSVs can describe it
         name, *words = tag.split(",")
         if name == "-" and not words:
             return None

@@ -44,7 +44,7 @@ Made from the program's own table by `make docs`; do not edit.
 
 An error writes nothing, and has exit code 1. `--strict-markers` makes errors of API004, API005 and
 API022. For types in Go, API028, API029 and API031 are warnings: controller-gen writes the same, and
-a patch of an overlay may mend it."""
+a patch of an overlay can fix it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

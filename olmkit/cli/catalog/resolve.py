@@ -137,7 +137,7 @@ def _show_v1(
 
 def _lines(found: Resolution) -> Iterator[str]:
     if len(found.answers) > 1:
-        yield f"OLM answers by chance, with one of {len(found.answers)}:"
+        yield f"OLM's answer is not deterministic; it is one of these {len(found.answers)}:"
         for number, answer in enumerate(found.answers, 1):
             yield f"{number}."
             yield from _answer(answer)

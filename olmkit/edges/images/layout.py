@@ -49,7 +49,7 @@ class _Files(Protocol):
 
 
 class LayoutReader:
-    """A `Store` that is only read; `shown` is how messages speak of it."""
+    """A `Store` that is only read; `shown` is how messages describe it."""
 
     def __init__(self, files: _Files, shown: str) -> None:
         self._files = files

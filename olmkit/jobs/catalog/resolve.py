@@ -39,7 +39,7 @@ _MAX_ROUNDS = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resolution:
-    """The answers of OLM v0, several where it goes by chance.
+    """The answers of OLM v0, several where it is not deterministic.
 
     `rounds` are the results one after the other until nothing moves, when there is one
     answer each time; `goes_round` when they never end. `rejected` is what comes of none of them,

@@ -83,7 +83,7 @@ Answer = Result | Unsatisfiable | Failed
 
 
 def resolve(inputs: ResolverInput) -> tuple[Answer, ...]:
-    """The answers that OLM v0 may give: one, or several where it goes by chance."""
+    """The answers that OLM v0 may give: one, or several where it is not deterministic."""
     if inputs.groups != 1:
         message = f"expected 1 OperatorGroup in the namespace, found {inputs.groups}"
         return (Failed(kinds=("operator-group",), messages=(message,)),)

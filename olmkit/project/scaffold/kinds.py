@@ -118,7 +118,7 @@ def _camel(text: str) -> str:
 
 
 def variable_of(kind: str, templates: Tree) -> str:
-    """What an object of a kind is called in functions: not as anything that templates speak of.
+    """What an object of a kind is called in functions: not as anything that templates describe.
 
     Such as `image_object` for a kind `Image`, since images are handed about in there.
     """

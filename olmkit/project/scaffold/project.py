@@ -263,7 +263,7 @@ def module_prefix(api: Api, *, multigroup: bool, separator: str) -> str:
 
 
 def api_values(project: Project, api: Api) -> dict[str, str]:
-    """The values of templates that speak of one kind."""
+    """The values of templates that describe one kind."""
     prefix = module_prefix(api, multigroup=project.is_multigroup, separator="-")
     group = api.qualified_group
     return project_values(project) | {

@@ -59,7 +59,7 @@ class CacheSettings:
     them, and this process, less memory than a list; who cannot is listed.
     `start_on_read` False makes reading a kind that nobody watches an error, instead of
     watching it from then on.
-    `watch_seconds`: how long a watch is asked for, between the two numbers by chance, so
+    `watch_seconds`: how long a watch is asked for, between the two numbers at random, so
     that many processes do not begin theirs again at once.
     """
 

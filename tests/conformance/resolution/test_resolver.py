@@ -223,7 +223,7 @@ def test_answers_that_go_by_chance_are_all_found(vectors: Path) -> None:
         ours = [said(one) for one in resolver.resolve(inputs_of(world))]
         missed += any(one not in ours for one in theirs)
     assert count > 200
-    assert missed <= 3  # two of ELSEWHERE, and one that comes by chance there, too
+    assert missed <= 3  # two of ELSEWHERE, and one that comes at random there, too
 
 
 def test_what_follows_is_what_follows_with_olm(vectors: Path) -> None:

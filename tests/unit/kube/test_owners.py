@@ -74,9 +74,9 @@ def test_a_cluster_scoped_owner_may_own_anything() -> None:
 def test_an_owner_made_anew_does_not_control() -> None:
     child = _child()
     owners.set_controller_reference(_owner(), child)
-    anew = _owner()
-    anew["metadata"]["uid"] = "another"
-    assert not owners.is_controlled_by(child, anew)
+    again = _owner()
+    again["metadata"]["uid"] = "another"
+    assert not owners.is_controlled_by(child, again)
 
 
 def test_an_owner_that_never_was_on_the_server_is_refused() -> None:

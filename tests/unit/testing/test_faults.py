@@ -1,4 +1,4 @@
-"""The proxy that fails: as it is told, or by chance that repeats."""
+"""The proxy that fails: as it is told, or at random from a seed."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ SELECTORS: tuple[Manifest, ...] = (
 
 
 class World:
-    """Blobs for three catalogs, made by chance from a seed; `names` are those of the catalogs."""
+    """Blobs for three catalogs, generated from a seed; `names` are those of the catalogs."""
 
     def __init__(self, seed: int, images: dict[str, str], name: str) -> None:
         self.random = random.Random(seed)
