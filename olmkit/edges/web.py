@@ -211,17 +211,21 @@ class Web:
                     last = min(last, self.options.connect_attempts)
                 if not getattr(error, "temporary", False) or attempt >= last:
                     raise
-                asked = float(getattr(error, "retry_after", 0.0))
-                if asked > self.options.longest_retry_after:
-                    wait = f"in {asked:.0f} seconds" if asked < _DAY else "tomorrow"
-                    error.hint = f"try again {wait}"
-                    raise
-                _log.debug("waiting before another attempt: %s", error.message)
-            await self.pause(attempt, asked)
+                failed = error
+            await self.pause(attempt, failed)
         raise AssertionError("unreachable")
 
-    async def pause(self, failures: int, asked: float = 0.0) -> None:
-        """Wait after so many failures, at least as long as the server asked for."""
+    async def pause(self, failures: int, error: OlmkitError) -> None:
+        """Wait after so many failures, at least as long as the server of `error` requests.
+
+        Raises `error` when that is longer than anyone should wait.
+        """
+        asked = float(getattr(error, "retry_after", 0.0))
+        if asked > self.options.longest_retry_after:
+            later = f"in {asked:.0f} seconds" if asked < _DAY else "tomorrow"
+            error.hint = f"try again {later}"
+            raise error
+        _log.debug("waiting before another attempt: %s", error.message)
         wait = min(self.options.first_wait * 2 ** (failures - 1), self.options.longest_wait)
         # Jitter: clients that failed together do not come back together.
         await asyncio.sleep(max(asked, wait * (0.5 + self._random.random() / 2)))

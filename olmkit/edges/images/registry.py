@@ -92,7 +92,7 @@ class Registry:
                 failures = 0 if position > before else failures + 1
                 if not error.temporary or failures >= self._web.options.attempts:
                     raise
-                await self._web.pause(failures, getattr(error, "retry_after", 0.0))
+                await self._web.pause(failures, error)
 
     async def push(self, descriptor: Descriptor, content: Opener) -> None:
         self._endpoint.pushing = True

@@ -652,6 +652,21 @@ def test_retries_end(registry: RegistryServer) -> None:
     run(check())
 
 
+def test_download_does_not_wait_a_day_either(registry: RegistryServer) -> None:
+    async def check() -> None:
+        proxy = FaultProxy(
+            upstream=f"http://{registry.host}",
+            retry_after="9" * 5000,
+            plan=lambda _, path: Fault.TOO_MANY if "/blobs/" in path else None,
+        )
+        async with proxy, opened(proxy.host, "day/a") as target:
+            with pytest.raises(RegistryError, match="status 429") as caught:
+                await store.read(target, LAYER.descriptor)
+        assert caught.value.hint == "try again tomorrow"
+
+    run(check())
+
+
 def test_long_retry_after_is_told_and_not_waited_for(registry: RegistryServer) -> None:
     async def check() -> None:
         async with FaultProxy(
