@@ -8,6 +8,8 @@ status of the Subscription goes back to the version that is really there, and OL
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import write
@@ -20,6 +22,13 @@ from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
 
 
+class Retried(NamedTuple):
+    """The CSV that a failed InstallPlan was to install, and the one that is installed."""
+
+    target: str
+    before: str
+
+
 async def reset(
     reader: ClusterObjects,
     seen: ClusterState,
@@ -27,8 +36,8 @@ async def reset(
     *,
     report: Report,
     timeouts: Timeouts,
-) -> str:
-    """Undo what a failed InstallPlan left; gives the CSV that it was to install.
+) -> Retried:
+    """Undo what a failed InstallPlan left.
 
     Raises `InputError` when no InstallPlan has failed, or when it would fail again.
     """
@@ -58,11 +67,14 @@ async def reset(
     done = await write.delete(reader, steps, report=report, timeouts=timeouts)
     if done.left:
         raise RemoteError(f"still there: {', '.join(map(explanation.subject, done.left))}")
+    before = text(kinds.status(subscription).get("installedCSV"))
     for one in seen.subscriptions:
         current = text(kinds.status(one).get("currentCSV"))
         if current in names and current in {*map(objects.name, broken), target}:
             await _put_back(reader, one, replaced.get(current, ""), report)
-    return target
+    if before in names:
+        before = replaced.get(before, "")
+    return Retried(target=target, before=before)
 
 
 def _replaced(

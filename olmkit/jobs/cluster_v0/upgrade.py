@@ -84,12 +84,15 @@ async def upgrade(
     await cluster_read.require_olm(reader)
     seen = await cluster_read.snapshot(reader, options.namespace, logs=False)
     subscription = upgrade_plan.require(seen, options.package)
-    retried = ""
+    retried = None
     if options.retry:
         retried = await retry.reset(reader, seen, subscription, report=report, timeouts=rest())
     plan = await upgrade_plan.plan(reader, options, access)
-    if retried and not plan.is_known:
-        plan = replace(plan, hops=(retried,))
+    if retried is not None and plan.before == retried.target:
+        # OLM was faster than this reading of the cluster.
+        plan = replace(plan, before=retried.before, hops=(retried.target, *plan.hops))
+    elif retried is not None and not plan.is_known:
+        plan = replace(plan, hops=(retried.target,))
     if options.catalog:
         await _change_catalog(reader, subscription, seen, options.catalog, report, rest())
     watch = upgrade_wait.Watch(
