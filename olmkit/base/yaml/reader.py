@@ -185,14 +185,15 @@ class _Builder:
             anchor.value, anchor.nodes, anchor.text, anchor.done = value, 1, len(text), True
         return value
 
-    def _source(self, event: Any) -> str:
+    def _source(self) -> str:
+        """The whole text: a copy of its rest for each event would take quadratic time."""
         if self._text is None:
             self._text = yaml_events.decoded(self._data)
-        return self._text[event.start_mark.index :]
+        return self._text
 
     def _check_tag(self, event: Any) -> None:
         # Go takes these characters for a part of the tag, the parser here for its end.
-        odd = _ODD_TAG.match(self._source(event))
+        odd = _ODD_TAG.match(self._source(), event.start_mark.index)
         if odd:
             raise yaml_events.error_at(
                 event, f"the tag ends in `{odd.group(1)}`", hint="put a space after the tag"
@@ -200,8 +201,7 @@ class _Builder:
 
     def _check_slashes(self, event: Any) -> None:
         # The parser here knows the escape `\\/` of JSON, Go's does not.
-        source = self._source(event)[: event.end_mark.index - event.start_mark.index]
-        if _SLASH.match(source):
+        if _SLASH.match(self._source(), event.start_mark.index, event.end_mark.index):
             raise yaml_events.error_at(
                 event, "found unknown escape character", hint="write `/` without a backslash"
             )

@@ -1,4 +1,5 @@
 import re
+import time
 from typing import Any
 
 import pytest
@@ -118,3 +119,17 @@ def test_every_document_is_read() -> None:
 
 def test_utf_16_is_read() -> None:
     assert yaml_reader.read("a: é\n".encode("utf-16")).value == {"a": "é"}
+
+
+@pytest.mark.parametrize(
+    ("item", "value"), [(b"- !!str x\n", "x"), (b'- "a\\\\b"\n', "a\\b")], ids=["tags", "escapes"]
+)
+def test_many_tags_or_escapes_take_linear_time(item: bytes, value: str) -> None:
+    def seconds(count: int) -> float:
+        data = item * count + b"# \\/\n"
+        began = time.process_time()
+        assert yaml_reader.read(data).value == [value] * count
+        return time.process_time() - began
+
+    # Sixteen times the text; when the rest was copied for each item, this was above a hundred.
+    assert seconds(160_000) < 50 * max(seconds(10_000), 0.02)
