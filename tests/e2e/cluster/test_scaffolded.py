@@ -82,7 +82,7 @@ def test_it_is_installed_through_a_subscription_with_webhooks_and_both_versions(
 ) -> None:
     assert image
     typist("bundle", "generate", "-C", scaffolded, "--version", "0.0.1")
-    done = typist.try_("bundle", "validate", scaffolded / "bundle", "--profile", "community")
+    done = typist.try_("bundle", "validate", scaffolded / "bundle")
     assert "warning" not in done.out + done.err
     reference = f"{cluster.registry}/{PACKAGE}-bundle:v0.0.1"
     typist("bundle", "build", scaffolded / "bundle", "-t", reference, "--push")

@@ -367,7 +367,7 @@ def judging_deployments(place: Path) -> None:
     )
     project.create_webhook(place, request)
     handlers = place / "toy/webhooks/deployment_v1.py"
-    text = handlers.read_text().replace("AdmissionRequest\n", "AdmissionRequest, Denied\n", 1)
+    text = handlers.read_text().replace("AdmissionRequest, ", "AdmissionRequest, Denied, ", 1)
     text = re.sub(
         r"(def default\(self, (\w+): .*\n.*\n)",
         r'\1        \2["metadata"].setdefault("labels", {}).setdefault("team", "none")\n',
