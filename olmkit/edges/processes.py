@@ -20,6 +20,7 @@ from types import FrameType
 from olmkit.base.diagnostics import ConfigurationError
 
 _CHUNK = 64 * 1024
+_ENDING = 5.0  # seconds; a child of the process may keep its pipe open
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1)
 
 
@@ -70,6 +71,18 @@ async def converse(process: asyncio.subprocess.Process, sent: bytes = b"", *, li
             raise TooMuchOutputError
     await process.wait()
     return bytes(output)
+
+
+async def ended(process: asyncio.subprocess.Process) -> None:
+    """Wait for a process that was killed, and drop what it has written.
+
+    On Python 3.11, waiting alone never ends while the pipe of the output is full.
+    """
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_ENDING):
+            while process.stdout is not None and await process.stdout.read(_CHUNK):
+                pass
+            await process.wait()
 
 
 class _Signals:

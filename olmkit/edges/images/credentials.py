@@ -206,7 +206,7 @@ async def _ask_helper(
     finally:
         if process.returncode is None:
             process.kill()
-            await process.wait()
+            await processes.ended(process)
     if process.returncode != 0:
         if b"credentials not found" in output:
             return None
