@@ -1,4 +1,4 @@
-"""`olmkit catalog render` next to `opm render`: all bundle folders in one call, and one alone.
+"""`olmkit catalog render` compared with `opm render`: all bundles at once, and one alone.
 
 Both sides run on this machine in one run, in turn, and medians are told. OPM names
 the reference program (default: `opm` on PATH); without it only our side is measured.

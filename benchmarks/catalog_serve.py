@@ -1,4 +1,4 @@
-"""`olmkit catalog serve` next to `opm serve`: start, memory at rest, answers a second.
+"""`olmkit catalog serve` compared with `opm serve`: start, memory at rest, answers a second.
 
 Both sides run on this machine in one run, in turn, and medians are told. OPM names
 the reference program (default: `opm` on PATH); without it only our side is measured.

@@ -1,4 +1,4 @@
-"""`olmkit catalog validate` next to `opm validate`: wall time, CPU time, peak memory.
+"""`olmkit catalog validate` compared with `opm validate`: wall time, CPU time, peak memory.
 
 Both sides run on this machine in one run, in turn, and medians are told. OPM names
 the reference program (default: `opm` on PATH); without it only our side is measured.

@@ -1,4 +1,4 @@
-"""`olmkit generate crd rbac webhook` next to controller-gen, on Go projects, both in one run.
+"""`olmkit generate crd rbac webhook` compared with controller-gen, on Go projects, both in one run.
 
     python benchmarks/generate.py [--rounds N] [PROJECT…]
 

@@ -1,4 +1,4 @@
-"""The controller runtime next to kopf and controller-runtime, in one run on this machine.
+"""The controller runtime compared with kopf and controller-runtime, in one run on this machine.
 
 The same small controller runs on each against a fast API server in a process of its
 own: it writes one status when an object's specification changes. All figures of speed

@@ -31,6 +31,8 @@ class Code(NamedTuple):
         return self.code.rstrip("0123456789")
 
 
+CONFIGURATION: Final = "configuration files"
+OLMKIT: Final = "olmkit itself"
 PROJECT: Final = "the project's files"
 GENERATE: Final = "`olmkit generate`"
 SCAFFOLD: Final = "`olmkit create` and `olmkit edit`"
@@ -50,6 +52,12 @@ FINDINGS: Final = tuple(
             ("FBC002", "malformed-blob", _ERROR, "A blob of a catalog has a wrong form."),
             ("FBC003", "unreadable-file", _ERROR, "A file of a catalog cannot be read."),
             ("FBC004", "unknown-field", _WARNING, "A blob has a field that opm drops."),
+        ),
+        OLMKIT: ((engine.CRASH, "rule-crashed", _ERROR, "A rule stopped with a fault of olmkit."),),
+        CONFIGURATION: (
+            ("CFG001", "unknown-key", _ERROR, "A key of a configuration file is unknown."),
+            ("CFG002", "wrong-type", _ERROR, "A value has the wrong type."),
+            ("CFG003", "repeated-key", _ERROR, "A key is repeated."),
         ),
         PROJECT: (
             ("PRJ001", "project-shape", _ERROR, "The `PROJECT` file has a wrong form."),

@@ -36,7 +36,7 @@ class Examples(NamedTuple):
 def no_annotations_in_csv(bundle: Bundle) -> Iterator[Finding]:
     """The CSV has no annotations.
 
-    Why: examples, capabilities, categories and all that catalogs show next to the
+    Why: examples, capabilities, categories and all that catalogs show in addition to the
     description are annotations.
 
     Fix: write them below `metadata.annotations`.

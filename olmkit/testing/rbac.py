@@ -1,4 +1,4 @@
-"""What a run asked of an API server, next to what its roles allow.
+"""What a run asked of an API server, compared with what its roles allow.
 
 An `Access` is one sort of request as RBAC sees it. They come from the double
 (`ApiServer.accesses`), or from the audit log of a real server. `compare` says which

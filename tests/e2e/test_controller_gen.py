@@ -1,4 +1,4 @@
-"""Random Go types and markers, next to controller-gen in one run.
+"""Random Go types and markers, compared with controller-gen in one run.
 
 The reference is the program that CONTROLLER_GEN names, else one that is built once; it
 needs a Go toolchain. What both accept must be equal to the byte, and what it refuses must

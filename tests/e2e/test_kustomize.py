@@ -1,4 +1,4 @@
-"""What kubebuilder scaffolds, and we, next to controller-gen and kustomize themselves.
+"""What kubebuilder scaffolds, and we, compared with controller-gen and kustomize themselves.
 
 `KUSTOMIZE`, `KUBEBUILDER` and `CONTROLLER_GEN` may name the programs; else they are built
 once. Needs a Go toolchain and its module cache.

@@ -1,4 +1,4 @@
-"""Projects that operator-sdk begins, and what is made of them next to the reference tools.
+"""Projects that operator-sdk begins, and what is made of them compared with the reference tools.
 
 CRDs, roles and webhooks are held against controller-gen's, overlays against kustomize's,
 and bundles against operator-sdk's own. `OPERATOR_SDK`, `CONTROLLER_GEN` and `KUSTOMIZE` may

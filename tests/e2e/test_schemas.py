@@ -1,4 +1,4 @@
-"""What we say of schemas, next to the verdict of a real API server on the same ones.
+"""What we say of schemas, compared with the verdict of a real API server on the same ones.
 
 `SEEN_LATER` are those that only the server refuses: their faults need CEL's types and
 costs, or the meaning of formats, and are not looked for.

@@ -1,8 +1,8 @@
 """Imports of Python modules that fail when the modules import each other in a circle.
 
-Only a circle of `from … import NAME` fails, each of whose names is defined below the
-import that goes on: whichever module is loaded first, a name is wanted of a module
-that has not come so far.
+Only a circle of `from … import NAME` fails in which each name is defined below the import
+that leads to the next module: the first module to load then needs a name that is not yet
+defined.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _wanted(module: Module, modules: Mapping[str, Module]) -> Iterator[tuple[str
 def _comes_too_early(
     statement: ast.ImportFrom, other: Module, goes_on: Collection[ast.ImportFrom]
 ) -> bool:
-    """Whether a name is there only after the last import by which the other module goes on."""
+    """Whether a name is defined only after the last import of the circle in the other module."""
     last = max((one.lineno for one in goes_on), default=0)
     there = {alias.name: one.lineno for one in goes_on for alias in one.names}
     there |= {name: node.lineno for name, node in other.classes.items()}

@@ -179,7 +179,7 @@ async def _run(words: Sequence[str], environment: Mapping[str, str]) -> None:
             message,
             hint="each package needs a wheel for the image's Python and platform; "
             "correct the requirements, the lock or the folder of wheels; `UV_FIND_LINKS` "
-            "(for pip: `PIP_FIND_LINKS`) names a folder that is looked in next to the index",
+            "(for pip: `PIP_FIND_LINKS`) adds a directory to the index",
         )
     raise RemoteError(message, hint="with `--wheels FOLDER` no network is needed")
 

@@ -252,8 +252,8 @@ def _refuse_orphans(here: ClusterState, choice: Choice) -> None:
     for csv in here.own_csvs():
         if objects.name(csv) == choice.csv or label in objects.labels_of(csv):
             raise InputError(
-                f"the ClusterServiceVersion `{objects.name(csv)}` is there without a Subscription, "
-                "and OLM would not install next to it",
+                f"the ClusterServiceVersion `{objects.name(csv)}` exists without a Subscription, "
+                "so OLM would not install the operator",
                 hint=f"`olmkit uninstall {choice.package} -n {here.namespace}` removes it",
             )
 

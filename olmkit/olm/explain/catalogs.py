@@ -140,7 +140,7 @@ def _missing(what: str) -> Explain:
             "name": "choose another version with `--version`",
         }
         is_other = part["subscription"] != objects.name(subscription)
-        other = f"; Subscription `{part['subscription']}` asks for it, and stops all next to it"
+        other = f"; Subscription `{part['subscription']}` requests it, and blocks the namespace"
         return Diagnosis(
             cause=f"no-such-{'version' if what == 'name' else what}",
             message=subjects[what] + (other if is_other else ""),

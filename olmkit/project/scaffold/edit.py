@@ -1,4 +1,4 @@
-"""Which files `edit` changes: what a project is, next to what its author wrote.
+"""Which files `edit` changes: what a project is, without changing what its author wrote.
 
 A project that sees its own namespace alone has a Role, is told its namespace, and is
 installed into one; a project that sees all has a ClusterRole. The RBAC markers of its

@@ -115,7 +115,7 @@ def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
     for spoke in request.spokes:
         if spoke not in others:
             raise ConfigurationError(
-                f"the project has no version `{spoke}` of `{request.kind}` next to the hub",
+                f"the project has no version `{spoke}` of `{request.kind}` other than the hub",
                 hint=f"`olmkit create api --version {spoke} --no-controller …` makes it",
             )
     if not others:

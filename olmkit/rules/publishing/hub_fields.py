@@ -44,7 +44,7 @@ _USABLE = re.compile(r"(?:https?://[^\s/]+\S*|mailto:[^\s@]+@\S+)", re.IGNORECAS
 def provider_missing(bundle: Bundle) -> Iterator[Finding]:
     """The CSV does not name its provider.
 
-    Why: catalogs show next to the operator who provides it.
+    Why: catalogs show the provider of the operator.
 
     Fix: write `spec.provider.name`.
     """

@@ -1,4 +1,4 @@
-"""Paths of upgrades next to the answers of OLM's own resolvers.
+"""Paths of upgrades compared with the answers of OLM's own resolvers.
 
 Of their worlds those count in which one Subscription and the graph decide alone: nothing
 requires anything, and nothing else is installed.

@@ -1,4 +1,4 @@
-"""Resolutions next to the answers of OLM v0's own resolver, on every world there is."""
+"""Resolutions compared with the answers of OLM v0's own resolver, on every world there is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choices next to the answers of OLM v1's own resolver."""
+"""Choices compared with the answers of OLM v1's own resolver."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def test_the_need_of_a_bundle_is_said_in_full_though_it_holds_commas() -> None:
 
 
 BY = "in the catalog referenced by subscription"
-OTHER = "; Subscription `other` asks for it, and stops all next to it"
+OTHER = "; Subscription `other` requests it, and blocks the namespace"
 
 
 @pytest.mark.parametrize(

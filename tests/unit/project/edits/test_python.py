@@ -1,4 +1,4 @@
-"""Python is edited next to what people wrote."""
+"""Python is edited without changing what people wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""YAML is edited next to what people wrote, and nothing of theirs is lost."""
+"""YAML is edited, and nothing that people wrote is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `edit` changes in a project, next to what its author wrote."""
+"""What `edit` changes in a project, without changing what its author wrote."""
 
 from __future__ import annotations
 
