@@ -95,13 +95,15 @@ class Files:
                 self._place(place, base, entry, content, name)
 
     def folder(self, folder: str) -> Tree:
-        """What lies below `folder`, links followed; empty when there is no such folder.
+        """The files below `folder`, links followed; empty when there is no such folder.
 
-        Raises `InputError` for a link that leaves the image, goes round in a circle, or
-        points to nothing that was kept.
+        A file is counted once for each link to it, because a reader of the folder reads it
+        that often. Raises `InputError` for a link that leaves the image, goes round in a
+        circle, or points to nothing that was kept, and for links that exceed the limits.
         """
         root = self._walk(folder.strip("/"))
         found: dict[str, File] = {}
+        total = self._total
         for path, node in self._leaves(root.node):
             target: _Node | None = node
             if node.link is not None:
@@ -109,6 +111,9 @@ class Files:
             if target is not None and target.file is not None:
                 self._budget.keep_path(len(path))
                 found[path] = target.file
+                if node.link is not None:
+                    total += len(target.file.data)
+                    self._check_total(total, "image")
             elif node.link is not None and (target is None or target.children is None):
                 raise InputError(
                     f"image: `{archives.shown(posixpath.join(root.path, path))}` is a link to "
@@ -143,11 +148,14 @@ class Files:
         node.file, node.link = file, link
         if file is not None:
             self._total += len(file.data)
-            if self._total > self._limits.total_size:
-                raise InputError(
-                    f"{name}: its files are larger than the "
-                    f"{self._limits.total_size / 1e6:.0f} MB that are read"
-                )
+            self._check_total(self._total, name)
+
+    def _check_total(self, total: int, name: str) -> None:
+        if total > self._limits.total_size:
+            raise InputError(
+                f"{name}: its files are larger than the "
+                f"{self._limits.total_size / 1e6:.0f} MB that are read"
+            )
 
     def _read(self, path: str, entry: TarInfo, content: BinaryIO, name: str) -> File:
         if entry.size > self._limits.file_size:

@@ -41,7 +41,7 @@ _ODD_CHARACTER: Final = re.compile(
     rb"\xc2[\x80-\x9f]|\xe2\x80[\xa8\xa9]|\xef(?:\xbb\xbf|\xbf[\xbe\xbf])|\xed[\xa0-\xbf]"
 )
 # Comments and blank lines before the separator of the first document.
-_HEADER: Final = re.compile(rb"(?:[ ]*(?:#[^\n]*)?\n)*---[ ]*\n")
+_HEADER: Final = re.compile(rb"(?:[ ]*+(?:#[^\n]*+)?\n)*+---[ ]*+\n")
 # What opens a block scalar after a key, and the indent of the next line with text.
 _BLOCK: Final = re.compile(rb": [|>][-+]? *\n(?: *\n)*( +)(?=[^ \n])")
 _KEY: Final = re.compile(rb" *(?:- +)*[A-Za-z0-9_./-]+\Z")

@@ -34,6 +34,7 @@ from olmkit.catalog.serve.registry_index import Index
 FILE_NAME = "olmkit-registry.cache"
 _MAGIC = b"olmkit registry\n"
 _CHUNK = 1 << 20
+_CHANGED = "the file of the catalog was changed while it was served"
 # magic, key, where the index begins, how long it is, checksum of all after the header
 _HEADER = struct.Struct("<16s32sQQ32s")
 
@@ -44,16 +45,30 @@ class Store:
     def __init__(self, descriptor: int, index: Index) -> None:
         self.index = index
         self._descriptor = descriptor
+        self._stamp = self._current_stamp()
         self._buffer = memoryview(bytearray(_CHUNK))
 
     def read(self, offset: int, length: int) -> memoryview:
-        """Bytes that are there until the next call: one buffer serves all reading."""
+        """Bytes that are valid until the next call: one buffer serves all reading.
+
+        Raises `OSError` as `check` does, and when the disk cannot be read.
+        """
+        self.check()
         if length > len(self._buffer):
             self._buffer = memoryview(bytearray(length))
         view = self._buffer[:length]
         if os.preadv(self._descriptor, [view], _HEADER.size + offset) != length:
-            raise OSError("the file of the catalog was cut off while it was served")
+            raise OSError(_CHANGED)
         return view
+
+    def check(self) -> None:
+        """Raise `OSError` when the file was written to since it was opened."""
+        if self._current_stamp() != self._stamp:
+            raise OSError(_CHANGED)
+
+    def _current_stamp(self) -> tuple[int, int]:
+        found = os.fstat(self._descriptor)
+        return found.st_size, found.st_mtime_ns
 
     def close(self) -> None:
         os.close(self._descriptor)
@@ -234,7 +249,11 @@ def _lock(folder: Path) -> int | None:
 
 
 def _is_safe(found: os.stat_result) -> bool:
-    """Whether no user but root and this one can change the file or the folder."""
+    """Whether no user but root, this one and those of its group can change it.
+
+    The group counts as ours: OpenShift runs a container as any user, always with group 0,
+    and so images make what is written at run time writable for that group.
+    """
     return found.st_uid in (0, os.geteuid()) and not found.st_mode & stat.S_IWOTH
 
 

@@ -110,6 +110,7 @@ class CatalogServer:
             options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _MAX_STREAMS)],
         )
         self._registry: Registry | None = None
+        self._check_store: Callable[[], None] = lambda: None
         self._calls: Counter[str] = Counter()
         self.lost = asyncio.Event()
         self._stopping = False
@@ -160,9 +161,10 @@ class CatalogServer:
         await self._server.start()
         return bound
 
-    def answer_from(self, registry: Registry) -> None:
-        """Begin to answer; health is SERVING from now on."""
+    def answer_from(self, registry: Registry, check: Callable[[], None] = lambda: None) -> None:
+        """Begin to answer; health is SERVING until `check` raises `OSError`."""
         self._registry = registry
+        self._check_store = check
         self.lost.clear()
         self._tell()
 
@@ -228,11 +230,15 @@ class CatalogServer:
         return self._registry
 
     async def _refuse(self, error: Exception, context: Any) -> None:
-        if isinstance(error, OSError) and self._registry is not None:
-            # The file under the catalog was cut or cannot be read: whoever serves builds it again.
+        if isinstance(error, OSError):
+            self._lose()
+        await _refuse(error, context)
+
+    def _lose(self) -> None:
+        """The file of the catalog was changed or cannot be read; the owner builds it again."""
+        if self._registry is not None:
             self.hold()
             self.lost.set()
-        await _refuse(error, context)
 
     def _counted(self, method: Callable[..., Awaitable[Any]]) -> Any:
         """The method, refused where one address or all have too many calls open."""
@@ -265,6 +271,10 @@ class CatalogServer:
             _one(request)
         except ValueError as error:
             await _refuse(error, context)
+        try:
+            self._check_store()
+        except OSError:
+            self._lose()
         return self._status
 
     async def _watch(self, _request: bytes, context: Any) -> None:

@@ -94,7 +94,7 @@ async def serve(
         prepared = preparing.result()
         store = prepared.store
         registry = Registry(store.index, store.read)
-        server.answer_from(registry)
+        server.answer_from(registry, store.check)
         ready(
             Serving(
                 host=host,
@@ -130,7 +130,7 @@ async def _rebuilt(
     """Answer from a new file, since the old one was cut or cannot be read."""
     made = (await _prepared(reference, cache_folder, access)).store
     store.close()
-    server.answer_from(Registry(made.index, made.read))
+    server.answer_from(Registry(made.index, made.read), made.check)
     return made
 
 

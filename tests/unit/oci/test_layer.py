@@ -196,6 +196,13 @@ def test_archives_are_bounded(limits: Limits, message: str) -> None:
         unpacked(data, limits=limits).folder("")
 
 
+def test_a_file_counts_once_for_each_link_to_it() -> None:
+    data = archive([("a", bytes(1000)), link("b", "a"), link("c", "a")])
+    assert len(unpacked(data, limits=Limits(total_size=3000)).folder("")) == 3
+    with pytest.raises(InputError, match="its files are larger"):
+        unpacked(data, limits=Limits(total_size=2999)).folder("")
+
+
 def test_bomb_is_cut_without_being_kept() -> None:
     info = tarfile.TarInfo("zeros")
     info.size = 64 * 1024 * 1024

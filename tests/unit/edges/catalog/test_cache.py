@@ -166,7 +166,20 @@ def test_a_file_that_is_cut_while_it_is_served_is_told(tmp_path: Path) -> None:
     store = catalog_cache.open_cached(tmp_path, KEY)
     assert store is not None
     os.truncate(tmp_path / FILE_NAME, 10)
-    with pytest.raises(OSError, match="cut off"):
+    with pytest.raises(OSError, match="changed while it was served"):
+        store.read(0, 5)
+    store.close()
+
+
+def test_a_file_that_is_overwritten_in_place_is_noticed(tmp_path: Path) -> None:
+    store = write(tmp_path)[0]
+    store.check()
+    with (tmp_path / FILE_NAME).open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        file.write(b"x")
+    with pytest.raises(OSError, match="changed while it was served"):
+        store.check()
+    with pytest.raises(OSError, match="changed while it was served"):
         store.read(0, 5)
     store.close()
 

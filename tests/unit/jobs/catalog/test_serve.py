@@ -258,6 +258,10 @@ def test_a_cache_that_is_cut_while_it_is_served_is_built_again(catalog: Path, ca
             after = [bundle async for bundle in bundles(b"")]
             health = channel.unary_unary("/grpc.health.v1.Health/Check")
             assert await health(b"") == b"\x08\x01"
+            with (cache / FILE_NAME).open("r+b") as file:
+                file.write(bytes(100))
+            assert await health(b"") == b"\x08\x02"  # noticed by the probe alone
+            assert [bundle async for bundle in bundles(b"")] == before
         stop.set()
         await running
         assert before == after
