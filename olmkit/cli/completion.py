@@ -18,4 +18,4 @@ def completion(app: App, shell: str) -> None:
     maker = get_completion_class(shell)
     if maker is None:
         raise click.UsageError(f"no completion for `{shell}`")
-    app.terminal.result(maker(root, {}, "olmkit", "_OLMKIT_COMPLETE").source())
+    app.terminal.result(maker(root, {}, "olmkit", "_OLMKIT_COMPLETE").source(), exact=True)

@@ -407,7 +407,7 @@ def _refuse(error: OlmkitError, context: click.Context) -> int:
         _print_traceback(error)
     if app.is_json:
         words = output.envelope(app.command, None, error.diagnostics, error)
-        app.terminal.result(words)
+        app.terminal.result(words, exact=True)
     else:
         app.terminal.say(output.error_text(error, app.sources, color=app.terminal.color_err))
     return exit_code(error)

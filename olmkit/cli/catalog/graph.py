@@ -42,7 +42,8 @@ def draw(app: App, *, reference: str, package: str, output: str, access: Access)
     packages = inputs.read(app, reference, access, valid=False).chosen(package)
     match output:
         case "json":
-            app.terminal.result(render.envelope(app.command, [_json(one) for one in packages], ()))
+            words = render.envelope(app.command, [_json(one) for one in packages], ())
+            app.terminal.result(words, exact=True)
         case "mermaid":
             app.terminal.result(drawing.mermaid(packages))
         case "dot":

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from olmkit.cli.frame.app import App
-from olmkit.cli.frame.output import printable
 from olmkit.olm import preview
 from olmkit.olm.preview import Preview
 
@@ -27,7 +26,7 @@ def give(
         lines += preview.lines(brings, targets, before)
     lines += [f"note: {note}" for note in notes]
     for line in lines:
-        app.terminal.note(printable(line))
+        app.terminal.note(line)
 
 
 def permissions(brings: Preview | None) -> list[dict[str, str]]:

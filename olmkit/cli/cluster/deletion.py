@@ -15,7 +15,7 @@ import click
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit
-from olmkit.cli.frame.output import plural, printable
+from olmkit.cli.frame.output import plural
 from olmkit.jobs.cluster.write import Removed
 from olmkit.kube.objects import Manifest
 from olmkit.olm.explain.explanation import subject
@@ -76,7 +76,7 @@ def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
     app.emit(_value(gone, left, stays, facts), text="\n".join(lines) or _NOTHING)
     if left:
         if done.hint:
-            app.terminal.say(f"hint: {printable(done.hint)}")
+            app.terminal.say(f"hint: {done.hint}")
         app.exit(Exit.WORLD)
 
 

@@ -176,9 +176,10 @@ def _granting(app: App) -> Iterator[None]:
     except MissingPermissionsError as error:
         if app.is_json:
             result = {"objects": list(error.manifests)}
-            app.terminal.result(output.envelope(app.command, result, error.diagnostics, error))
+            words = output.envelope(app.command, result, error.diagnostics, error)
+            app.terminal.result(words, exact=True)
             app.exit(Exit.NO)
-        app.terminal.result(documents.dump_all(error.manifests).decode())
+        app.terminal.result(documents.dump_all(error.manifests).decode(), exact=True)
         raise
 
 

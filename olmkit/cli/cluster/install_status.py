@@ -11,8 +11,7 @@ from typing import Any, NoReturn
 
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit
-from olmkit.cli.frame.output import printable
-from olmkit.cli.frame.terminal import paint
+from olmkit.cli.frame.terminal import paint, printable
 from olmkit.kube.objects import Manifest
 from olmkit.olm.explain.explanation import Blame, Explanation, Standing
 

@@ -13,7 +13,6 @@ from olmkit.cli.frame import options
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
 from olmkit.cli.frame.exits import Exit
-from olmkit.cli.frame.output import printable
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster import olm as job
@@ -168,4 +167,4 @@ def _text(found: job.Status) -> str:
     ]
     if not found.parts:
         lines.append("  it runs outside of the cluster, or not at all: it has no Deployments here")
-    return printable("\n".join(lines))
+    return "\n".join(lines)

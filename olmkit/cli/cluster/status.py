@@ -11,7 +11,7 @@ from olmkit.cli.cluster import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options
 from olmkit.cli.frame.exits import Exit
-from olmkit.cli.frame.output import printable
+from olmkit.cli.frame.terminal import printable
 from olmkit.jobs.cluster import status as job
 from olmkit.jobs.cluster.status import Status
 

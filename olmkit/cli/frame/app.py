@@ -52,7 +52,7 @@ class App:
     ) -> None:
         """Write the result to stdout; in text form, findings go to stderr before it."""
         if self.is_json:
-            self.terminal.result(render.envelope(self.command, result, diagnostics))
+            self.terminal.result(render.envelope(self.command, result, diagnostics), exact=True)
             return
         self.report(diagnostics)
         self.terminal.result(text if isinstance(text, str) else text())

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, Severity
 from olmkit.base.tree import Changes
-from olmkit.cli.frame.terminal import paint
+from olmkit.cli.frame.terminal import paint, printable
 
 ReadQuoted = Callable[[str], bytes | None]
 """The bytes of a file that a location names, or None where it cannot be shown."""
@@ -155,14 +154,6 @@ def json_text(value: Any) -> str:
 
 def _escaped(found: re.Match[str]) -> str:
     return f"\\u{ord(found[0]):04x}"
-
-
-def printable(words: str) -> str:
-    """`words` without characters that would move the cursor or change the terminal's state."""
-    return "".join(
-        char if char in "\n\t" or unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}"
-        for char in words
-    )
 
 
 def _block(

@@ -10,7 +10,8 @@ from typing import Any
 
 from olmkit import __version__
 from olmkit.base.diagnostics import Diagnostic, Location, Severity
-from olmkit.cli.frame.output import json_text, printable
+from olmkit.cli.frame.output import json_text
+from olmkit.cli.frame.terminal import printable
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

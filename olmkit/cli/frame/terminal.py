@@ -8,7 +8,9 @@ stderr is a terminal.
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
+import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol, TextIO
 
@@ -25,6 +27,8 @@ _CODES = {
     "blue": "34",
     "cyan": "36",
 }
+# What `paint` writes, and nothing else that a terminal would obey.
+_PAINT = re.compile(r"(\x1b\[(?:1|2|31|32|33|34|36|0)(?:;(?:1|2))?m)")
 
 
 class Progress(Protocol):
@@ -62,9 +66,14 @@ class Terminal:
             and _is_terminal(self.err)
         )
 
-    def result(self, text: str) -> None:
-        """Write a result to stdout; one newline at the end."""
+    def result(self, text: str, *, exact: bool = False) -> None:
+        """Write a result to stdout; one newline at the end.
+
+        Control characters are escaped, since results show data from elsewhere; `exact` is
+        for formats that programs read.
+        """
         if text:
+            text = text if exact else _harmless(text)
             self.out.write(text if text.endswith("\n") else text + "\n")
 
     def result_bytes(self, data: bytes) -> None:
@@ -85,8 +94,9 @@ class Terminal:
     def say(self, text: str) -> None:
         """Say something on stderr that must be seen; work goes on when it cannot be written.
 
-        While a bar moves, it stands above it.
+        While a bar moves, it is printed above it. Control characters are escaped.
         """
+        text = _harmless(text)
         with contextlib.suppress(OSError):
             if self._bars is not None:
                 self._bars.console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -133,7 +143,7 @@ class _Bar:
         self._task = task
 
     def advance(self, step: str, amount: int = 1) -> None:
-        self._bars.update(self._task, advance=amount, description=step)
+        self._bars.update(self._task, advance=amount, description=printable(step))
 
 
 def paint(text: str, *styles: str, on: bool) -> str:
@@ -141,6 +151,23 @@ def paint(text: str, *styles: str, on: bool) -> str:
     if not on or not text:
         return text
     return f"\x1b[{';'.join(_CODES[style] for style in styles)}m{text}\x1b[0m"
+
+
+def printable(words: str) -> str:
+    """`words` without characters that would move the cursor or change the terminal's state."""
+    return "".join(
+        char if char in "\n\t" or unicodedata.category(char)[0] != "C" else f"\\u{ord(char):04x}"
+        for char in words
+    )
+
+
+def _harmless(text: str) -> str:
+    """`text` as `printable` gives it, with the colours of `paint` kept."""
+    if text.replace("\n", "").isprintable():
+        return text
+    parts = _PAINT.split(text)
+    parts[::2] = [printable(part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def wants_color(stream: TextIO, choice: str, environment: Mapping[str, str]) -> bool:

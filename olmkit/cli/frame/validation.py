@@ -86,11 +86,11 @@ def give(app: App, verdict: ValidationReport) -> None:
     found = [diagnostic for result in results for diagnostic in _said(verdict, result)]
     match app.output:
         case "json":
-            app.terminal.result(output.envelope(app.command, _json(verdict), found))
+            app.terminal.result(output.envelope(app.command, _json(verdict), found), exact=True)
         case "text":
             _show_text(app, verdict, found)
         case form:
-            app.terminal.result(_report(verdict, form, found))
+            app.terminal.result(_report(verdict, form, found), exact=True)
     code = max(_code(verdict, result) for result in results)
     if code:
         app.exit(Exit(code))

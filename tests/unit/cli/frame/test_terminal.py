@@ -72,3 +72,15 @@ def test_words_in_brackets_are_words_and_no_styles() -> None:
     terminal_ = Terminal(out=io.StringIO(), err=err, environment={"TERM": "xterm"})
     with terminal_.progress("waiting") as progress:
         progress.advance("cannot read [/etc/x]")
+
+
+def test_data_from_elsewhere_cannot_move_the_cursor_but_our_colours_stay() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    shown = Terminal(out=out, err=err)
+    shown.result(f"{terminal.paint('label', 'red', 'bold', on=True)}  a\x1b[2Jb\x9b8m\u202ec\td")
+    shown.say("x\x1b]0;title\x07")
+    shown.result('{"a": "\u202e"}', exact=True)
+    assert out.getvalue() == (
+        "\x1b[31;1mlabel\x1b[0m  a\\u001b[2Jb\\u009b8m\\u202ec\td\n" + '{"a": "\u202e"}\n'
+    )
+    assert err.getvalue() == "x\\u001b]0;title\\u0007\n"
