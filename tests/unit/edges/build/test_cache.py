@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Tree
 from olmkit.edges.build import cache as build_cache
 from olmkit.edges.build.cache import BuildCache
@@ -60,3 +61,8 @@ def test_the_cache_lies_where_the_user_wants_it() -> None:
     assert build_cache.folder({"OLMKIT_CACHE": "/c", "HOME": "/h"}) == Path("/c/build")
     assert build_cache.folder({"XDG_CACHE_HOME": "/x"}) == Path("/x/olmkit/build")
     assert build_cache.folder({"HOME": "/h"}) == Path("/h/.cache/olmkit/build")
+    assert build_cache.folder({"XDG_CACHE_HOME": "x", "HOME": "/h"}) == Path(
+        "/h/.cache/olmkit/build"
+    )
+    with pytest.raises(ConfigurationError, match="`HOME` is not set"):
+        build_cache.folder({})
