@@ -260,8 +260,11 @@ class Web:
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
+                # Who makes requests bounds how many; none waits for a free connection.
+                connector=aiohttp.TCPConnector(limit=0),
                 timeout=aiohttp.ClientTimeout(
                     total=None,  # a large layer over a slow line takes what it takes
+                    connect=2 * self.options.connect_timeout,  # with several addresses and TLS
                     sock_connect=self.options.connect_timeout,
                     sock_read=self.options.read_timeout,
                 ),

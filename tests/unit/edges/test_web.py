@@ -91,3 +91,20 @@ def test_unknown_host_is_said() -> None:
                     pass
 
     asyncio.run(check())
+
+
+def test_a_server_that_never_answers_the_tls_handshake_is_given_up() -> None:
+    async def scenario() -> None:
+        async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read()  # until the client gives up
+            writer.close()
+
+        server = await asyncio.start_server(silent, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        options = WebOptions(connect_timeout=0.05, attempts=1)
+        async with server, Web(options) as client, asyncio.timeout(10):
+            with pytest.raises(RemoteError, match="does not answer in time"):
+                async with client.send("GET", f"https://127.0.0.1:{port}/v2/"):
+                    pass
+
+    asyncio.run(scenario())
