@@ -36,6 +36,7 @@ GROUPS: Mapping[str, str] = {
     "image": "Build, inspect and copy images.",
     "olm": "Inspect, install or remove OLM itself.",
     "catalog list": "List the contents of a catalog.",
+    "catalog template": "Render catalog templates of one kind.",
     "create": "Add a kind or a webhook to a project.",
 }
 
@@ -118,6 +119,22 @@ COMMANDS: Mapping[str, Entry] = {
     "catalog render": Entry(
         "olmkit.cli.catalog.render:render",
         "Write bundles and catalogs as one stream of catalog blobs.",
+    ),
+    "catalog render-template": Entry(
+        "olmkit.cli.catalog.template:render_template",
+        "Render a catalog template; its `schema` says which kind it is.",
+    ),
+    "catalog template basic": Entry(
+        "olmkit.cli.catalog.template:basic",
+        "Render a basic template: blobs, and images in place of bundles.",
+    ),
+    "catalog template semver": Entry(
+        "olmkit.cli.catalog.template:semver",
+        "Render a semver template: channels and edges from versions.",
+    ),
+    "catalog template substitutes": Entry(
+        "olmkit.cli.catalog.template:substitutes",
+        "Render a substitutes template: rebuilt bundles replace others.",
     ),
     "catalog serve": Entry(
         "olmkit.cli.catalog.serve:serve", "Serve a catalog to OLM v0 over gRPC."

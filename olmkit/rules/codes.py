@@ -38,6 +38,7 @@ GENERATE: Final = "`olmkit generate`"
 SCAFFOLD: Final = "`olmkit create` and `olmkit edit`"
 BUNDLE: Final = "`olmkit bundle generate`"
 RENDER: Final = "`olmkit catalog render`"
+TEMPLATE: Final = "`olmkit catalog template`"
 SERVE: Final = "`olmkit catalog serve`"
 READ: Final = "every command that reads YAML, JSON or a catalog"
 
@@ -109,6 +110,13 @@ FINDINGS: Final = tuple(
             ("FBC905", "unreadable-properties", _WARNING, "`properties.yaml` cannot be read."),
             ("FBC906", "unreadable-property", _ERROR, "A property cannot be read."),
             ("FBC907", "image-without-registry", _WARNING, "Clusters cannot pull the image."),
+        ),
+        TEMPLATE: (
+            ("FBC910", "malformed-template", _ERROR, "A catalog template has a wrong form."),
+            ("FBC911", "unusable-template-entry", _ERROR, "An entry is not a usable blob."),
+            ("FBC912", "unusable-template-image", _ERROR, "An image has no usable bundle."),
+            ("FBC913", "unorderable-bundles", _ERROR, "Versions differ by build metadata only."),
+            ("FBC914", "impossible-substitution", _ERROR, "A substitution makes no sense."),
         ),
         SERVE: (
             ("SRV001", "several-csv-metadata", _ERROR, "A bundle has several `olm.csv.metadata`."),

@@ -26,6 +26,7 @@ from olmkit.catalog.bundles import findings, migrate, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
+from olmkit.catalog.templates.source import SCHEMAS
 from olmkit.edges import disk, paths, workers
 from olmkit.edges.images.access_settings import Access
 from olmkit.oci.reference import AnyReference, InvalidReferenceError, Reference
@@ -36,10 +37,8 @@ if TYPE_CHECKING:
 # A file may hold the whole catalog of a distribution.
 MAX_CATALOG_FILE: Final = 512 * 1024 * 1024
 
-# The input of template engines; opm does not render such a file either.
-TEMPLATES: Final = frozenset(
-    {"olm.composite", "olm.semver", "olm.template.basic", "olm.template.substitutes"}
-)
+# opm does not render such a file either.
+TEMPLATES: Final = frozenset({"olm.composite", *SCHEMAS.values()})
 _SQLITE: Final = b"SQLite format 3\x00"
 _PLACEHOLDERS: Final = ("{package}", "{name}", "{version}")
 # So many images are pulled at once: more makes registries angry, not faster.
@@ -77,11 +76,16 @@ class BundleRead:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-async def read_bundle(reference: str, options: RenderOptions) -> BundleRead:
-    """The bundle in a folder or an image. Raises `InputError` when there is none."""
+async def read_bundle(
+    reference: str, options: RenderOptions, *, remote: bool = False
+) -> BundleRead:
+    """The bundle in a folder or an image, or only in an image if `remote`.
+
+    Raises `InputError` when there is none.
+    """
     _check_image(options.image)
     chosen = _RenderOptions(options.image, options.level)
-    path = _path(reference)
+    path = None if remote else _path(reference)
     if path is not None:
         return _read(disk.read_tree(path), reference, chosen)
     found = await _pull(reference, options.access)
@@ -197,7 +201,7 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
     if template:
         raise InputError(
             f"`{path}` is a catalog template (`{template}`), not a catalog",
-            hint="render the template first, for example with `opm alpha render-template`",
+            hint=f"render the template first: `olmkit catalog render-template {path}`",
         )
     return made
 

@@ -1,0 +1,229 @@
+"""A template as it is read: its kind, its fields, and the images that it names.
+
+Source: `opm alpha render-template` of operator-registry 1.73. Only the first document of a file
+counts. The kind comes from `schema` unless the caller names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import Diagnostic, InputError, Location
+from olmkit.base.documents import Document, Key, field_path
+from olmkit.catalog.blobs import shapes, stream
+from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, ShapeError, Text, Truth
+from olmkit.catalog.templates import findings
+from olmkit.catalog.templates.findings import FORM
+
+
+class Kind(StrEnum):
+    """The kinds of templates."""
+
+    BASIC = "basic"
+    SEMVER = "semver"
+    SUBSTITUTES = "substitutes"
+
+
+SCHEMAS: Final[Mapping[Kind, str]] = {
+    Kind.BASIC: "olm.template.basic",
+    Kind.SEMVER: "olm.semver",
+    Kind.SUBSTITUTES: "olm.template.substitutes",
+}
+_COMPOSITE: Final = frozenset({"olm.composite", "olm.composite.catalogs"})
+_TEXT: Final = Text()
+_CHANNELS: Final = Object(
+    go="semver.channelBundles",
+    fields=(
+        Field(
+            "bundles",
+            ListOf(
+                Object(go="semver.bundleEntry", fields=(Field("image", _TEXT),)),
+                "[]semver.bundleEntry",
+            ),
+        ),
+    ),
+)
+_SHAPES: Final[Mapping[Kind, Object]] = {
+    Kind.BASIC: Object(
+        go="basic.BasicTemplateData",
+        fields=(
+            Field("schema", _TEXT),
+            Field("entries", ListOf(Anything("*declcfg.Meta"), "[]*declcfg.Meta")),
+        ),
+    ),
+    Kind.SEMVER: Object(
+        go="semver.SemverTemplateData",
+        fields=(
+            Field("schema", _TEXT),
+            Field("generateMajorChannels", Truth()),
+            Field("generateMinorChannels", Truth()),
+            Field("defaultChannelTypePreference", Text("semver.streamType")),
+            Field("candidate", _CHANNELS),
+            Field("fast", _CHANNELS),
+            Field("stable", _CHANNELS),
+        ),
+    ),
+    Kind.SUBSTITUTES: Object(
+        go="substitutes.SubstitutesTemplateData",
+        fields=(
+            Field("schema", _TEXT),
+            Field("entries", ListOf(Anything("*declcfg.Meta"), "[]*declcfg.Meta")),
+            Field(
+                "substitutions",
+                ListOf(
+                    Object(
+                        go="substitutes.Substitute",
+                        fields=(Field("name", _TEXT), Field("base", _TEXT)),
+                    ),
+                    "[]substitutes.Substitute",
+                ),
+            ),
+        ),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """A template that was read. `fields` has all fields of its kind, empty ones too."""
+
+    kind: Kind
+    fields: Mapping[str, Any]
+    document: Document
+
+    def at(self, *keys: Key) -> Location:
+        """The place of the value under `keys`, which are written as in `fields`."""
+        found: list[Key] = []
+        value = self.document.value
+        for key in keys:
+            if isinstance(key, str) and isinstance(value, dict):
+                spelled = [name for name in value if shapes.fold(name) == shapes.fold(key)]
+                key = max(spelled, default=key)
+            found.append(key)
+            try:
+                value = value[key]
+            except (KeyError, IndexError, TypeError):
+                break
+        return self.document.at(*found)
+
+
+def read(data: bytes, path: str, kind: Kind | None = None) -> Template:
+    """The template in a file. Raises `InputError` with the place of what is wrong."""
+    document = _first(data, path)
+    chosen = kind or _detect(document)
+    try:
+        fields = shapes.read(_SHAPES[chosen], document.value)
+    except ShapeError as error:
+        raise findings.refusal(FORM, error.message, at=document.at(*error.keys)) from None
+    template = Template(kind=chosen, fields=fields, document=document)
+    if chosen is Kind.SEMVER:
+        findings.refuse_all(list(_strict(template)))
+    schema = fields["schema"]
+    if schema != SCHEMAS[chosen]:
+        raise findings.refusal(
+            FORM,
+            f"the schema of the template is `{schema}`, not `{SCHEMAS[chosen]}`"
+            if schema
+            else f"the template lacks `schema: {SCHEMAS[chosen]}`",
+            at=template.at("schema"),
+            hint=f"write `schema: {SCHEMAS[chosen]}`, or render it as what it is",
+        )
+    return template
+
+
+def schema_of(data: bytes, path: str) -> str:
+    """The schema that a file names; empty for one that is not a template."""
+    try:
+        value = _first(data, path).value
+    except InputError:
+        return ""
+    schema = _schema(value) if isinstance(value, dict) else ""
+    return schema if schema in SCHEMAS.values() or schema in _COMPOSITE else ""
+
+
+def _first(data: bytes, path: str) -> Document:
+    part = next(stream.read(data, path, check=_any, report=_any), None)
+    if part is None:
+        raise findings.refusal(FORM, "the template is empty", at=Location(path=path))
+    if not part.json and part.data[part.end - 1 : part.end] == b"\n":
+        # Read again, because a part does not know its repeated keys.
+        return documents.load_yaml(part.data, path, start=part.start, end=part.end)
+    return Document(
+        part.value,
+        path=part.path,
+        data=part.data,
+        start=part.start,
+        end=part.end,
+        json=part.json,
+    )
+
+
+def _detect(document: Document) -> Kind:
+    if document.value is None:
+        raise findings.refusal(
+            FORM,
+            "the first document of the template is empty",
+            at=document.at(),
+            hint="remove the `---` before the template: only the first document counts",
+        )
+    if not isinstance(document.value, dict):
+        raise findings.refusal(
+            FORM,
+            f"the template is of type {shapes.kind(document.value)}, not an object",
+            at=document.at(),
+            hint="write an object with `schema`",
+        )
+    schema = _schema(document.value)
+    for kind, name in SCHEMAS.items():
+        if schema == name:
+            return kind
+    names = ", ".join(f"`{name}`" for name in SCHEMAS.values())
+    if not schema:
+        raise findings.refusal(
+            FORM, "the template lacks `schema`", at=document.at(), hint=f"use one of {names}"
+        )
+    if schema in _COMPOSITE:
+        raise findings.refusal(
+            FORM,
+            f"composite templates (`{schema}`) are not supported",
+            at=document.at("schema"),
+            hint="render each of its components as a template of its own",
+        )
+    raise findings.refusal(
+        FORM,
+        f"unknown template schema `{schema[:100]}`",
+        at=document.at("schema"),
+        hint=f"use one of {names}",
+    )
+
+
+def _schema(value: Mapping[str, Any]) -> str:
+    found = [value[key] for key in sorted(value) if shapes.fold(key) == "schema"]
+    return found[-1] if found and isinstance(found[-1], str) else ""
+
+
+def _strict(template: Template) -> Iterator[Diagnostic]:
+    """Of semver templates, unknown and repeated keys are errors."""
+    document = template.document
+    for repeated in document.duplicate_keys():
+        yield findings.found(
+            FORM,
+            f"`{field_path(repeated.keys)}` is set twice",
+            at=repeated.again,
+            hint="keep one of the two",
+        )
+    for keys in shapes.unknown(_SHAPES[template.kind], document.value):
+        yield findings.found(
+            FORM,
+            f"unknown field `{field_path(keys)}`",
+            at=document.at_key(*keys),
+            hint="remove it, or correct its spelling",
+        )
+
+
+def _any(_: object) -> None:
+    """Everything is accepted."""

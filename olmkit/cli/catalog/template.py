@@ -1,0 +1,141 @@
+"""`olmkit catalog render-template`, and `olmkit catalog template` with a kind."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.catalog.blobs import fbc
+from olmkit.catalog.bundles.migrate import Level
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.options import add, form_option
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import template as job
+from olmkit.jobs.catalog.template import Kind, TemplateOptions
+
+
+def _template_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    migrate = click.option(
+        "--migrate",
+        "level",
+        type=click.Choice([str(level) for level in Level]),
+        default=str(Level.NONE),
+        show_default=True,
+        help="Migration level of the bundles that are rendered from images.",
+    )
+    return add(run, (form_option, migrate, registry_options))
+
+
+@command(
+    output=False,
+    example="""
+    olmkit catalog render-template catalog-templates/basic.yaml > catalog.yaml
+    olmkit catalog render-template semver catalog-templates/semver.yaml -o json
+    olmkit catalog render-template catalog-templates/v4.18.yaml --migrate all
+    """,
+)
+@click.argument("words", metavar="[KIND] [FILE]", nargs=-1)
+@_template_options
+def render_template(
+    app: App, *, words: tuple[str, ...], form: fbc.Form, level: str, access: Access
+) -> None:
+    """Render a catalog template; its `schema` says which kind it is.
+
+    KIND is `basic`, `semver` or `substitutes`. Without FILE, or with `-`, the template comes from
+    the standard input. The bundles come from the images that the template names.
+    """
+    kind, reference = _kind_and_file(words)
+    _render(app, reference, kind, form, level, access)
+
+
+@command(
+    output=False,
+    example="""
+    olmkit catalog template basic catalog-templates/basic.yaml > catalog.yaml
+    """,
+)
+@click.argument("reference", metavar="FILE", default=job.STDIN)
+@_template_options
+def basic(app: App, *, reference: str, form: fbc.Form, level: str, access: Access) -> None:
+    """Render a basic template: blobs, and images in place of bundles.
+
+    Without FILE, or with `-`, the template comes from the standard input.
+    """
+    _render(app, reference, Kind.BASIC, form, level, access)
+
+
+@command(
+    output=False,
+    example="""
+    olmkit catalog template semver catalog-templates/semver.yaml > catalog.yaml
+    """,
+)
+@click.argument("reference", metavar="FILE", default=job.STDIN)
+@_template_options
+def semver(app: App, *, reference: str, form: fbc.Form, level: str, access: Access) -> None:
+    """Render a semver template: channels and edges from versions.
+
+    Without FILE, or with `-`, the template comes from the standard input.
+    """
+    _render(app, reference, Kind.SEMVER, form, level, access)
+
+
+@command(
+    output=False,
+    example="""
+    olmkit catalog template substitutes catalog-templates/substitutes.yaml > catalog.yaml
+    """,
+)
+@click.argument("reference", metavar="FILE", default=job.STDIN)
+@_template_options
+def substitutes(app: App, *, reference: str, form: fbc.Form, level: str, access: Access) -> None:
+    """Render a substitutes template: rebuilt bundles replace others.
+
+    Without FILE, or with `-`, the template comes from the standard input.
+    """
+    _render(app, reference, Kind.SUBSTITUTES, form, level, access)
+
+
+def _kind_and_file(words: tuple[str, ...]) -> tuple[Kind | None, str]:
+    """The kind, if it is named, and the file."""
+    kinds = [str(kind) for kind in Kind]
+    match words:
+        case ():
+            return None, job.STDIN
+        case (word,):
+            return (Kind(word), job.STDIN) if word in kinds else (None, word)
+        case (kind, reference) if kind in kinds:
+            return Kind(kind), reference
+        case (kind, _):
+            raise ConfigurationError(
+                f"unknown kind of template `{kind}`", hint=f"use one of {', '.join(kinds)}"
+            )
+        case _:
+            raise ConfigurationError(
+                f"{len(words)} arguments are too many", hint="name a kind and a file at most"
+            )
+
+
+def _render(
+    app: App, reference: str, kind: Kind | None, form: fbc.Form, level: str, access: Access
+) -> None:
+    options = TemplateOptions(kind=kind, level=Level(level), access=access)
+    stdin = _stdin() if reference == job.STDIN else None
+    result = app.run(job.render_template(reference, options, stdin=stdin))
+    app.report(result.diagnostics)
+    app.terminal.result_bytes(fbc.dump(result.blobs, form))
+
+
+def _stdin() -> bytes:
+    data = sys.stdin.buffer.read(job.MAX_TEMPLATE + 1)
+    if len(data) > job.MAX_TEMPLATE:
+        raise ConfigurationError(
+            f"the template is larger than the {job.MAX_TEMPLATE // 1024 // 1024} MB that are read",
+            hint="write one template for each package",
+        )
+    return data

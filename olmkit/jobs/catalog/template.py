@@ -1,0 +1,130 @@
+"""Rendering catalog templates: each image that they name is pulled once, several at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, RemoteError, Severity
+from olmkit.catalog import model
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.bundles.migrate import Level
+from olmkit.catalog.bundles.render import RenderedBundle
+from olmkit.catalog.templates import basic, findings, semver, source, substitutes
+from olmkit.catalog.templates.findings import IMAGE
+from olmkit.catalog.templates.source import Kind, Template
+from olmkit.edges import disk
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import render
+from olmkit.jobs.catalog.render import Rendered, RenderOptions
+from olmkit.oci.reference import InvalidReferenceError, Reference
+from olmkit.rules import engine
+from olmkit.rules.engine import CATALOG
+
+MAX_TEMPLATE: Final = 64 * 1024 * 1024
+STDIN: Final = "-"
+_PULLS: Final = 4
+
+__all__ = ["MAX_TEMPLATE", "STDIN", "Kind", "TemplateOptions", "render_template"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateOptions:
+    """How to render: the kind, unless the template names it; the migration level; registries."""
+
+    kind: Kind | None = None
+    level: Level = Level.NONE
+    access: Access = field(default_factory=Access)
+
+
+async def render_template(
+    reference: str, options: TemplateOptions, *, stdin: bytes | None = None
+) -> Rendered:
+    """The catalog of a template: a file, or `-` for the bytes of `stdin`.
+
+    Raises `InputError` with all images that cannot be rendered, and where they are named.
+    """
+    if reference == STDIN:
+        data, path = stdin or b"", "stdin"
+    else:
+        data, path = disk.read_file(Path(reference), limit=MAX_TEMPLATE), reference
+    template = source.read(data, path, options.kind)
+    named: dict[str, Location] = {}
+    for image, at in images(template):
+        named.setdefault(image, at)
+    bundles, notes = await _pulled(named, options.access)
+    return Rendered(blobs=tuple(rendered(template, bundles, options.level)), diagnostics=notes)
+
+
+def images(template: Template) -> Sequence[tuple[str, Location]]:
+    """The images of a template, with their places. Raises `InputError` for a wrong template."""
+    match template.kind:
+        case Kind.BASIC:
+            return list(basic.images(template))
+        case Kind.SEMVER:
+            return list(semver.images(template))
+        case Kind.SUBSTITUTES:
+            return list(substitutes.images(template))
+
+
+def rendered(
+    template: Template, bundles: Mapping[str, RenderedBundle], level: Level = Level.NONE
+) -> Sequence[Blob]:
+    """The blobs of a template whose images have these bundles. Raises `InputError`."""
+    match template.kind:
+        case Kind.BASIC:
+            return list(basic.render(template, bundles, level))
+        case Kind.SEMVER:
+            return list(semver.render(template, bundles, level))
+        case Kind.SUBSTITUTES:
+            return substitutes.render(template, bundles, level, _check)
+
+
+def _check(blobs: Sequence[Blob]) -> None:
+    """Raise `InputError` when blobs are not a catalog that OLM can use."""
+    rules = engine.choose(engine.profile("operator-sdk"), subject=CATALOG)
+    found = engine.run(model.of_blobs(blobs), rules)
+    findings.refuse_all([one for one in found if one.severity is Severity.ERROR])
+
+
+async def _pulled(
+    named: Mapping[str, Location], access: Access
+) -> tuple[Mapping[str, RenderedBundle], tuple[Diagnostic, ...]]:
+    """The bundle of each image; `InputError` with all images that have none."""
+    gate = asyncio.Semaphore(_PULLS)
+
+    async def pull(image: str) -> render.BundleRead | OlmkitError:
+        async with gate:
+            try:
+                if not image:
+                    raise InvalidReferenceError("the image is empty")
+                Reference.parse(image)
+                return await render.read_bundle(image, RenderOptions(access=access), remote=True)
+            except OlmkitError as error:
+                return error
+
+    async with asyncio.TaskGroup() as tasks:
+        running = {image: tasks.create_task(pull(image)) for image in named}
+    read: dict[str, RenderedBundle] = {}
+    notes: list[Diagnostic] = []
+    faults: list[Diagnostic] = []
+    remote: list[RemoteError] = []
+    for image, task in running.items():
+        result = task.result()
+        if isinstance(result, OlmkitError):
+            if isinstance(result, RemoteError):
+                remote.append(result)
+            message = f"cannot render the bundle of image `{image}`: {result.message}"
+            faults.append(findings.found(IMAGE, message, at=named[image], hint=result.hint))
+            faults += result.diagnostics
+        else:
+            read[image] = result.rendered
+            notes += result.diagnostics
+    if remote:
+        remote[0].diagnostics = tuple(faults)
+        raise remote[0]
+    findings.refuse_all(faults)
+    return read, tuple(notes)
