@@ -13,7 +13,7 @@ import struct
 import tarfile
 import zlib
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NoReturn, cast
+from typing import IO, Any, BinaryIO, NoReturn, cast
 
 from olmkit.base.diagnostics import InputError
 from olmkit.oci.limits import MAX_PATH, Budget
@@ -64,7 +64,7 @@ def entries(
         ) as tar:
             for entry in _members(tar, name, budget):
                 content = tar.extractfile(entry) if entry.isreg() else None
-                source = cast("BinaryIO", content) if content is not None else io.BytesIO()
+                source = cast("BinaryIO", _Content(content or io.BytesIO(), name))
                 yield entry, source
                 while source.read(_CHUNK):
                     pass
@@ -176,6 +176,20 @@ def _damaged(name: str, error: BaseException) -> InputError:
     reason = "" if isinstance(error, RecursionError) else shown(str(error))
     said = f": {reason}" if reason else ""
     return InputError(f"{name}: it is not an intact archive{said}")
+
+
+class _Content(io.RawIOBase):
+    """The content of one entry, whose errors are ours wherever it is read."""
+
+    def __init__(self, source: IO[bytes], name: str) -> None:
+        self._source = source
+        self._name = name
+
+    def read(self, size: int = -1, /) -> bytes:
+        try:
+            return self._source.read(size)
+        except _DAMAGED as error:
+            raise _damaged(self._name, error) from None
 
 
 class _Archive(io.RawIOBase):

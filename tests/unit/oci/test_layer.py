@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import random
 import struct
 import tarfile
 from collections.abc import Iterable
@@ -172,6 +173,21 @@ def _named(value: object) -> str:
 def test_harmful_archive_is_refused(data: bytes, message: str) -> None:
     with pytest.raises(InputError, match=message):
         unpacked(data).folder("")
+
+
+def test_a_layer_that_ends_anywhere_is_refused_or_whole() -> None:
+    data = archive([("a", random.Random(0).randbytes(1500)), ("b", b"2" * 700)])
+    packed = gzip.compress(data)
+    cut = [data[:length] for length in range(0, len(data), 128)]
+    cut += [gzip.compress(one) for one in cut]
+    cut += [packed[:length] for length in range(10, len(packed), 16)]
+    for one in cut:
+        try:
+            found = unpacked(one).folder("")
+        except InputError:
+            continue
+        whole = unpacked(data).folder("")
+        assert all(found[path] == whole[path] for path in found)
 
 
 def test_absolute_names_stay_inside() -> None:
