@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 from pathlib import Path
 
 import click
@@ -45,6 +46,12 @@ def types_page() -> Tree:
     return Tree({marker_pages.FINDINGS_PAGE: marker_pages.findings_page().encode()})
 
 
+def library_pages() -> Tree:
+    """The pages of the public packages, by `scripts/library_pages.py`."""
+    pages_of = runpy.run_path(str(ROOT / "scripts/library_pages.py"))["pages"]
+    return Tree({path: text.encode() for path, text in pages_of().items()})
+
+
 def _help(path: str) -> str:
     context = click.Context(program.root, info_name="olmkit", terminal_width=_WIDTH)
     command: click.Command = program.root
@@ -62,9 +69,8 @@ def main() -> None:
     folder = ROOT / pages.FOLDER
     found = disk.read_tree(folder).at(pages.FOLDER) if folder.is_dir() else Tree()
     disk.apply(ROOT, tree.diff(wanted, found, stale=frozenset(found)))
-    for page in (commands_page(), markers_page(), types_page()):
-        (path,) = page
-        found = Tree({path: (ROOT / path).read_bytes()}) if (ROOT / path).exists() else Tree()
+    for page in (commands_page(), markers_page(), types_page(), library_pages()):
+        found = Tree({path: (ROOT / path).read_bytes() for path in page if (ROOT / path).exists()})
         disk.apply(ROOT, tree.diff(page, found))
 
 

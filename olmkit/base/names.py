@@ -10,7 +10,9 @@ from __future__ import annotations
 import re
 
 MAX_LABEL = 63
+"""Characters of a DNS label (RFC 1123)."""
 MAX_SUBDOMAIN = 253
+"""Characters of a DNS subdomain."""
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

@@ -90,6 +90,8 @@ def clean_path(path: str) -> str:
 
 
 class ChangeKind(StrEnum):
+    """What happens to a file."""
+
     CREATE = "create"
     UPDATE = "update"
     REMOVE = "remove"

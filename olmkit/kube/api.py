@@ -28,6 +28,7 @@ class Resource:
 
     @property
     def api_version(self) -> str:
+        """As manifests write group and version."""
         return self.gvk.api_version
 
     def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
@@ -168,6 +169,8 @@ def _text(value: object) -> str:
 
 
 class EventType(StrEnum):
+    """The types of events of a watch."""
+
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"
     DELETED = "DELETED"

@@ -15,8 +15,10 @@ _TYPE = re.compile(
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _STATUSES = ("True", "False", "Unknown")
 MAX_MESSAGE = 32768
+"""Characters of a message that the API server accepts."""
 
 Condition = dict[str, Any]
+"""A condition as it is in `status.conditions`."""
 
 
 def condition(
@@ -74,6 +76,7 @@ def remove_condition(conditions: list[Condition], type_: str) -> bool:
 
 
 def find(conditions: list[Condition], type_: str) -> Condition | None:
+    """The condition of this type, or None."""
     return next((one for one in conditions if one.get("type") == type_), None)
 
 
@@ -84,8 +87,10 @@ def is_status(conditions: list[Condition], type_: str, status: str) -> bool:
 
 
 def is_true(conditions: list[Condition], type_: str) -> bool:
+    """Whether the condition is there with status `True`."""
     return is_status(conditions, type_, "True")
 
 
 def is_false(conditions: list[Condition], type_: str) -> bool:
+    """Whether the condition is there with status `False`; an absent one is not."""
     return is_status(conditions, type_, "False")

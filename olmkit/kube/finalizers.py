@@ -11,6 +11,7 @@ from olmkit.kube.objects import Manifest
 
 
 def contains(manifest: Manifest, finalizer: str) -> bool:
+    """Whether the object has the finalizer."""
     return finalizer in objects.sequence(objects.metadata(manifest).get("finalizers"))
 
 
@@ -53,4 +54,5 @@ def _is_own(name: str) -> bool:
 
 
 def is_being_deleted(manifest: Manifest) -> bool:
+    """Whether the object has a deletion timestamp."""
     return bool(objects.metadata(manifest).get("deletionTimestamp"))

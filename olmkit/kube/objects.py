@@ -34,6 +34,7 @@ class GVK(NamedTuple):
 
     @classmethod
     def parse(cls, api_version: str, kind: str) -> GVK:
+        """The GVK of an object with this `apiVersion` and `kind`."""
         group, _, version = api_version.rpartition("/")
         return cls(group=group, version=version, kind=kind)
 
@@ -116,34 +117,42 @@ def items_of(manifest: Manifest) -> list[Manifest]:
 
 
 def gvk(manifest: Any) -> GVK:
+    """The GVK of an object; parts that are missing are empty."""
     return GVK.parse(text(mapping(manifest).get("apiVersion")), kind(manifest))
 
 
 def kind(manifest: Any) -> str:
+    """`kind`, or an empty string."""
     return text(mapping(manifest).get("kind"))
 
 
 def metadata(manifest: Any) -> Mapping[str, Any]:
+    """`metadata`, or an empty mapping."""
     return mapping(mapping(manifest).get("metadata"))
 
 
 def name(manifest: Any) -> str:
+    """`metadata.name`, or an empty string."""
     return text(metadata(manifest).get("name"))
 
 
 def namespace(manifest: Any) -> str:
+    """`metadata.namespace`, or an empty string."""
     return text(metadata(manifest).get("namespace"))
 
 
 def labels_of(manifest: Any) -> Mapping[str, str]:
+    """The labels of an object; values that are not strings are left out."""
     return _texts(metadata(manifest).get("labels"))
 
 
 def annotations_of(manifest: Any) -> Mapping[str, str]:
+    """The annotations of an object; values that are not strings are left out."""
     return _texts(metadata(manifest).get("annotations"))
 
 
 def key(manifest: Any) -> ObjectKey:
+    """What identifies the object in a cluster."""
     return ObjectKey(
         group=gvk(manifest).group,
         kind=kind(manifest),

@@ -67,6 +67,7 @@ def remove_controller_reference(owner: Manifest, manifest: Manifest) -> bool:
 
 
 def has_owner_reference(owner: Manifest, manifest: Manifest) -> bool:
+    """Whether `manifest` has a reference to `owner`, by group, kind and name."""
     return any(_same_owner(one, _reference(owner)) for one in _references(manifest))
 
 

@@ -201,6 +201,7 @@ async def read(store: Store, descriptor: Descriptor, *, limit: int = MAX_MANIFES
 
 
 async def read_manifest(store: Store, descriptor: Descriptor) -> ImageManifest | ImageIndex:
+    """The manifest or index of a descriptor. Raises `InputError` when it is malformed."""
     return parse_manifest(await read(store, descriptor), descriptor.media_type)
 
 

@@ -33,7 +33,10 @@ from olmkit.runtime.metrics import Registry
 
 _LOG = logging.getLogger(__name__)
 
-NORMAL, WARNING = "Normal", "Warning"
+NORMAL = "Normal"
+"""The `type` of an Event that informs."""
+WARNING = "Warning"
+"""The `type` of an Event about what may need attention."""
 _API_VERSION = "events.k8s.io/v1"
 _MAX_WORD = 128  # reason, action and reportingInstance in bytes
 _MAX_NOTE = 1024
@@ -153,6 +156,7 @@ class EventRecorder:
         return len(self._series) + len(self._buckets)
 
     def stop(self) -> None:
+        """Write what is queued, then end."""
         self._stopping.set()
 
     async def _next(self) -> Manifest | None:

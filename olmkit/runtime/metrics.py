@@ -58,11 +58,13 @@ class Registry:
         self._made: dict[str, Counter | Gauge | Histogram] = {}
 
     def counter(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Counter:
+        """A counter; its name ends in `_total`."""
         return self._find(
             Counter, name, lambda: Counter(name, help_text, labels, registry=self.collectors)
         )
 
     def gauge(self, name: str, help_text: str, labels: Sequence[str] = ()) -> Gauge:
+        """A gauge."""
         return self._find(
             Gauge, name, lambda: Gauge(name, help_text, labels, registry=self.collectors)
         )
@@ -70,6 +72,7 @@ class Registry:
     def histogram(
         self, name: str, help_text: str, labels: Sequence[str], bounds: Sequence[float]
     ) -> Histogram:
+        """A histogram; `buckets` are upper bounds."""
         return self._find(
             Histogram,
             name,
@@ -224,4 +227,5 @@ class RestClientMetrics:
         )
 
     def observe(self, method: str, host: str, code: str) -> None:
+        """Count one request."""
         self._requests.labels(code, method, host).inc()

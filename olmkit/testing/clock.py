@@ -41,6 +41,7 @@ class ClockLoop(asyncio.SelectorEventLoop):
         super().__init__(selector)
 
     def time(self) -> float:
+        """Seconds of the simulated clock."""
         return self._now
 
     def advance(self, seconds: float) -> None:

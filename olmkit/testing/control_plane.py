@@ -97,10 +97,12 @@ class ControlPlane:
 
     @property
     def url(self) -> str:
+        """The address of the API server."""
         return f"https://127.0.0.1:{self.port}"
 
     @property
     def kubeconfig(self) -> Path:
+        """A kubeconfig file of an administrator."""
         return self.folder / "kubeconfig"
 
     @property

@@ -35,6 +35,7 @@ class Fault(StrEnum):
 
 
 ALL_FAULTS: tuple[Fault, ...] = tuple(Fault)
+"""Every fault, the default of a `FaultProxy`."""
 
 
 @dataclass(kw_only=True)
@@ -55,6 +56,7 @@ class FaultProxy:
 
     @property
     def host(self) -> str:
+        """`HOST:PORT` on which the proxy listens."""
         return f"127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:

@@ -30,6 +30,7 @@ def program() -> str | None:
 
 
 def free_port() -> int:
+    """A TCP port on 127.0.0.1 that is free at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -53,6 +54,7 @@ class RegistryServer:
 
     @property
     def storage(self) -> Path:
+        """The folder in which the registry keeps its blobs."""
         return self.folder / "storage"
 
     def __enter__(self) -> Self:

@@ -58,7 +58,7 @@ def test_every_command_in_the_documents_exists(root: Path) -> None:
         _check(words)
 
 
-@pytest.mark.parametrize("page", ["commands_page", "markers_page", "types_page"])
+@pytest.mark.parametrize("page", ["commands_page", "markers_page", "types_page", "library_pages"])
 def test_a_page_of_the_reference_is_what_the_program_says(
     page: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,8 +9,12 @@ import pytest
 
 DOORS = ("olmkit.runtime", "olmkit.testing")
 IMPORT = re.compile(r"^[-+ ]?\s*(?:from|import) (olmkit[\w.]*)", re.MULTILINE)
-# The page about serving a catalog from a program is for users of the toolkit.
-TOOLKIT = {"docs/how-to/serve-a-catalog.md"}
+# These pages are for users of the toolkit.
+TOOLKIT = {
+    "docs/how-to/serve-a-catalog.md",
+    "docs/how-to/use-as-a-library.md",
+    "docs/reference/library.md",
+}
 
 
 def _files(root: Path) -> list[Path]:

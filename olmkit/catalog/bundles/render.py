@@ -64,6 +64,8 @@ _INSTALL: Final = Object(
 
 @dataclass(frozen=True, slots=True)
 class RelatedImage:
+    """An image that a bundle uses, and the name it has there."""
+
     name: str
     image: str
 

@@ -81,6 +81,7 @@ class HttpCluster:
         await self.close()
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._connection.close()
 
     async def resource(self, api_version: str, kind: str) -> Resource:

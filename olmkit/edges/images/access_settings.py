@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -20,3 +21,8 @@ class Access:
     authfile: str | None = None
     platform: Platform | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def of_process() -> Access:
+    """Registries as the user of this process reaches them: credentials, proxies, mirrors."""
+    return Access(environment=os.environ)

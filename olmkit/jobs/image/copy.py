@@ -17,6 +17,8 @@ from olmkit.oci.reference import LayoutReference, Reference
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerFacts:
+    """A layer of an image: its digest, its media type and its size in bytes."""
+
     digest: str
     media_type: str
     size: int

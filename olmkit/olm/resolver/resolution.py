@@ -152,4 +152,5 @@ class ResolverInput:
 
 
 def api_of(value: Mapping[str, Any]) -> GVK:
+    """The GVK that the value of a property such as `olm.gvk` names."""
     return GVK(*(str(value.get(key, "")) for key in ("group", "version", "kind")))

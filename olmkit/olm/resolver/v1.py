@@ -31,6 +31,8 @@ class ClusterCatalog:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
+    """The bundle that OLM v1 takes, and the catalog that has it."""
+
     catalog: str
     bundle: Bundle
 

@@ -51,10 +51,12 @@ class CertificateFiles:
 
     @property
     def paths(self) -> tuple[Path, Path]:
+        """The files of the certificate and of its key."""
         return self.folder / self.certificate, self.folder / self.key
 
     @property
     def exist(self) -> bool:
+        """Whether both files are there."""
         return all(path.is_file() for path in self.paths)
 
 
@@ -131,6 +133,7 @@ class WebhookServer:
                 await reloading
 
     async def wait_until_ready(self) -> None:
+        """Wait until the server accepts connections."""
         await self._http.wait_until_ready()
 
     def check_certificate(self) -> bool:

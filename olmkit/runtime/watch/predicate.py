@@ -211,18 +211,23 @@ class _Changed(Predicate):
 RESOURCE_VERSION_CHANGED: Predicate = _Changed(
     "resource version changed", lambda snapshot: snapshot.metadata.resource_version
 )
-# Kinds without generation (ConfigMap, Secret) never pass on update; on an owned kind it
-# hides status changes, so it belongs on the primary kind only.
+"""Passes updates that change the object at all; a resync does not."""
 GENERATION_CHANGED: Predicate = _Changed(
     "generation changed", lambda snapshot: snapshot.metadata.generation
 )
-# A missing map and an empty one are equal.
+"""Passes updates that change `metadata.generation`, which the API server raises with the spec.
+
+Kinds without generation (ConfigMap, Secret) never pass on update. On an owned kind it hides
+changes of the status, so it belongs on the primary kind only.
+"""
 ANNOTATIONS_CHANGED: Predicate = _Changed(
     "annotations changed", lambda snapshot: snapshot.metadata.annotations or {}
 )
+"""Passes updates that change annotations; a missing map and an empty one are equal."""
 LABELS_CHANGED: Predicate = _Changed(
     "labels changed", lambda snapshot: snapshot.metadata.labels or {}
 )
+"""Passes updates that change labels; a missing map and an empty one are equal."""
 
 
 def on_update(function: Callable[[UpdateEvent], bool]) -> Predicate:

@@ -99,6 +99,7 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     @property
     def key(self) -> Request:
+        """Namespace and name, as a reconciler gets them."""
         return Request(self.metadata.name, self.metadata.namespace)
 
     def manifest(self) -> dict[str, Any]:

@@ -64,14 +64,17 @@ class ControllerBuilder:
         return self
 
     def with_event_filter(self, *predicates: Predicate) -> ControllerBuilder:
+        """Drop the events of all sources that one of the predicates drops."""
         self._filters += predicates
         return self
 
     def named(self, name: str) -> ControllerBuilder:
+        """Set the name of the controller; the default is made of the kind."""
         self._name = name
         return self
 
     def with_settings(self, settings: ControllerSettings) -> ControllerBuilder:
+        """Set how many workers there are and how failures are retried."""
         self._settings = settings
         return self
 

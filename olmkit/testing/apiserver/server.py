@@ -126,6 +126,7 @@ class ApiServer(ApiState):
             await runner.cleanup()
 
     def writes(self) -> list[tuple[str, str]]:
+        """Method and path of each request that wrote, in order."""
         return [request for request in self.requests if request[0] != "GET"]
 
     # The API
