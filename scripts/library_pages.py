@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -244,7 +245,22 @@ def described(module: str, name: str) -> Name:
 def _parsed(module: str) -> ast.Module:
     path = ROOT / module.replace(".", "/")
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    return ast.parse(file.read_text())
+    text = file.read_text()
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        _SOURCES[node] = text
+    return tree
+
+
+_SOURCES: Final[dict[ast.AST, str]] = {}
+
+
+def _text(node: ast.AST) -> str:
+    """A node as it is in its source, in one line."""
+    found = ast.get_source_segment(_SOURCES[node], node) or ""
+    if "\n" not in found:
+        return found
+    return re.sub(r"'([^'\"\\]*)'", r'"\1"', ast.unparse(node))
 
 
 def _defined(node: ast.stmt) -> str:
@@ -259,7 +275,7 @@ def _defined(node: ast.stmt) -> str:
 
 def _assigned(node: ast.stmt) -> str:
     """An assignment; a long value is left out, since the text after it describes it."""
-    text = ast.unparse(node)
+    text = _text(node)
     return text if len(text) <= _LINE else text.split(" = ")[0] + " = …"
 
 
@@ -275,7 +291,7 @@ def _function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> str:
     """The head of a function, one argument a line when it is long."""
     prefix = "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
     arguments = _without_self(node)
-    returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    returns = f" -> {_text(node.returns)}" if node.returns else ""
     line = f"{prefix}{node.name}({', '.join(_each(arguments))}){returns}"
     if len(line) <= _LINE:
         return line
@@ -307,27 +323,26 @@ def _each(arguments: ast.arguments) -> Iterator[str]:
         if arguments.posonlyargs and at == len(arguments.posonlyargs) - 1:
             yield "/"
     if arguments.vararg:
-        yield "*" + ast.unparse(arguments.vararg)
+        yield "*" + _text(arguments.vararg)
     elif arguments.kwonlyargs:
         yield "*"
     for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True):
         yield _argument(one, default)
     if arguments.kwarg:
-        yield "**" + ast.unparse(arguments.kwarg)
+        yield "**" + _text(arguments.kwarg)
 
 
 def _argument(one: ast.arg, default: ast.expr | None) -> str:
-    text = ast.unparse(one)
-    return text if default is None else f"{text} = {ast.unparse(default)}"
+    text = _text(one)
+    return text if default is None else f"{text} = {_text(default)}"
 
 
 def _class(node: ast.ClassDef) -> str:
     """The head of a class with its fields; keywords such as `frozen` are left out."""
     decorators = [
-        "@" + ast.unparse(one.func if isinstance(one, ast.Call) else one)
-        for one in node.decorator_list
+        "@" + _text(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list
     ]
-    bases = ", ".join(ast.unparse(base) for base in node.bases)
+    bases = ", ".join(_text(base) for base in node.bases)
     head = f"class {node.name}({bases})" if bases else f"class {node.name}"
     fields = [f"    {text}" for text in _fields(node)]
     return "\n".join([*decorators, head + (":" if fields else ""), *fields])
@@ -339,17 +354,17 @@ def _fields(node: ast.ClassDef) -> Iterator[str]:
         if not name or name.startswith("_"):
             continue
         if isinstance(one, ast.AnnAssign):
-            text = ast.unparse(one)
-            yield text if len(text) <= _LINE else f"{name}: {ast.unparse(one.annotation)} = …"
-        elif isinstance(one, ast.Assign) and any("Enum" in ast.unparse(b) for b in node.bases):
-            yield ast.unparse(one)
+            text = _text(one)
+            yield text if len(text) <= _LINE else f"{name}: {_text(one.annotation)} = …"
+        elif isinstance(one, ast.Assign) and any("Enum" in _text(b) for b in node.bases):
+            yield _text(one)
 
 
 def _members(module: str, node: ast.ClassDef) -> Iterator[Name]:
     for one in node.body:
         if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
-        decorators = [ast.unparse(each) for each in one.decorator_list]
+        decorators = [_text(each) for each in one.decorator_list]
         is_shown = one.name == "__init__" or not one.name.startswith("_")
         if not is_shown or "overload" in decorators:
             continue
@@ -418,7 +433,7 @@ def described_all(module: str, by_module: Mapping[str, Iterable[str]]) -> Iterat
 def module_entry(module: str) -> list[str]:
     """A module as a whole: its docstring, the sources of its names, a row for each."""
     shown = [name for name in public(module) if name.doc]  # constants without a text are left out
-    sources = "\n\n".join(name.source for name in shown)
+    sources = "\n\n\n".join(name.source for name in shown)
     lines = [f"### `{module}`", "", module_doc(module), "", *block(sources), ""]
     lines += ["| name | what it is |", "| --- | --- |"]
     lines += [f"| `{one.name}` | {cell(one)} |" for one in shown]
