@@ -60,6 +60,19 @@ class Related(NamedTuple):
     message: str
 
 
+def docs_page(code: str) -> str:
+    """The URL of the page about a code, relative to the root of the repository.
+
+    The installed program has the same text: `explain_command`.
+    """
+    return f"docs/reference/rules/{code.rstrip('0123456789').lower()}.md#{code.lower()}"
+
+
+def explain_command(code: str) -> str:
+    """The command that prints the page about a code, without a network."""
+    return f"olmkit explain {code}"
+
+
 class Diagnostic(NamedTuple):
     """One finding: rule, place, and what to do."""
 
@@ -72,7 +85,11 @@ class Diagnostic(NamedTuple):
     hint: str = ""
     fix: Fix | None = None
     related: tuple[Related, ...] = ()
-    docs: str = ""
+
+    @property
+    def docs(self) -> str:
+        """The page of the rule, as `docs_page` has it."""
+        return docs_page(self.rule)
 
     def sort_key(self) -> tuple[str, int, int, int, str, str]:
         """By place, then by weight, then by rule: the order in which findings are shown."""

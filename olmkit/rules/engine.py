@@ -152,11 +152,6 @@ class Rule(NamedTuple):
         """The documentation: a sentence, `Why:`, `Fix:`."""
         return inspect.cleandoc(self.check.__doc__ or "")
 
-    @property
-    def page(self) -> str:
-        """Where the documentation of the rule stands, relative to the repository."""
-        return f"docs/reference/rules/{self.family.lower()}.md#{self.code.lower()}"
-
 
 class Profile(NamedTuple):
     """A named demand: suites of rules, rules left out, and weights that differ."""
@@ -370,7 +365,6 @@ def _run_one(
                     severity=severities.get(entry.code, finding.severity or entry.severity),
                     message=f"there are more findings of this rule than the {MAX_FINDINGS:,} shown",
                     hint="fix these first, then run the command again",
-                    docs=entry.page,
                 )
                 return
             yield Diagnostic(
@@ -383,7 +377,6 @@ def _run_one(
                 hint=finding.hint,
                 fix=finding.fix,
                 related=finding.related,
-                docs=entry.page,
             )
     except Exception as error:  # one faulty rule must not hide what others find
         yield Diagnostic(

@@ -1,4 +1,4 @@
-"""The reference pages of the rules, made from their documentation.
+"""The reference pages of all codes, made from their documentation.
 
 One page a family and an index with the profiles, as Markdown. The pages are
 part of the repository; a test compares them with what is made here.
@@ -6,38 +6,46 @@ part of the repository; a test compares them with what is made here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from olmkit.base.tree import Tree
-from olmkit.rules import engine
+from olmkit.rules import codes, engine
+from olmkit.rules.codes import Code
 from olmkit.rules.engine import Rule
 
-FOLDER = "docs/reference/rules"
+FOLDER: Final = "docs/reference/rules"
+# Families without rules: what the commands themselves report.
+FAMILIES: Final[Mapping[str, str]] = {
+    "API": "types and markers",
+    "CFG": "configuration files",
+    "PRJ": "projects, scaffolds and generated bundles",
+    "SRV": "served catalogs",
+}
 
 
 def pages() -> Tree:
     """Every page, below `docs/reference/rules`."""
-    rules = sorted(
-        (rule for subject in engine.MODULES for rule in engine.rules(subject)),
-        key=lambda rule: rule.code,
-    )
-    families = {family: [r for r in rules if r.family == family] for family in engine.FAMILIES}
+    rules = {rule.code: rule for subject in engine.MODULES for rule in engine.rules(subject)}
+    families: dict[str, list[Code]] = {family: [] for family in (*engine.FAMILIES, *FAMILIES)}
+    for one in codes.register().values():
+        families[one.family].append(one)
     files = {
-        f"{FOLDER}/{family.lower()}.md": _page(family, members).encode()
+        f"{FOLDER}/{family.lower()}.md": _page(family, members, rules).encode()
         for family, members in families.items()
-        if members
     }
-    files[f"{FOLDER}/README.md"] = _index(families).encode()
+    files[f"{FOLDER}/README.md"] = _index(families, rules).encode()
     return Tree(files)
 
 
-def _index(families: dict[str, list[Rule]]) -> str:
+def _index(families: Mapping[str, list[Code]], rules: Mapping[str, Rule]) -> str:
     lines = [
         "# Rules",
         "",
         "`olmkit bundle validate` and `olmkit catalog validate` judge by these rules.",
-        "`--explain RULE` prints what stands here, `--list-rules` shows the rules of a profile,",
-        "`--select` and `--ignore` take codes, names and families.",
+        "`--list-rules` shows the rules of a profile, `--select` and `--ignore` take codes, names",
+        "and families. The other codes are what commands report about their input;",
+        "`olmkit explain CODE` prints the page of each code.",
         "",
         "## Profiles",
         "",
@@ -49,30 +57,29 @@ def _index(families: dict[str, list[Rule]]) -> str:
         for profile in engine.PROFILES.values()
     ]
     for family, members in families.items():
-        if members:
-            lines += ["", f"## [{family}]({family.lower()}.md): {engine.FAMILIES[family]}", ""]
-            lines += ["| rule | severity | suite | finds |", "| --- | --- | --- | --- |"]
-            lines += [_row(rule) for rule in members]
+        lines += ["", f"## [{family}]({family.lower()}.md): {_title(family)}", ""]
+        lines += ["| code | severity | suite | finds |", "| --- | --- | --- | --- |"]
+        lines += [_row(one, rules) for one in members]
     return "\n".join(lines) + "\n"
 
 
-def _row(rule: Rule) -> str:
-    page = f"{rule.family.lower()}.md#{rule.code.lower()}"
-    sentence = _sentence(rule.doc).replace("|", "\\|")
-    return f"| [{rule.code}]({page}) `{rule.name}` | {rule.severity} | {rule.suite} | {sentence} |"
+def _title(family: str) -> str:
+    return engine.FAMILIES.get(family) or FAMILIES[family]
 
 
-def _page(family: str, members: Iterable[Rule]) -> str:
-    lines = [f"# {family}: {engine.FAMILIES[family]}"]
-    for rule in members:
-        lines += [
-            "",
-            f"## {rule.code}",
-            "",
-            f"`{rule.name}`: {rule.severity}, suite {rule.suite}",
-            "",
-            rule.doc,
-        ]
+def _row(one: Code, rules: Mapping[str, Rule]) -> str:
+    page = f"{one.family.lower()}.md#{one.code.lower()}"
+    sentence = _sentence(one.doc).replace("|", "\\|")
+    suite = rules[one.code].suite if one.code in rules else ""
+    return f"| [{one.code}]({page}) `{one.name}` | {one.severity} | {suite} | {sentence} |"
+
+
+def _page(family: str, members: Iterable[Code], rules: Mapping[str, Rule]) -> str:
+    lines = [f"# {family}: {_title(family)}"]
+    for one in members:
+        rule = rules.get(one.code)
+        where = f"suite {rule.suite}" if rule else f"reported by {one.source}"
+        lines += ["", f"## {one.code}", "", f"`{one.name}`: {one.severity}, {where}", "", one.doc]
     return "\n".join(lines) + "\n"
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, Severity
+from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, Severity, explain_command
 from olmkit.base.tree import Changes
 from olmkit.cli.frame.terminal import paint, printable
 
@@ -123,7 +123,8 @@ def diagnostic_json(found: Diagnostic) -> dict[str, Any]:
                 {"at": location_json(other.at), "message": other.message} for other in found.related
             ]
             or None,
-            "docs": found.docs or None,
+            "docs": found.docs,
+            "explain": explain_command(found.rule),
         }
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from olmkit import __version__
-from olmkit.base.diagnostics import Diagnostic, Location, Severity
+from olmkit.base.diagnostics import Diagnostic, Location, Severity, explain_command
 from olmkit.cli.frame.output import json_text
 from olmkit.cli.frame.terminal import printable
 
@@ -33,14 +33,20 @@ def github(diagnostics: Sequence[Diagnostic]) -> str:
 
 def sarif(diagnostics: Sequence[Diagnostic]) -> str:
     """SARIF 2.1.0, which code scanning reads."""
+    from olmkit.rules import codes as register
+
     rules = {found.rule: found for found in reversed(diagnostics)}
     codes = sorted(rules)
+    known = register.register()
     run: dict[str, Any] = {
         "tool": {
             "driver": {
                 "name": "olmkit",
                 "version": __version__,
-                "rules": [_sarif_rule(rules[code]) for code in codes],
+                "rules": [
+                    _sarif_rule(rules[code], known[code].doc if code in known else "")
+                    for code in codes
+                ],
             }
         },
         "columnKind": "unicodeCodePoints",
@@ -75,7 +81,8 @@ def junit(groups: Sequence[tuple[str, Sequence[Diagnostic]]]) -> str:
         for one in found:
             place = _one_line(str(one.at)) if one.at else ""
             words = _one_line(one.message)
-            body = escape("\n".join(filter(None, (place, words, _one_line(one.hint)))))
+            parts = (place, words, _one_line(one.hint), explain_command(one.rule))
+            body = escape("\n".join(filter(None, parts)))
             case = quoteattr(f"{one.rule} {one.name}")
             lines.append(f"    <testcase name={case} classname={name}>")
             if one.severity is Severity.ERROR:
@@ -121,7 +128,7 @@ def _command(found: Diagnostic) -> str:
             if value is not None:
                 fields[key] = str(value)
     listed = ",".join(f"{key}={_property(value)}" for key, value in fields.items())
-    words = found.message + (f"\n{found.hint}" if found.hint else "")
+    words = "\n".join(filter(None, (found.message, found.hint, explain_command(found.rule))))
     return f"::{_COMMANDS[found.severity]} {listed}::{_data(words)}"
 
 
@@ -133,13 +140,16 @@ def _property(words: str) -> str:
     return _data(words).replace(":", "%3A").replace(",", "%2C")
 
 
-def _sarif_rule(found: Diagnostic) -> dict[str, Any]:
-    # Other code than ours reads the reference as text; it is relative, hence no `helpUri`.
-    return {
+def _sarif_rule(found: Diagnostic, page: str) -> dict[str, Any]:
+    rule: dict[str, Any] = {
         "id": found.rule,
         "name": "".join(word.capitalize() for word in found.name.split("-")),
         "shortDescription": {"text": found.name.replace("-", " ")},
     }
+    if page:
+        # The page itself, which needs no network: `helpUri` must be an absolute address.
+        rule["help"] = {"text": page, "markdown": page}
+    return rule
 
 
 def _sarif_result(found: Diagnostic, index: int) -> dict[str, Any]:

@@ -2,18 +2,25 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from olmkit.rules import engine, pages
+import pytest
+
+from olmkit.base import diagnostics
+from olmkit.cli import main
+from olmkit.rules import codes, pages
 
 
-def test_every_rule_has_its_place_on_a_page() -> None:
-    made = pages.pages()
+def test_the_docs_of_every_code_are_a_page_and_an_anchor_that_exist(root: Path) -> None:
+    for code in codes.register().values():
+        path, _, anchor = diagnostics.docs_page(code.code).partition("#")
+        text = (root / path).read_text()
+        assert text.count(f"\n## {anchor.upper()}\n") == 1
+        assert code.doc in text
 
-    for subject in engine.MODULES:
-        for rule in engine.rules(subject):
-            path, _, anchor = rule.page.partition("#")
-            text = made.data(path).decode()
-            assert f"\n## {anchor.upper()}\n" in text
-            assert rule.doc in text
+
+def test_the_command_of_every_code_prints_its_page(capsys: pytest.CaptureFixture[str]) -> None:
+    for code in ("CSV012", "API004", "PRJ101", "FBC902", "BUG001"):
+        assert main.run(diagnostics.explain_command(code).split()[1:]) == 0
+        assert codes.find(code).doc.splitlines()[0] in capsys.readouterr().out
 
 
 def test_the_index_names_profiles_and_rules() -> None:

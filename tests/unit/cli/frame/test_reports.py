@@ -5,6 +5,7 @@ from xml.etree import ElementTree
 
 from olmkit.base.diagnostics import Diagnostic, Location, Related, Severity
 from olmkit.cli.frame import output, reports
+from olmkit.rules import codes
 
 PLACE = Location(path="a b/c.yaml", line=3, column=5, end_line=3, end_column=9)
 FOUND = Diagnostic(
@@ -31,7 +32,7 @@ def test_github_commands_are_escaped() -> None:
 
     assert first == (
         "::error title=CSV012 repeated-install-mode,file=a b/c.yaml,line=3,endLine=3,col=5,"
-        "endColumn=9::100%25 wrong,%0Aor: so%0Akeep one"
+        "endColumn=9::100%25 wrong,%0Aor: so%0Akeep one%0Aolmkit explain CSV012"
     )
     assert second.startswith("::notice title=BUG001 rule-crashed::")
 
@@ -42,6 +43,8 @@ def test_sarif_has_rules_results_and_places() -> None:
     assert document["version"] == "2.1.0"
     (run,) = document["runs"]
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["BUG001", "CSV012"]
+    for rule in run["tool"]["driver"]["rules"]:
+        assert rule["help"]["markdown"] == codes.find(rule["id"]).doc
     result, bare = run["results"]
     assert result["ruleIndex"] == 1
     assert result["locations"][0]["physicalLocation"] == {
@@ -81,8 +84,8 @@ def test_junit_has_a_case_for_each_finding_and_one_for_what_passed() -> None:
     failure = suite[0].find("failure")
     assert failure is not None
     assert failure.get("message") == "100% wrong, or: so"
-    assert failure.text == "a b/c.yaml:3:5\n100% wrong, or: so\nkeep one"
-    assert suite[1].findtext("system-out") == "info: x\\u001b[31m"
+    assert failure.text == "a b/c.yaml:3:5\n100% wrong, or: so\nkeep one\nolmkit explain CSV012"
+    assert suite[1].findtext("system-out") == "info: x\\u001b[31m\nolmkit explain BUG001"
     assert [case.get("name") for case in sound] == ["rules"]
 
 
