@@ -17,6 +17,7 @@ from typing import Any
 from olmkit.base.versions import Version
 from olmkit.kube import objects
 from olmkit.kube.crds import instances
+from olmkit.kube.crds.changes import definitions
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
@@ -89,15 +90,14 @@ def refusals(
         )
 
 
-def served_versions(crd: Manifest) -> dict[str, Mapping[str, Any]]:
-    """The versions of a CRD that are served, by name."""
-    found = [mapping(one) for one in sequence(kinds.spec(crd).get("versions"))]
-    return {text(one.get("name")): one for one in found if one.get("served")}
-
-
-def converts(crd: Manifest) -> bool:
-    """Whether a webhook converts the objects; OLM then only warns of those that do not fit."""
-    return mapping(kinds.spec(crd).get("conversion")).get("strategy") == "Webhook"
+def shared_versions(new: Manifest, old: Manifest) -> dict[str, Mapping[str, Any]]:
+    """The versions that both CRDs serve, with their new schemas; OLM v0 checks their objects."""
+    before = {one.name for one in definitions.versions(old) if one.is_served}
+    return {
+        one.name: one.schema
+        for one in definitions.versions(new)
+        if one.is_served and one.name in before
+    }
 
 
 def _of_mode(csv: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
@@ -197,7 +197,7 @@ def _of_requirements(
         there = crds.get(name, facts.crds.get(name))
         if not facts.is_whole or (there is not None and not there):
             continue
-        if there is None or (version and version not in served_versions(there)):
+        if there is None or (version and not _serves(there, version)):
             lacks = f" in version `{version}`" if there is not None else ""
             yield Refusal(
                 "missing-api",
@@ -216,32 +216,34 @@ def _of_requirements(
             )
 
 
+def _serves(crd: Manifest, version: str) -> bool:
+    return any(one.is_served and one.name == version for one in definitions.versions(crd))
+
+
 def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Refusal]:
     name = objects.name(new)
-    if kinds.spec(new).get("scope") != kinds.spec(old).get("scope"):
-        yield Refusal(
-            "install-plan-failed",
-            f"the scope of the CustomResourceDefinition `{name}` cannot change from "
-            f"`{kinds.spec(old).get('scope')}` to `{kinds.spec(new).get('scope')}`",
-            "delete the old one with all its objects first",
-        )
-    versions = [text(mapping(one).get("name")) for one in sequence(kinds.spec(new).get("versions"))]
-    lost = [one for one in sequence(kinds.status(old).get("storedVersions")) if one not in versions]
+    for one in definitions.of_crds(old, new, examples=False):
+        if one.is_refused and not one.loses_stored:
+            yield Refusal(
+                "install-plan-failed",
+                f"the API server refuses the new CustomResourceDefinition `{name}`: {one.message}",
+                one.hint,
+            )
+    lost = definitions.lost_stored_versions(old, new)
     if lost:
         yield Refusal(
             "crd-loses-version",
-            f"the new CustomResourceDefinition `{name}` has no version {_some(map(str, lost))}, in "
+            f"the new CustomResourceDefinition `{name}` has no version {_some(lost)}, in "
             "which objects are stored",
             "migrate the objects and `status.storedVersions` first",
         )
-    if converts(new):
+    if definitions.converts(new):
         return
     faults = [
         fault
-        for version, found in served_versions(new).items()
-        if version in served_versions(old)
+        for version, schema in shared_versions(new, old).items()
         for one in facts.instances.get((name, version), ())
-        for fault in _misfits(one, found)
+        for fault in _misfits(one, schema)
     ]
     if faults:
         yield Refusal(
@@ -252,10 +254,9 @@ def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Refus
         )
 
 
-def _misfits(one: Manifest, version: Mapping[str, Any]) -> Iterator[str]:
-    """The first place where an object does not fit the schema of a version."""
-    schema = mapping(mapping(version.get("schema")).get("openAPIV3Schema"))
-    for keys, why in instances.differences(one, schema):
+def _misfits(one: Manifest, schema: Mapping[str, Any]) -> Iterator[str]:
+    """The first place where an object, as it is stored, does not fit a schema."""
+    for keys, why in instances.differences(one, schema, by_server=False):
         if why != _PRUNED:
             path = ".".join(map(str, keys))
             yield f"{explanation.subject(one)}: {f'`{path}` ' if path else ''}{why}"

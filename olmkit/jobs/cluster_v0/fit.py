@@ -17,6 +17,7 @@ from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster_v0 import permissions
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError
+from olmkit.kube.crds.changes import definitions
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import bundle_fit, kinds
 from olmkit.olm.bundle_fit import ClusterFacts
@@ -108,11 +109,11 @@ async def _instances(
     found = {}
     for new in manifests:
         old = crds.get(objects.name(new))
-        if objects.kind(new) != kinds.CRD[1] or not old or bundle_fit.converts(new):
+        if objects.kind(new) != kinds.CRD[1] or not old or definitions.converts(new):
             continue
         spec = kinds.spec(old)
         kind = text(mapping(spec.get("names")).get("kind"))
-        for version in bundle_fit.served_versions(new).keys() & bundle_fit.served_versions(old):
+        for version in bundle_fit.shared_versions(new, old):
             question = reader.list((f"{text(spec.get('group'))}/{version}", kind))
             try:
                 found[objects.name(new), version] = await if_allowed(question, ())

@@ -1,16 +1,18 @@
 """Whether an object fits the schema of its CRD, as far as can be said cheaply and surely.
 
 Walks the object, not the schema: objects are small where schemas are huge.
-Types, required and unknown fields, enumerations, lengths, bounds and patterns
-are judged; alternatives (`oneOf`, `anyOf`, `not`) and CEL are not, so what is
-found is certain, and what is not found may still be refused.
+Types, required and unknown fields, enumerations, lengths, bounds, patterns, unique items and
+the plain faults of formats are judged. Of alternatives (`anyOf`, `oneOf`, `not`) only what is
+certain is: that none of them fits, or that a simple one that must not fit does. CEL is not
+judged. So what is found is certain, and what is not found may still be refused.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 Key = str | int
 
@@ -25,50 +27,93 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 # Fields of every object, whatever its schema says.
 _OBJECT_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 _MAX_DEPTH = 100
+_MOST_UNIQUE = 10_000  # items of a list that are compared
 _BITS: Mapping[str, int] = {"int32": 31, "int64": 63}
+# What every text of a format has; a text may have it and still not be of the format.
+_FORMATS: Mapping[str, re.Pattern[str]] = {
+    "date": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z"),
+    "date-time": re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"),
+    "uri": re.compile(r"/|.*:"),
+    "email": re.compile(r".*@"),
+    "ipv4": re.compile(r"[0-9.]+\Z"),
+    "ipv6": re.compile(r".*:"),
+    "cidr": re.compile(r".*/"),
+    "mac": re.compile(r".*[:.-]"),
+    "uuid": re.compile(r"[0-9a-fA-F-]{32,36}\Z"),
+}
+# Conditions of `not` that are judged as a whole.
+_SIMPLE = frozenset({"required", "enum", "minimum", "maximum", "minLength", "minItems"})
+
+
+class Reading(NamedTuple):
+    """How an object is read before it is checked.
+
+    `by_server`: defaults replace what is missing, and null where that may not be; items of sets and
+    maps are unique. `cleans`: unknown fields, and null in fields that may not be null, are as if
+    they were absent. `is_partial`: the schema is a condition next to another schema, which knows
+    the other fields.
+    """
+
+    by_server: bool = True
+    cleans: bool = False
+    is_partial: bool = False
 
 
 def differences(
-    value: Any, schema: Mapping[str, Any], *, is_object: bool = True
+    value: Any,
+    schema: Mapping[str, Any],
+    *,
+    is_object: bool = True,
+    by_server: bool = True,
+    cleans: bool = False,
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     """Every place where `value` does not fit `schema`, and why.
 
     `is_object`: it is a whole object, whose metadata are not looked at, and no part of one.
+    `by_server`: as the API server does it, which adds the defaults of the schema first and knows
+    Kubernetes' extensions. OLM v0 checks the objects that exist without either. `cleans`: as the
+    API server does with objects, but not with defaults.
     """
-    yield from _check(value, schema, (), is_object=is_object)
+    yield from _check(value, schema, (), Reading(by_server, cleans), is_object=is_object)
 
 
 def _check(
-    value: Any, schema: Any, keys: tuple[Key, ...], *, is_object: bool = False
+    value: Any, schema: Any, keys: tuple[Key, ...], how: Reading, *, is_object: bool = False
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     if not isinstance(schema, Mapping) or len(keys) > _MAX_DEPTH:
         return
+    kind = schema.get("type")
+    either = schema.get("x-kubernetes-int-or-string")
     if value is None:
-        if not schema.get("nullable") and schema.get("type") and not is_object:
+        is_replaced = how.by_server and "default" in schema
+        if not schema.get("nullable") and (kind or either) and not (is_object or is_replaced):
             yield keys, "must not be null"
         return
-    if schema.get("x-kubernetes-int-or-string"):
+    if either:
         if isinstance(value, bool) or not isinstance(value, int | str):
             yield keys, "must be a whole number or a text"
-        return
-    kind = schema.get("type")
-    if isinstance(kind, str) and not _is(value, kind):
+            return
+    elif isinstance(kind, str) and not _is(value, kind):
         yield keys, f"must be of type {kind}, not {noun(value)}"
         return
+    is_object = is_object or bool(schema.get("x-kubernetes-embedded-resource"))
+    if how.cleans and isinstance(value, Mapping):
+        value = _cleaned(value, schema, is_object=is_object)
     enum = schema.get("enum")
-    if isinstance(enum, list) and value not in enum:
+    if isinstance(enum, list) and enum and not _is_among(value, enum):
         yield keys, f"must be one of {', '.join(f'`{item}`' for item in enum[:12])}"
-    yield from _check_narrowed(value, schema, keys)
+    yield from _check_conditions(value, schema, keys, how)
     match value:
         case Mapping():
             yield from _check_object(
                 value,
                 schema,
                 keys,
-                is_object=is_object or bool(schema.get("x-kubernetes-embedded-resource")),
+                how,
+                is_object=is_object,
             )
         case list():
-            yield from _check_list(value, schema, keys)
+            yield from _check_list(value, schema, keys, how)
         case str():
             yield from _check_text(value, schema, keys)
         case bool():
@@ -79,21 +124,32 @@ def _check(
             pass
 
 
-def _check_narrowed(
-    value: Any, schema: Mapping[str, Any], keys: tuple[Key, ...]
+def _check_conditions(
+    value: Any, schema: Mapping[str, Any], keys: tuple[Key, ...], how: Reading
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
-    """What `allOf` adds to a scalar; of other values it knows a part only."""
-    narrower = schema.get("allOf")
-    if not isinstance(narrower, list) or isinstance(value, Mapping | list):
-        return
-    for entry in narrower:
-        yield from _check(value, entry, keys)
+    """What `allOf` adds, and alternatives of which certainly none fits."""
+    part = how._replace(is_partial=True, cleans=False)
+    for entry in _listed(schema.get("allOf")):
+        yield from _check(value, entry, keys, part)
+    for junctor in ("anyOf", "oneOf"):
+        entries = _listed(schema.get(junctor))
+        if entries and all(any(_check(value, entry, keys, part)) for entry in entries):
+            yield keys, f"fits none of the alternatives of `{junctor}`"
+    refused = schema.get("not")
+    if (
+        isinstance(refused, Mapping)
+        and refused
+        and refused.keys() <= _SIMPLE
+        and not any(_check(value, refused, keys, part))
+    ):
+        yield keys, "fits what `not` excludes"
 
 
 def _check_object(
     value: Mapping[str, Any],
     schema: Mapping[str, Any],
     keys: tuple[Key, ...],
+    how: Reading,
     *,
     is_object: bool,
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
@@ -103,17 +159,18 @@ def _check_object(
     required = schema.get("required")
     yield from _check_size(len(value), schema, keys, "Properties", "fields")
     for name in required if isinstance(required, list) else ():
-        if name not in value and not _has_default(properties.get(name)):
+        if name not in value and not (how.by_server and _has_default(properties.get(name))):
             yield keys, f"lacks the required field `{name}`"
     for name, item in value.items():
         if name in properties:
             if is_object and name == "metadata":
                 continue
-            yield from _check(item, properties[name], (*keys, name))
+            yield from _check(item, properties[name], (*keys, name), how)
         elif isinstance(additional, Mapping):
-            yield from _check(item, additional, (*keys, name))
+            yield from _check(item, additional, (*keys, name), how)
         elif (
             additional is not True
+            and not how.is_partial
             and not schema.get("x-kubernetes-preserve-unknown-fields")
             and not (is_object and name in _OBJECT_FIELDS)
         ):
@@ -121,11 +178,35 @@ def _check_object(
 
 
 def _check_list(
-    value: list[Any], schema: Mapping[str, Any], keys: tuple[Key, ...]
+    value: list[Any], schema: Mapping[str, Any], keys: tuple[Key, ...], how: Reading
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     yield from _check_size(len(value), schema, keys, "Items", "items")
     for index, item in enumerate(value):
-        yield from _check(item, schema.get("items"), (*keys, index))
+        yield from _check(item, schema.get("items"), (*keys, index), how)
+    if how.by_server:
+        yield from _check_unique(value, schema, keys)
+
+
+def _check_unique(
+    value: list[Any], schema: Mapping[str, Any], keys: tuple[Key, ...]
+) -> Iterator[tuple[tuple[Key, ...], str]]:
+    """Items that are there twice in a list that is a set or a map."""
+    kind, names = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys")
+    if kind not in ("set", "map") or len(value) > _MOST_UNIQUE:
+        return
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        one = item
+        if kind == "map":
+            if not isinstance(item, Mapping):
+                continue
+            fields = _mapping(_mapping(schema.get("items")).get("properties"))
+            defaults = {name: _mapping(fields.get(name)).get("default") for name in _listed(names)}
+            one = {name: item.get(name, default) for name, default in defaults.items()}
+        text = json.dumps(one, sort_keys=True, default=str)
+        if text in seen:
+            yield (*keys, index), "is there twice, and items must be unique"
+        seen.add(text)
 
 
 def _check_text(
@@ -133,6 +214,10 @@ def _check_text(
 ) -> Iterator[tuple[tuple[Key, ...], str]]:
     yield from _check_size(len(value), schema, keys, "Length", "characters")
     pattern = schema.get("pattern")
+    shape = _FORMATS.get(str(schema.get("format")))
+    is_short = schema.get("type") == "string" and 0 < len(value) < 300
+    if shape is not None and is_short and shape.match(value) is None:
+        yield keys, f"is not of the format {schema['format']}"
     # Patterns are Go's; those that Python reads otherwise, or may not end on, are let pass.
     if isinstance(pattern, str) and len(value) < 300 and _is_plain(pattern):
         try:
@@ -184,6 +269,43 @@ def _is(value: Any, kind: str) -> bool:
 
 def _has_default(schema: Any) -> bool:
     return isinstance(schema, Mapping) and "default" in schema
+
+
+def _cleaned(
+    value: Mapping[str, Any], schema: Mapping[str, Any], *, is_object: bool
+) -> Mapping[str, Any]:
+    """An object without the fields that the API server drops before it checks the rest."""
+    properties, additional = _mapping(schema.get("properties")), schema.get("additionalProperties")
+    keeps = bool(additional) or bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    keeps = keeps or not schema.get("type")
+    rest = _mapping(additional)
+    return {
+        name: item
+        for name, item in value.items()
+        if (is_object and name in _OBJECT_FIELDS)
+        or (
+            (keeps or name in properties)
+            and (item is not None or _may_be_null(_mapping(properties.get(name, rest))))
+        )
+    }
+
+
+def _may_be_null(schema: Mapping[str, Any]) -> bool:
+    has_type = bool(schema.get("type") or schema.get("x-kubernetes-int-or-string"))
+    return bool(schema.get("nullable")) or not has_type
+
+
+def _is_among(value: Any, values: list[Any]) -> bool:
+    """Whether a value is one of those; `true` is not 1."""
+    return any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in values)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _is_plain(pattern: str) -> bool:

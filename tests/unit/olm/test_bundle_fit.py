@@ -99,7 +99,8 @@ def test_a_bundle_that_fits_is_not_refused() -> None:
         ("crd-rejects-objects", [crd("v1", minimum=5)], {},
          "Cache web/small: `spec.size` must be at least 5"),
         ("crd-loses-version", [crd("v2")], {}, "no version v1"),
-        ("install-plan-failed", [crd("v1", scope="Cluster")], {}, "cannot change"),
+        ("install-plan-failed", [crd("v1", scope="Cluster")], {},
+         "the scope changes from `Namespaced` to `Cluster`"),
         ("crd-owned-elsewhere", [csv()], {"csvs": (csv("other.v1"),)}, "belongs to `other.v1`"),
         ("api-owned-elsewhere", [csv()],
          {"groups": (group(name="o", namespace="else", provides="Cache.v1.example.com"),)},
@@ -135,6 +136,18 @@ def test_what_is_replaced_or_noted_is_no_other_owner() -> None:
 
 def test_a_webhook_that_converts_lets_odd_objects_pass() -> None:
     assert causes(crd("v1", minimum=5, conversion={"strategy": "Webhook"})) == []
+
+
+def test_olm_checks_objects_without_the_defaults_of_the_new_crd() -> None:
+    new = crd("v1")
+    spec = new["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    spec["required"] = ["mode"]
+    spec["properties"]["mode"] = {"type": "string", "default": "a"}
+
+    (found,) = bundle_fit.refusals([new], FACTS)
+
+    assert found.cause == "crd-rejects-objects"
+    assert "lacks the required field `mode`" in found.message
 
 
 def test_what_is_not_known_is_not_refused() -> None:

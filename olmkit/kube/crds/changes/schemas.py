@@ -1,0 +1,805 @@
+"""Schema → schema: every keyword that changed, and what the change means for objects.
+
+A change that is not marked as refusing keeps every valid object valid; the comparison errs on
+the other side where it cannot know (patterns, rules in CEL, alternatives). What crdify accepts is
+noted for each change: it compares field by field, takes only some changes for safe, and looks at
+everything below `additionalProperties` and the alternatives as a whole.
+
+Sources: https://github.com/kubernetes-sigs/crdify (v0.6) with the configuration of
+operator-controller 1.11; the validation of custom resources in `k8s.io/apiextensions-apiserver`
+1.36.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from olmkit.kube.crds.changes.schema_change import Keys, SchemaChange, shown
+
+Schema = Mapping[str, Any]
+
+_ANY: Final[Schema] = {"x-kubernetes-preserve-unknown-fields": True}
+_KEEPS: Final = "x-kubernetes-preserve-unknown-fields"
+_EITHER: Final = "x-kubernetes-int-or-string"
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_RULES: Final = "x-kubernetes-validations"
+_LIST_TYPE: Final = "x-kubernetes-list-type"
+_LIST_KEYS: Final = "x-kubernetes-list-map-keys"
+_OBJECT_FIELDS: Final[Mapping[str, Schema]] = {
+    "apiVersion": {"type": "string"},
+    "kind": {"type": "string"},
+    "metadata": {"type": "object", _KEEPS: True},
+}
+_JUNCTORS: Final = ("allOf", "anyOf", "oneOf", "not")
+_INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
+# Which values a keyword limits.
+_LOWER: Final = {
+    "minimum": "number",
+    "minLength": "string",
+    "minItems": "array",
+    "minProperties": "object",
+}
+_UPPER: Final = {
+    "maximum": "number",
+    "maxLength": "string",
+    "maxItems": "array",
+    "maxProperties": "object",
+}
+_NOUNS: Final = {"string": "characters", "array": "items", "object": "fields"}
+# Formats of strings that the API server checks; others it ignores.
+_FORMATS: Final = frozenset(
+    {
+        *("bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid"),
+        *("uuid3", "uuid4", "uuid5", "isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor"),
+        *("rgbcolor", "byte", "date", "duration", "datetime", "k8s-short-name", "k8s-long-name"),
+    }
+)
+# Numbers of other formats are what JSON can write anyway.
+_NARROW_FORMATS: Final = {"integer": ("int32",), "number": ("float",)}
+# Keywords with a comparison of their own, or without any meaning for objects.
+_COMPARED: Final = frozenset(
+    {
+        *("type", "nullable", "enum", "pattern", "format", "required", "default", "multipleOf"),
+        *("properties", "additionalProperties", "items", "description", "exclusiveMinimum"),
+        *("exclusiveMaximum", "uniqueItems"),
+        *(_KEEPS, _EITHER, _EMBEDDED, _RULES, _LIST_TYPE, _LIST_KEYS),
+        *_JUNCTORS,
+        *_LOWER,
+        *_UPPER,
+    }
+)
+_OTHER: Final = frozenset(
+    {
+        *("title", "example", "externalDocs", "x-kubernetes-map-type", "id", "$schema", "$ref"),
+        *("definitions", "dependencies", "patternProperties", "additionalItems"),
+    }
+)
+_MAX_DEPTH: Final = 100
+
+
+def of_schemas(old: Schema, new: Schema) -> tuple[SchemaChange, ...]:
+    """All changes from one schema of a kind to the next, in the order of the old fields."""
+    walk = _Walk()
+    walk.node(old, new, _At(is_object=True))
+    return tuple(walk.found)
+
+
+def of_served_pair(older: Schema, newer: Schema) -> tuple[SchemaChange, ...]:
+    """What crdify does not accept between two versions of one CRD that are both served."""
+    return tuple(one for one in of_schemas(older, newer) if not one.is_safe)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _At:
+    """Where the walk is.
+
+    `is_whole`: crdify compares what is around it as one value. `is_virtual`: one of the two
+    schemas is not at this place, so that crdify does not compare them. `is_guarded`: alternatives
+    or rules around it may depend on any value inside. `is_required`, `is_limited`: the object
+    around it requires the field or a number of fields, or has a greatest number of them.
+    """
+
+    old_keys: Keys = ()
+    new_keys: Keys = ()
+    field: tuple[str, ...] = ()
+    is_whole: bool = False
+    is_virtual: bool = False
+    is_guarded: bool = False
+    is_required: bool = False
+    is_limited: bool = False
+    is_object: bool = False
+
+    def below(self, keys: Keys, name: str, **more: bool) -> _At:
+        fresh = {"is_required": False, "is_limited": False, "is_object": False}
+        return replace(
+            self,
+            old_keys=(*self.old_keys, *keys),
+            new_keys=(*self.new_keys, *keys),
+            field=(*self.field, name),
+            **{**fresh, **more},
+        )
+
+    @property
+    def name(self) -> str:
+        return f"`{shown(self.field)}`"
+
+
+class _Walk:
+    """Collects the changes of two schemas, node by node."""
+
+    def __init__(self) -> None:
+        self.found: list[SchemaChange] = []
+
+    def node(self, old: Any, new: Any, at: _At) -> None:
+        if old == new or len(at.old_keys) > _MAX_DEPTH:
+            return
+        old, new = _mapping(old), _mapping(new)
+        at = replace(at, is_guarded=at.is_guarded or _has_conditions(new))
+        before, after = _kinds(old), _kinds(new)
+        self._types(old, new, at)
+        if before is not None and after is not None and not before & after:
+            return
+        self._nullable(old, new, at)
+        self._default(old, new, at)
+        self._enum(old, new, at)
+        self._bounds(old, new, at, before)
+        self._texts(old, new, at, before)
+        self._required(old, new, at)
+        self._members(old, new, at, before)
+        self._items(old, new, at)
+        self._list_type(old, new, at)
+        self._junctors(old, new, at)
+        self._rules(old, new, at)
+        self._rest(old, new, at)
+
+    def _add(
+        self,
+        at: _At,
+        rule: str,
+        keyword: str,
+        message: str,
+        values: tuple[Any, Any] = (None, None),
+        *,
+        is_safe: bool = False,
+        refuses: bool = False,
+        refuses_stored: bool = False,
+        prunes: bool = False,
+        defaults: bool = False,
+    ) -> None:
+        keys = at.old_keys if values[1] is None and values[0] is not None else at.new_keys
+        self.found.append(
+            SchemaChange(
+                rule=rule,
+                keys=(*keys, keyword) if keyword else keys,
+                field=at.field,
+                message=message,
+                old=values[0],
+                new=values[1],
+                refuses=refuses,
+                refuses_stored=refuses_stored,
+                prunes=prunes,
+                defaults=defaults,
+                is_safe=not at.is_whole and (is_safe or at.is_virtual),
+            )
+        )
+
+    def _types(self, old: Schema, new: Schema, at: _At) -> None:
+        before, after = _kinds(old), _kinds(new)
+        if old.get("type") != new.get("type") or bool(old.get(_EITHER)) != bool(new.get(_EITHER)):
+            refuses = after is not None and (before is None or not before <= after)
+            self._add(
+                at,
+                "type-changed",
+                "type" if "type" in new else "",
+                f"the type of {at.name} changes from {_type_name(old)} to {_type_name(new)}",
+                (_type_name(old), _type_name(new)),
+                refuses=refuses,
+                refuses_stored=refuses,
+            )
+        if bool(old.get(_EMBEDDED)) != bool(new.get(_EMBEDDED)):
+            is_new = bool(new.get(_EMBEDDED))
+            verb = "must now be" if is_new else "need no longer be"
+            self._add(
+                at,
+                "embedded-resource-added" if is_new else "embedded-resource-removed",
+                _EMBEDDED,
+                f"{at.name} {verb} a whole Kubernetes object",
+                (old.get(_EMBEDDED), new.get(_EMBEDDED)),
+                refuses=is_new,
+                prunes=not is_new,
+            )
+
+    def _nullable(self, old: Schema, new: Schema, at: _At) -> None:
+        before, after = bool(old.get("nullable")), bool(new.get("nullable"))
+        if before == after:
+            return
+        is_gone = before and _kinds(new) is not None
+        # Elsewhere the API server drops null where it may not be.
+        is_kept = at.field[-1:] == ("[]",) or at.is_required or at.is_guarded
+        self._add(
+            at,
+            "nullable-removed" if before else "nullable-added",
+            "nullable",
+            f"{at.name} {'must no longer' if before else 'may now'} be null",
+            (before, after),
+            refuses=is_gone and is_kept and "default" not in new,
+            refuses_stored=is_gone,
+        )
+
+    def _default(self, old: Schema, new: Schema, at: _At) -> None:
+        before, after = "default" in old, "default" in new
+        if _text(old.get("default")) == _text(new.get("default")) and before == after:
+            return
+        values = (old.get("default"), new.get("default"))
+        if not before:
+            self._add(
+                at,
+                "default-added",
+                "default",
+                f"{at.name} now has the default {_short(values[1])}",
+                values,
+                refuses=at.is_guarded or at.is_limited,
+                defaults=True,
+            )
+        elif not after:
+            self._add(
+                at,
+                "default-removed",
+                "default",
+                f"{at.name} no longer has the default {_short(values[0])}",
+                values,
+                refuses=at.is_guarded or at.is_required,
+                defaults=True,
+            )
+        else:
+            self._add(
+                at,
+                "default-changed",
+                "default",
+                f"the default of {at.name} changes from {_short(values[0])} to {_short(values[1])}",
+                values,
+                refuses=at.is_guarded,
+                defaults=True,
+            )
+
+    def _enum(self, old: Schema, new: Schema, at: _At) -> None:
+        before, after = _list(old.get("enum")), _list(new.get("enum"))
+        known, allowed = {_text(one) for one in before}, {_text(one) for one in after}
+        if known == allowed:
+            return
+        gone = [one for one in before if _text(one) not in allowed]
+        more = [one for one in after if _text(one) not in known]
+        if not before:
+            self._add(
+                at,
+                "enum-added",
+                "enum",
+                f"{at.name} is now limited to {_some(after)}",
+                (None, after),
+                refuses=True,
+                refuses_stored=True,
+            )
+        elif gone:
+            left = bool(after)
+            self._add(
+                at,
+                "enum-value-removed" if left else "enum-removed",
+                "enum",
+                f"{at.name} no longer accepts {_some(gone)}"
+                if left
+                else f"{at.name} is no longer limited to {_some(before)}",
+                (before, after or None),
+                refuses=left,
+                refuses_stored=left,
+            )
+        else:
+            self._add(
+                at,
+                "enum-value-added",
+                "enum",
+                f"{at.name} now accepts {_some(more)}, too",
+                (before, after),
+                is_safe=True,
+            )
+
+    def _bounds(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
+        for table, sign in ((_LOWER, 1), (_UPPER, -1)):
+            for keyword, kind in table.items():
+                self._bound(old, new, at, keyword, sign, applies=_applies(before, kind))
+        for keyword, bound, sign in (
+            ("exclusiveMinimum", "minimum", 1),
+            ("exclusiveMaximum", "maximum", -1),
+        ):
+            was, now = bool(old.get(keyword)), bool(new.get(keyword))
+            limit, other = _number(new.get(bound)), _number(old.get(bound))
+            if was != now:
+                refuses = (
+                    now and limit is not None and (other is None or sign * (limit - other) >= 0)
+                )
+                applies = refuses and _applies(before, "number")
+                self._add(
+                    at,
+                    f"{_kebab(keyword)}-{'added' if now else 'removed'}",
+                    keyword,
+                    f"{at.name} {'must not' if now else 'may now'} be its `{bound}` "
+                    f"{_short(limit if now else other)} itself",
+                    (was, now),
+                    refuses=applies,
+                    refuses_stored=applies,
+                )
+        self._multiple(old, new, at, before)
+
+    def _bound(
+        self, old: Schema, new: Schema, at: _At, keyword: str, sign: int, *, applies: bool
+    ) -> None:
+        before, after = _number(old.get(keyword)), _number(new.get(keyword))
+        if before == after:
+            return
+        values = (before, after)
+        if after is None:
+            message = f"{at.name} no longer has the `{keyword}` {_short(before)}"
+            self._add(at, f"{_kebab(keyword)}-removed", keyword, message, values, is_safe=True)
+            return
+        words = _limit_words(keyword, after)
+        if before is None:
+            tightens = sign < 0 or keyword == "minimum" or after > 0
+            verb, suffix, is_safe = "added", "", False
+        else:
+            tightens = sign * (after - before) > 0
+            verb = "raised" if after > before else "lowered"
+            suffix, is_safe = f" (before: {_short(before)})", not tightens
+        self._add(
+            at,
+            f"{_kebab(keyword)}-{verb}",
+            keyword,
+            f"{at.name} must now {words}{suffix}"
+            if tightens
+            else f"{at.name} need only {words}{suffix}",
+            values,
+            is_safe=is_safe,
+            refuses=tightens and applies,
+            refuses_stored=tightens and applies,
+        )
+
+    def _multiple(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
+        was, now = _number(old.get("multipleOf")), _number(new.get("multipleOf"))
+        if was == now:
+            return
+        refuses = bool(now) and _applies(before, "number") and not _is_multiple(was, now)
+        self._add(
+            at,
+            f"multiple-of-{'added' if was is None else 'removed' if now is None else 'changed'}",
+            "multipleOf",
+            f"{at.name} must now be a multiple of {_short(now)}"
+            if now
+            else f"{at.name} need no longer be a multiple of {_short(was)}",
+            (was, now),
+            refuses=refuses,
+            refuses_stored=refuses,
+        )
+
+    def _texts(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
+        was, now = old.get("pattern") or None, new.get("pattern") or None
+        if was != now:
+            refuses = bool(now) and _applies(before, "string") and now not in (".*", "^.*$")
+            self._add(
+                at,
+                f"pattern-{'added' if not was else 'removed' if not now else 'changed'}",
+                "pattern",
+                f"{at.name} must now match {_short(now)}"
+                + (f" (before: {_short(was)})" if was else "")
+                if now
+                else f"{at.name} need no longer match {_short(was)}",
+                (was, now),
+                refuses=refuses,
+                refuses_stored=refuses,
+            )
+        was, now = old.get("format") or None, new.get("format") or None
+        if was != now:
+            refuses = now is not None and _narrows(str(now), old, new)
+            self._add(
+                at,
+                f"format-{'added' if not was else 'removed' if not now else 'changed'}",
+                "format",
+                f"{at.name} must now have the format `{now}`"
+                + (f" (before: `{was}`)" if was else "")
+                if now
+                else f"{at.name} need no longer have the format `{was}`",
+                (was, now),
+                refuses=refuses,
+                refuses_stored=refuses,
+            )
+
+    def _required(self, old: Schema, new: Schema, at: _At) -> None:
+        before, after = _names(old.get("required")), _names(new.get("required"))
+        fields, old_fields = _mapping(new.get("properties")), _mapping(old.get("properties"))
+        for name in sorted(after - before):
+            inner = at.below(("properties", name), name)
+            has_default = "default" in _mapping(fields.get(name))
+            had_default = "default" in _mapping(old_fields.get(name))
+            hint = ", with a default" if has_default else ""
+            self._add(
+                at,
+                "required-added",
+                "required",
+                f"{inner.name} is now required{hint}",
+                (sorted(before), sorted(after)),
+                refuses=not has_default or at.is_guarded,
+                refuses_stored=not had_default,
+            )
+        for name in sorted(before - after):
+            inner = at.below(("properties", name), name)
+            message = f"{inner.name} is no longer required"
+            values = (sorted(before), sorted(after))
+            self._add(at, "required-removed", "required", message, values, is_safe=True)
+        if before == after and _list(old.get("required")) != _list(new.get("required")):
+            self._order(at, "required")
+
+    def _members(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
+        after = _kinds(new)
+        if any(kinds is not None and "object" not in kinds for kinds in (before, after)):
+            return
+        olds, news = _mapping(old.get("properties")), _mapping(new.get("properties"))
+        rest, new_rest = _rest_of(old), _rest_of(new)
+        is_object = at.is_object or bool(new.get(_EMBEDDED))
+        required = _names(new.get("required"))
+        is_limited = "maxProperties" in new
+        needs_some = bool(_number(new.get("minProperties")))
+        for name, schema in olds.items():
+            inner = at.below(
+                ("properties", name),
+                name,
+                is_required=name in required or needs_some,
+                is_limited=is_limited,
+            )
+            if name in news:
+                self.node(schema, news[name], inner)
+            else:
+                self._removed(schema, new, inner, new_rest, is_object=is_object)
+        for name, schema in news.items():
+            if name not in olds:
+                inner = at.below(
+                    ("properties", name),
+                    name,
+                    is_required=name in required or needs_some,
+                    is_limited=is_limited,
+                )
+                known = _OBJECT_FIELDS.get(name) if is_object else None
+                self._added(known if rest is None else rest, schema, inner)
+        self._unnamed(old, new, at, rest, new_rest)
+
+    def _removed(
+        self, schema: Any, new: Schema, inner: _At, rest: Schema | None, *, is_object: bool
+    ) -> None:
+        name = inner.field[-1]
+        prunes = rest is None and not (is_object and name in _OBJECT_FIELDS)
+        depends = bool(_number(new.get("minProperties"))) or name in _names(new.get("required"))
+        self._add(
+            inner,
+            "field-removed",
+            "",
+            f"the field {inner.name} is gone"
+            + (", and its values are dropped" if prunes else "; its values stay"),
+            (_type_name(_mapping(schema)), None),
+            refuses=prunes and (inner.is_guarded or depends),
+            prunes=prunes,
+        )
+        if rest is not None and not _is_any(rest):
+            self.node(schema, rest, replace(inner, is_virtual=True))
+
+    def _added(self, before: Schema | None, schema: Any, inner: _At) -> None:
+        has_default = "default" in _mapping(schema)
+        self._add(
+            inner,
+            "field-added",
+            "",
+            f"the field {inner.name} is new" + (", with a default" if has_default else ""),
+            (None, _type_name(_mapping(schema))),
+            is_safe=True,
+            refuses=has_default and (inner.is_guarded or inner.is_limited),
+            defaults=has_default,
+        )
+        if before is None:
+            return
+        if _is_any(before):
+            if not _is_any(_mapping(schema)):
+                self._add(
+                    replace(inner, is_virtual=True),
+                    "field-typed",
+                    "",
+                    f"{inner.name} accepted any value and now has a type",
+                    (None, _type_name(_mapping(schema))),
+                    refuses=True,
+                    refuses_stored=True,
+                )
+            return
+        self.node(before, schema, replace(inner, is_virtual=True))
+
+    def _unnamed(
+        self, old: Schema, new: Schema, at: _At, rest: Schema | None, new_rest: Schema | None
+    ) -> None:
+        """The fields without a schema of their own: unknown ones, and values of maps."""
+        inner = at.below(
+            ("additionalProperties",),
+            "*",
+            is_whole=True,
+            is_required=bool(_number(new.get("minProperties"))),
+            is_limited="maxProperties" in new,
+        )
+        if rest == new_rest:
+            if bool(old.get(_KEEPS)) != bool(new.get(_KEEPS)):
+                message = f"the keyword `{_KEEPS}` of {at.name} changes"
+                self._add(at, "keyword-changed", _KEEPS, message)
+            return
+        if rest is not None and new_rest is not None:
+            if _is_any(rest):
+                self._add(
+                    inner,
+                    "values-typed",
+                    "",
+                    f"{inner.name} accepted any value and now has a type",
+                    (None, _type_name(new_rest)),
+                    refuses=not _is_any(new_rest),
+                    refuses_stored=not _is_any(new_rest),
+                )
+            elif _is_any(new_rest):
+                message = f"{inner.name} now accepts any value"
+                self._add(inner, "values-untyped", "", message, (_type_name(rest), None))
+            else:
+                self.node(rest, new_rest, inner)
+            return
+        is_gone = new_rest is None
+        keyword = _KEEPS if (old if is_gone else new).get(_KEEPS) else "additionalProperties"
+        depends = at.is_guarded or bool(_number(new.get("minProperties")))
+        self._add(
+            at,
+            "unknown-fields-dropped" if is_gone else "unknown-fields-kept",
+            keyword,
+            f"unknown fields of {at.name} are {'now dropped' if is_gone else 'no longer dropped'}",
+            (True, None) if is_gone else (None, True),
+            refuses=is_gone and depends,
+            prunes=is_gone,
+        )
+
+    def _items(self, old: Schema, new: Schema, at: _At) -> None:
+        before, after = old.get("items"), new.get("items")
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            self.node(before, after, at.below(("items",), "[]"))
+
+    def _list_type(self, old: Schema, new: Schema, at: _At) -> None:
+        was, now = old.get(_LIST_TYPE) or "atomic", new.get(_LIST_TYPE) or "atomic"
+        keys, new_keys = _list(old.get(_LIST_KEYS)), _list(new.get(_LIST_KEYS))
+        if was != now or old.get(_LIST_TYPE) != new.get(_LIST_TYPE):
+            self._add(
+                at,
+                "list-type-changed",
+                _LIST_TYPE,
+                f"the list {at.name} was of type `{was}` and is now of type `{now}`"
+                + (": its items must be unique" if now != "atomic" else ""),
+                (was, now),
+                refuses=now != "atomic" and was != now,
+            )
+        if keys != new_keys:
+            listed = ", ".join(f"`{key}`" for key in map(str, new_keys)) or "none"
+            is_coarser = not {str(key) for key in keys} <= {str(key) for key in new_keys}
+            self._add(
+                at,
+                "list-keys-changed",
+                _LIST_KEYS,
+                f"the keys of the list {at.name} are now {listed}",
+                (keys or None, new_keys or None),
+                refuses=now == "map" and (is_coarser or was != "map"),
+            )
+
+    def _junctors(self, old: Schema, new: Schema, at: _At) -> None:
+        for keyword in _JUNCTORS:
+            before, after = old.get(keyword), new.get(keyword)
+            if (before or None) == (after or None):
+                continue
+            refuses = _narrows_alternatives(keyword, before, after, new)
+            verb = "added" if not before else "removed" if not after else "changed"
+            self._add(
+                at,
+                f"{_kebab(keyword)}-{verb}",
+                keyword,
+                f"the condition `{keyword}` of {at.name} is {_PAST[verb]}",
+                (before or None, after or None),
+                refuses=refuses,
+                refuses_stored=refuses,
+            )
+
+    def _rules(self, old: Schema, new: Schema, at: _At) -> None:
+        before, after = _list(old.get(_RULES)), _list(new.get(_RULES))
+        if before == after:
+            return
+        known = {_rule_text(one) for one in before}
+        left = {_rule_text(one) for one in after}
+        gone = [one for one in before if _rule_text(one) not in left]
+        added = [one for one in after if _rule_text(one) not in known]
+        for one in added:
+            self._add(
+                at,
+                "rule-added",
+                _RULES,
+                f"{at.name} must now fulfill the rule {_short(_rule_text(one))}",
+                (None, one),
+                refuses=True,
+            )
+        for one in gone:
+            self._add(
+                at,
+                "rule-removed",
+                _RULES,
+                f"{at.name} need no longer fulfill the rule {_short(_rule_text(one))}",
+                (one, None),
+            )
+        if not added and not gone:
+            message = f"the messages of the rules of {at.name} change"
+            self._add(at, "rule-message-changed", _RULES, message, (before, after))
+
+    def _rest(self, old: Schema, new: Schema, at: _At) -> None:
+        if old.get("description") != new.get("description"):
+            message = f"the description of {at.name} changes"
+            self._add(at, "description-changed", "description", message, is_safe=True)
+        was, now = bool(old.get("uniqueItems")), bool(new.get("uniqueItems"))
+        if was != now:
+            self._add(
+                at,
+                "unique-items-added" if now else "unique-items-removed",
+                "uniqueItems",
+                f"the items of {at.name} {'must now' if now else 'need no longer'} be unique",
+                (was, now),
+                refuses=now,
+                refuses_stored=now,
+            )
+        for keyword in sorted((old.keys() | new.keys()) & _OTHER):
+            if old.get(keyword) != new.get(keyword):
+                message = f"the keyword `{keyword}` of {at.name} changes"
+                values = (old.get(keyword), new.get(keyword))
+                self._add(at, "keyword-changed", keyword, message, values)
+        enums = _list(old.get("enum")), _list(new.get("enum"))
+        if enums[0] != enums[1] and sorted(map(_text, enums[0])) == sorted(map(_text, enums[1])):
+            self._order(at, "enum")
+
+    def _order(self, at: _At, keyword: str) -> None:
+        """Another order, which matters only where crdify compares a value as a whole."""
+        message = f"the order of `{keyword}` of {at.name} changes"
+        self._add(at, "order-changed", keyword, message, is_safe=True)
+
+
+_PAST: Final = {"added": "new", "removed": "gone", "changed": "different"}
+
+
+def _kinds(schema: Schema) -> frozenset[str] | None:
+    """The types of values that a schema accepts; None for all."""
+    if schema.get(_EITHER):
+        return frozenset({"integer", "string"})
+    kind = schema.get("type")
+    if not isinstance(kind, str) or not kind:
+        return None
+    return frozenset({"number", "integer"} if kind == "number" else {kind})
+
+
+def _applies(kinds: frozenset[str] | None, kind: str) -> bool:
+    return kinds is None or kind in kinds or (kind == "number" and "integer" in kinds)
+
+
+def _type_name(schema: Schema) -> str:
+    if schema.get(_EITHER):
+        return "integer or string"
+    kind = schema.get("type")
+    return kind if isinstance(kind, str) and kind else "any type"
+
+
+def _rest_of(schema: Schema) -> Schema | None:
+    """The schema of fields without one of their own; None when they are dropped."""
+    values = schema.get("additionalProperties")
+    if isinstance(values, Mapping):
+        return values
+    if values is True or schema.get(_KEEPS) or _kinds(schema) is None:
+        return _ANY
+    return None
+
+
+def _is_any(schema: Schema) -> bool:
+    """Whether a schema certainly accepts every value."""
+    return schema.keys() <= {_KEEPS, "description", "title", "nullable", "example"}
+
+
+def _has_conditions(schema: Schema) -> bool:
+    """Whether alternatives or rules may depend on any value inside."""
+    if schema.get(_RULES):
+        return True
+    return any(
+        schema.get(keyword) and not (keyword == "anyOf" and schema["anyOf"] == _INT_OR_STRING)
+        for keyword in _JUNCTORS
+    )
+
+
+def _narrows_alternatives(keyword: str, before: Any, after: Any, new: Schema) -> bool:
+    """Whether a value that fulfilled the old alternatives may not fulfill the new ones."""
+    if not after:
+        return False
+    if keyword == "anyOf" and after == _INT_OR_STRING and new.get(_EITHER):
+        return False
+    if keyword == "allOf":
+        return any(one not in _list(before) for one in _list(after))
+    if keyword == "anyOf" and before:
+        return any(one not in _list(after) for one in _list(before))
+    return True
+
+
+def _narrows(name: str, old: Schema, new: Schema) -> bool:
+    """Whether the API server checks a format of the new schema that the old one did not have."""
+    kinds = _kinds(old)
+    kind = new.get("type")
+    if kind in _NARROW_FORMATS:
+        return name in _NARROW_FORMATS[str(kind)] and _applies(kinds, "number")
+    if kind not in (None, "", "string") or not _applies(kinds, "string"):
+        return False
+    return name in _FORMATS or name.replace("-", "") in _FORMATS
+
+
+def _limit_words(keyword: str, limit: float) -> str:
+    kind = {**_LOWER, **_UPPER}[keyword]
+    size = "at least" if keyword.startswith("min") else "at most"
+    if kind == "number":
+        return f"be {size} {_short(limit)}"
+    noun = _NOUNS[kind] if limit != 1 else _NOUNS[kind].removesuffix("s")
+    return f"have {size} {_short(limit)} {noun}"
+
+
+def _is_multiple(number: float | None, factor: float | None) -> bool:
+    if not number or not factor:
+        return False
+    quotient = number / factor
+    return quotient == int(quotient)
+
+
+def _rule_text(rule: Any) -> str:
+    found = _mapping(rule).get("rule")
+    return found.strip() if isinstance(found, str) else ""
+
+
+def _kebab(keyword: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", keyword).lower()
+
+
+def _short(value: Any) -> str:
+    words = value if isinstance(value, str) else _text(value)
+    return f"`{words}`" if len(words) <= 80 else f"`{words[:77]}…`"
+
+
+def _some(values: list[Any]) -> str:
+    shown_values = ", ".join(_short(one) for one in values[:5])
+    more = len(values) - 5
+    return shown_values if more <= 0 else f"{shown_values} and {more} more"
+
+
+def _text(value: Any) -> str:
+    """A value as JSON; equal for equal values, and only for those."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value
+
+
+def _names(value: Any) -> frozenset[str]:
+    return frozenset(one for one in _list(value) if isinstance(one, str))
+
+
+def _mapping(value: Any) -> Schema:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

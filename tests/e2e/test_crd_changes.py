@@ -1,0 +1,188 @@
+"""The comparison of CRDs, compared with a real API server.
+
+For each change of `tests/vectors/crd_changes.yaml` an object is created under the old CRD, the
+new CRD replaces it, and the same object is created again: it must be refused exactly if olmkit
+says that valid objects may be. The object is the example that olmkit shows, or, where no object
+is refused, a number of small ones. What is dropped is looked for in the object that is stored.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.edges.cluster import kubeconfig
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.kube import objects
+from olmkit.kube.api import ClusterError, Resource
+from olmkit.kube.crds.changes import definitions, samples
+from olmkit.kube.objects import Manifest
+from olmkit.testing.control_plane import ControlPlane
+
+pytestmark = pytest.mark.e2e
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "crd_changes.yaml"
+CASES: dict[str, dict[str, Any]] = documents.load(VECTORS.read_bytes(), "").value
+MANY = 12  # objects that a harmless change must not refuse
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+
+
+def crd_of(number: int, spec: Any) -> Manifest:
+    schema = {"type": "object", "properties": {"spec": {"type": "object", **spec}}}
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+    }
+    names = {"kind": f"Thing{number}", "plural": f"thing{number}s"}
+    return {
+        "apiVersion": CRD[0],
+        "kind": CRD[1],
+        "metadata": {"name": f"{names['plural']}.example.com"},
+        "spec": {
+            "group": "example.com",
+            "names": names,
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    }
+
+
+def object_of(number: int, spec: Any, name: str = "example") -> Manifest:
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": f"Thing{number}",
+        "metadata": {"name": name, "namespace": "default"},
+        "spec": spec,
+    }
+
+
+class Story:
+    """One change, from the old CRD to the new one."""
+
+    def __init__(self, cluster: HttpCluster, crds: Resource, number: int, case: Any) -> None:
+        self.cluster, self.crds, self.number, self.case = cluster, crds, number, case
+        self.old, self.new = (crd_of(number, case[key]) for key in ("old", "new"))
+
+    async def run(self) -> Mapping[str, bool]:
+        """What the API server does: whether it refuses an object, and whether it drops values."""
+        await self.cluster.create(self.crds, self.old)
+        things = await self._established()
+        changes = definitions.of_crds(self.old, self.new)
+        shown = self.case.get("object")
+        specs = [shown] if shown is not None else []
+        specs += [one.example["spec"] for one in changes if one.example and one.refuses]
+        schema = self.old["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        inner = schema["properties"]["spec"]
+        specs += itertools.islice(
+            (one for one in samples.several(inner, inner) if samples.fits(one, inner)), MANY
+        )
+        stored: list[tuple[Manifest, Any]] = []
+        for count, spec in enumerate(specs):
+            try:
+                made = await self.cluster.create(
+                    things, object_of(self.number, spec, f"example-{count}")
+                )
+            except ClusterError:
+                # A sample may break conditions that are not looked at; an example may not.
+                assert spec != shown, spec
+                assert count >= len(specs) - MANY, spec
+                continue
+            stored.append((made, spec))
+        assert stored
+        await self._replace()
+        is_refused = prunes = False
+        for one, spec in stored:
+            found = await self.cluster.get(things, objects.name(one), namespace="default")
+            prunes = prunes or _lacks(found["spec"], one["spec"])
+            again = object_of(self.number, spec, f"{objects.name(one)}-again")
+            try:
+                await self.cluster.create(things, again, dry_run=True)
+            except ClusterError:
+                is_refused = True
+        return {"refuses": is_refused, "prunes": prunes}
+
+    async def _established(self) -> Resource:
+        for _ in range(200):
+            found = await self.cluster.get(self.crds, objects.name(self.old))
+            conditions = objects.mapping(found.get("status")).get("conditions") or ()
+            if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
+                break
+            await asyncio.sleep(0.1)
+        for _ in range(200):
+            try:
+                things = await self.cluster.resource("example.com/v1", f"Thing{self.number}")
+                await self.cluster.list_page(things, namespace="default")
+            except ClusterError:
+                await asyncio.sleep(0.2)
+            else:
+                return things
+        raise AssertionError("the kind is not served")
+
+    async def _replace(self) -> None:
+        found = await self.cluster.get(self.crds, objects.name(self.old))
+        found["spec"]["versions"] = [
+            {
+                **self.new["spec"]["versions"][0],
+                "schema": {
+                    "openAPIV3Schema": {
+                        **self.new["spec"]["versions"][0]["schema"]["openAPIV3Schema"],
+                        "description": "changed",
+                    }
+                },
+            }
+        ]
+        await self.cluster.replace(self.crds, found)
+        # The new schema is in use a moment after the CRD has changed.
+        await asyncio.sleep(3)
+
+
+def _lacks(found: Any, before: Any) -> bool:
+    """Whether something that was stored is not there any more."""
+    if isinstance(before, Mapping):
+        return not isinstance(found, Mapping) or any(
+            key not in found or _lacks(found[key], value)
+            for key, value in before.items()
+            if value is not None  # it may be dropped without a loss
+        )
+    if isinstance(before, list):
+        return not isinstance(found, list) or any(map(_lacks, found, before))
+    return False
+
+
+def test_objects_are_refused_and_values_dropped_as_the_comparison_says(
+    apiserver: ControlPlane,
+) -> None:
+    seen: dict[str, Mapping[str, bool]] = {}
+    failed: dict[str, str] = {}
+
+    async def story() -> None:
+        async with HttpCluster(kubeconfig.load(paths=[apiserver.kubeconfig])) as cluster:
+            crds = await cluster.resource(*CRD)
+            limit = asyncio.Semaphore(8)
+
+            async def one(number: int, name: str) -> None:
+                async with limit:
+                    try:
+                        seen[name] = await Story(cluster, crds, number, CASES[name]).run()
+                    except (ClusterError, AssertionError) as error:
+                        failed[name] = f"{type(error).__name__}: {error}"
+
+            async with asyncio.TaskGroup() as group:
+                for number, name in enumerate(CASES):
+                    group.create_task(one(number, name))
+
+    asyncio.run(story())
+    assert failed == {}
+    expected = {
+        name: {key: case.get(key, False) for key in ("refuses", "prunes")}
+        for name, case in CASES.items()
+    }
+    assert seen == expected

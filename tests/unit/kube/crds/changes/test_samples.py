@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.kube.crds import instances
+from olmkit.kube.crds.changes import samples, schemas
+
+VECTORS = Path(__file__).parents[4] / "vectors" / "crd_changes.yaml"
+CASES: dict[str, dict[str, Any]] = documents.load(VECTORS.read_bytes(), "").value
+# No example is looked for where only rules in CEL, defaults or dropped fields decide.
+WITHOUT = {
+    "field removed from an object that must not be empty",
+    "rule added",
+    "default exceeds the number of fields",
+    "default next to a condition",
+    "object becomes a whole Kubernetes object",
+}
+
+
+def whole(spec: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"spec": {"type": "object", **spec}}}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_change_that_refuses_has_an_example(name: str) -> None:
+    old, new = whole(CASES[name]["old"]), whole(CASES[name]["new"])
+    for change in schemas.of_schemas(old, new):
+        if not change.refuses and not change.refuses_stored:
+            continue
+
+        found = samples.witness(old, new, change)
+
+        if name in WITHOUT:
+            continue
+        assert found is not samples.NONE, change
+        assert list(instances.differences(found, old)) == []
+        assert list(
+            instances.differences(found, new, by_server=change.refuses, cleans=change.refuses)
+        )
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "string"}, "a"),
+        ({"type": "string", "enum": ["x"]}, "x"),
+        ({"type": "string", "format": "date"}, "2020-01-01"),
+        ({"type": "string", "minLength": 4}, "example"),
+        ({"type": "integer", "minimum": 7}, 7),
+        ({"type": "integer", "multipleOf": 4}, 0),
+        ({"type": "boolean"}, False),
+        ({"x-kubernetes-int-or-string": True}, 1),
+        ({"type": "array", "items": {"type": "string"}, "minItems": 2}, ["a", ""]),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, {}),
+        ({"type": "object", "required": ["a"], "properties": {"a": {"type": "boolean"}}},
+         {"a": False}),
+        ({"type": "object", "additionalProperties": {"type": "integer"}, "minProperties": 1},
+         {"key0": 1}),
+    ],
+)  # fmt: skip
+def test_a_smallest_value_fits(schema: Any, value: Any) -> None:
+    found = samples.minimal(schema)
+
+    assert samples.fits(found, schema)
+    assert found == value or schema.get("minLength") or schema["type"] == "array"
+
+
+def test_a_value_is_not_made_of_what_nothing_fits() -> None:
+    assert samples.minimal({"type": "integer", "minimum": 3, "maximum": 2}) is samples.NONE
+
+
+def test_a_schema_that_contains_itself_ends() -> None:
+    schema: dict[str, Any] = {"type": "object", "required": ["a"], "properties": {}}
+    schema["properties"]["a"] = schema
+
+    assert samples.minimal(schema) is samples.NONE
+
+
+def test_a_huge_list_is_not_built() -> None:
+    schema = {"type": "array", "items": {"type": "string"}, "minItems": 10**9}
+
+    assert samples.minimal(schema) is samples.NONE

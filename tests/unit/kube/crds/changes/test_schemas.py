@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base import documents
+from olmkit.kube.crds.changes import schemas
+
+VECTORS = Path(__file__).parents[4] / "vectors" / "crd_changes.yaml"
+CASES: dict[str, dict[str, Any]] = documents.load(VECTORS.read_bytes(), "").value
+
+
+def whole(spec: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"spec": {"type": "object", **spec}}}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_change_is_reported_with_what_it_means(name: str) -> None:
+    case = CASES[name]
+
+    found = schemas.of_schemas(whole(case["old"]), whole(case["new"]))
+
+    assert [one.rule for one in found] == case["rules"]
+    assert any(one.refuses for one in found) is case.get("refuses", False)
+    assert any(one.refuses_stored for one in found) is case.get("stored", False)
+    assert any(one.prunes for one in found) is case.get("prunes", False)
+    assert all(one.is_safe for one in found) is case.get("safe", False)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_equal_schemas_have_no_changes(name: str) -> None:
+    assert schemas.of_schemas(whole(CASES[name]["new"]), whole(CASES[name]["new"])) == ()
