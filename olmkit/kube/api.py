@@ -75,6 +75,10 @@ class NoSuchKind(ClusterError):
     """The server does not know the kind: its CRD is not installed."""
 
 
+class NotKubernetes(ClusterError):
+    """The server answers, but not as a Kubernetes API does."""
+
+
 class AlreadyExists(ClusterError):
     """An object of that name is there."""
 

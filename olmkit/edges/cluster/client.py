@@ -17,7 +17,7 @@ import msgspec
 
 from olmkit import __version__
 from olmkit.base.diagnostics import ConfigurationError, InputError
-from olmkit.edges.cluster import watch_stream
+from olmkit.edges.cluster import failures, watch_stream
 from olmkit.edges.cluster.connection import REQUEST_TIMEOUT, Connection, Observer
 from olmkit.edges.cluster.discovery import Discovery
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
@@ -67,7 +67,7 @@ class HttpCluster:
     ) -> None:
         self.config = config
         self._connection = Connection(config, user_agent=user_agent, observer=observer)
-        self._discovery = Discovery(self._ask)
+        self._discovery = Discovery(self._ask, self._connection.host)
 
     async def __aenter__(self) -> Self:
         return self
@@ -304,7 +304,12 @@ class HttpCluster:
         )
 
     async def _ask(self, path: str, accept: str) -> Mapping[str, Any]:
-        return _object(await self.request("GET", path, accept=accept))
+        body = await self.request("GET", path, accept=accept)
+        try:
+            return _object(body)
+        except ClusterError:
+            answer = f"its answer to `{path}` is not a JSON object"
+            raise failures.not_kubernetes(self._connection.host, answer) from None
 
 
 async def _breathe() -> None:

@@ -22,13 +22,12 @@ import aiohttp
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges import proxies, web
-from olmkit.edges.cluster import watch_stream
+from olmkit.edges.cluster import failures, watch_stream
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import (
     ClusterError,
     TooLargeResourceVersion,
     Unauthorized,
-    Unreachable,
     error_from_status,
 )
 
@@ -58,7 +57,7 @@ class Connection:
         self, config: ClusterConfig, *, user_agent: str, observer: Observer | None = None
     ) -> None:
         self._config = config
-        self._host = urlsplit(config.server).netloc
+        self.host = urlsplit(config.server).netloc
         self._user_agent = user_agent
         self._observer = observer
         self._session: aiohttp.ClientSession | None = None
@@ -179,7 +178,7 @@ class Connection:
             self._heed(response)
             if response.status < 400:
                 return response
-            refused = await self._refusal(response)
+            refused = await self._refusal(response, authorization)
             if (
                 isinstance(refused, Unauthorized)
                 and not fresh
@@ -263,7 +262,9 @@ class Connection:
         asked, self._is_distrusted = self._is_distrusted, False
         return asked and self._config.authority() != self._authority
 
-    async def _refusal(self, response: aiohttp.ClientResponse) -> ClusterError:
+    async def _refusal(
+        self, response: aiohttp.ClientResponse, authorization: str | None
+    ) -> ClusterError:
         try:
             body = await _read(response, limit=1024 * 1024)
         except (aiohttp.ClientError, TimeoutError, ClusterError):
@@ -280,9 +281,7 @@ class Connection:
         error = error_from_status(
             status, code=response.status, retry_after=_retry_after(response.headers)
         )
-        if isinstance(error, Unauthorized):
-            error.hint = "the credentials were not accepted: they may be wrong, or have expired"
-        return error
+        return failures.explained(error, host=self.host, authorization=authorization)
 
     def _heed(self, response: aiohttp.ClientResponse) -> None:
         """Log what the server warns of, each text once."""
@@ -291,32 +290,15 @@ class Connection:
             text = found["text"].replace('\\"', '"') if found else ""
             if text and text not in self._warned and len(self._warned) < _MAX_WARNINGS:
                 self._warned.add(text)
-                _LOG.warning("the API server warns", extra={"warning": text})
+                _LOG.warning("the API server warns: %s", text, extra={"warning": text})
 
     def _observe(self, method: str, code: str) -> None:
         if self._observer is not None:
-            self._observer(method, self._host, code)
+            self._observer(method, self.host, code)
 
     def _unreachable(self, error: BaseException) -> ClusterError:
-        match error:
-            case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
-                reason = f"its certificate cannot be trusted: {error.__cause__ or error}"
-                temporary = False
-                self._is_distrusted = True
-            case TimeoutError():
-                reason, temporary = "it did not answer in time", True
-            case aiohttp.ClientConnectorError() | OSError():
-                os_error = getattr(error, "os_error", error)
-                number = os_error.errno or 0
-                reason = os.strerror(number) if number > 0 else str(os_error.strerror or os_error)
-                temporary = True
-            case aiohttp.ClientResponseError():  # its own words hold the proxy's URL and password
-                reason, temporary = f"{error.message} (status {error.status})", True
-            case _:
-                reason, temporary = str(error) or type(error).__name__, True
-        return Unreachable(
-            f"cannot reach the API server at `{self._host}`: {reason}", temporary=temporary
-        )
+        self._is_distrusted = self._is_distrusted or failures.is_distrust(error)
+        return failures.unreachable(error, self.host)
 
 
 def _cut(response: aiohttp.ClientResponse) -> None:

@@ -7,10 +7,12 @@ servers before 1.26 one version of a group at a time.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from olmkit.kube.api import NoSuchKind, NotFound, Resource
+from olmkit.edges.cluster import failures
+from olmkit.kube.api import NoSuchKind, NotFound, NotKubernetes, Resource
 from olmkit.kube.objects import GVK
 
 Ask = Callable[[str, str], Awaitable[Mapping[str, Any]]]
@@ -30,8 +32,9 @@ _AGGREGATED = ",".join(
 class Discovery:
     """Which kinds the server has; asked once, and again after a miss."""
 
-    def __init__(self, ask: Ask) -> None:
+    def __init__(self, ask: Ask, host: str = "") -> None:
         self._get = ask
+        self._host = host
         self._known: dict[GVK, Resource] = {}
         self._missed: dict[GVK, float] = {}
         self._lock = asyncio.Lock()
@@ -67,8 +70,17 @@ class Discovery:
         try:
             answer = await self._get(f"{root}/{gvk.api_version}", "application/json")
         except NotFound:
+            if not answer:
+                await self._require_kubernetes(root)
             return
         self._take_list(gvk, answer)
+
+    async def _require_kubernetes(self, path: str) -> None:
+        """A server without discovery has at least a version, or is not a Kubernetes API."""
+        with contextlib.suppress(NotFound, NotKubernetes):
+            if "gitVersion" in await self._get("/version", "application/json"):
+                return
+        raise failures.not_kubernetes(self._host, f"it answers 404 to `{path}`")
 
     def _take_aggregated(self, answer: Mapping[str, Any]) -> None:
         for group in answer.get("items") or ():
