@@ -5,7 +5,7 @@ The table is the documentation: a reference page is made of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import Diagnostic, Fix, Location, Related, Severity
@@ -75,6 +75,12 @@ class Findings:
     """Collects what is found on the way, so that a file with five faults tells of five."""
 
     items: list[Diagnostic] = field(default_factory=list)
+    apart: Mapping[str, list[Diagnostic]] = field(default_factory=dict)
+    """Codes whose findings go to another list, for those who decide later whether they matter."""
+
+    def setting_apart(self, codes: Iterable[str], others: list[Diagnostic]) -> Findings:
+        """The same findings, but for those of `codes`, which go to `others`."""
+        return Findings(self.items, {**self.apart, **dict.fromkeys(codes, others)})
 
     def __iter__(self) -> Iterator[Diagnostic]:
         return iter(self.items)
@@ -103,8 +109,9 @@ class Findings:
             related=related,
         )
         # A type that is used twice is looked at twice; its faults are told once.
-        if found not in self.items:
-            self.items.append(found)
+        items = self.apart.get(code, self.items)
+        if found not in items:
+            items.append(found)
 
     def sorted(self) -> tuple[Diagnostic, ...]:
         return tuple(sorted(self.items, key=Diagnostic.sort_key))

@@ -54,8 +54,7 @@ class GenerateRequest:
     """What the user asks for, and facts of the project.
 
     `version` is empty for that of the base. `created_at` is a time to write, or
-    empty for that of the base or of the CSV that lies there. With `digests`
-    (image → pinned image) every image of the CSV is pinned.
+    empty for that of the base or of the CSV that lies there.
     """
 
     package: str
@@ -64,7 +63,6 @@ class GenerateRequest:
     version: str = ""
     extra_service_accounts: tuple[str, ...] = ()
     created_at: str = ""
-    digests: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +95,20 @@ class Generated:
         return result
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """A bundle whose images are as the input names them, and whose CSV has no time yet."""
+
+    csv: Manifest
+    base: ClusterServiceVersion | None
+    builder: _CsvBuilder
+
+    def unpinned(self) -> tuple[str, ...]:
+        """The images of the CSV that are named without a digest."""
+        found = images.pullspecs(serialise.csv_manifest(self.csv))
+        return tuple(dict.fromkeys(item.image for item in found if "@" not in item.image))
+
+
 def generate(
     request: GenerateRequest,
     inputs: Iterable[Document],
@@ -110,18 +122,40 @@ def generate(
     `previous` is the CSV that an earlier run left. Raises `InputError` when the
     input does not allow a bundle, `ConfigurationError` for a version that is none.
     """
+    return finish(draft(request, inputs, stored_base=stored_base), previous=previous)
+
+
+def draft(
+    request: GenerateRequest, inputs: Iterable[Document], *, stored_base: Document | None = None
+) -> Draft:
+    """All of a bundle but the digests of its images. Raises as `generate` does."""
     check_version(request.version)
     collection = collect.collect(inputs)
     builder = _CsvBuilder(request=request, collection=collection, notes=list(collection.findings))
     base = base_csv.choose(request.package, collection.csvs, stored_base, builder.notes.append)
-    csv = builder.csv(base, previous or {})
+    return Draft(csv=builder.csv(base), base=base, builder=builder)
+
+
+def finish(
+    made: Draft,
+    *,
+    digests: Mapping[str, str] | None = None,
+    previous: Mapping[str, Any] | None = None,
+) -> Generated:
+    """The bundle of a draft; with `digests` every image of its CSV is pinned and related.
+
+    A draft is finished once.
+    """
+    builder = made.builder
+    csv = builder.pinned(made.csv, digests)
+    builder.date(csv, made.base, previous or {})
     builder.tell_of_dropped()
     builder.note_certificates()
     return Generated(
         csv=csv,
-        csv_file=f"{request.package.lower()}.clusterserviceversion.yaml",
+        csv_file=f"{builder.request.package.lower()}.clusterserviceversion.yaml",
         objects=dict(_named(builder.written(), builder.notes.append)),
-        scorecard=next((serialise.manifest(item) for item in collection.scorecards), None),
+        scorecard=next((serialise.manifest(item) for item in builder.collection.scorecards), None),
         findings=tuple(sorted(builder.notes, key=Diagnostic.sort_key)),
         origins=tuple(builder.origins),
     )
@@ -167,7 +201,7 @@ class _CsvBuilder:
     origins: list[Origin] = field(default_factory=list)
     access: Access | None = None
 
-    def csv(self, base: ClusterServiceVersion | None, previous: Mapping[str, Any]) -> Manifest:
+    def csv(self, base: ClusterServiceVersion | None) -> Manifest:
         csv = self._start(base)
         self._identify(csv, base)
         self._relate_images(csv, base)
@@ -176,12 +210,14 @@ class _CsvBuilder:
         self._exemplify(csv, base)
         self._describe_webhooks(csv, base)
         self._stamp(csv)
-        if self.request.digests is not None:
-            csv = images.pin(csv, self.request.digests)
+        return csv
+
+    def pinned(self, csv: Manifest, digests: Mapping[str, str] | None) -> Manifest:
+        """The CSV as it is written, by digests if there are some."""
+        if digests is not None:
+            csv = images.pin(csv, digests)
             self._from("spec.relatedImages", "every image of the CSV")
-        result = serialise.csv_manifest(csv)
-        self._date(result, base, previous)
-        return result
+        return serialise.csv_manifest(csv)
 
     def _note(self, code: str, message: str, **more: Any) -> None:
         self.notes.append(findings.found(code, message, **more))
@@ -437,7 +473,7 @@ class _CsvBuilder:
         self._from(f"metadata.annotations.{BUILDER}", "olmkit's version")
         self._from(f"metadata.annotations.{PROJECT_LAYOUT}", "the PROJECT file")
 
-    def _date(
+    def date(
         self,
         csv: Manifest,
         base: ClusterServiceVersion | None,

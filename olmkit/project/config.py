@@ -114,27 +114,21 @@ class Project:
 
 
 def parse(
-    project_file: bytes | None, pyproject: bytes | None = None, *, prefix: str = ""
+    project_file: bytes | Document | None, pyproject: bytes | None = None, *, prefix: str = ""
 ) -> Project:
-    """A project from its two files.
+    """A project from its two files; the first one may have been read by `document`.
 
     Raises `ConfigurationError` when there is no PROJECT file or one that cannot be read.
     """
-    # Here and below: who only wants `[tool.olmkit]` starts without the readers of YAML.
-    from olmkit.base import documents
-
-    path = prefix + PROJECT_FILE
     if project_file is None:
         raise ConfigurationError(
-            f"there is no project here: `{path}` does not exist",
+            f"there is no project here: `{prefix + PROJECT_FILE}` does not exist",
             hint="change into a project's folder, name one with `-C`, or begin one with "
             "`olmkit init`",
         )
-    try:
-        document = documents.load(project_file, path)
-    except InputError as error:
-        raise ConfigurationError(error.message, error.hint, error.diagnostics) from error
-    reader = _Reader(document)
+    if isinstance(project_file, bytes):
+        project_file = document(project_file, prefix=prefix)
+    reader = _Reader(project_file)
     project = reader.project()
     settings, warnings = parse_settings(pyproject, prefix + PYPROJECT_FILE)
     if reader.errors:
@@ -142,24 +136,34 @@ def parse(
     return replace(project, settings=settings, findings=warnings)
 
 
-def old_version(project_file: bytes | None) -> str:
-    """The version of a PROJECT file of kubebuilder 1 or 2; empty for any other file."""
+def document(project_file: bytes, *, prefix: str = "") -> Document:
+    """A PROJECT file as a document; `ConfigurationError` for what is not YAML."""
+    # Here and below: who only wants `[tool.olmkit]` starts without the readers of YAML.
     from olmkit.base import documents
 
-    if project_file is None:
-        return ""
     try:
-        version = str(documents.load(project_file, PROJECT_FILE).get("version"))
-    except InputError:
-        return ""
+        return documents.load(project_file, prefix + PROJECT_FILE)
+    except InputError as error:
+        raise ConfigurationError(error.message, error.hint, error.diagnostics) from error
+
+
+def old_version(project_file: Document) -> str:
+    """The version of a PROJECT file of kubebuilder 1 or 2; empty for any other file."""
+    version = str(project_file.get("version"))
     return version if version in ("1", "2") else ""
 
 
-def faults(document: Document) -> tuple[Diagnostic, ...]:
-    """What is wrong with a PROJECT file of version 3, or of one that has the same keys."""
-    reader = _Reader(document)
-    reader.project()
-    return tuple(found for found in reader.errors if found.rule != _OTHER_VERSION)
+def of_any_version(project_file: Document) -> Project:
+    """The project of a PROJECT file of version 3, or of one that has the same keys; no settings.
+
+    Raises `ConfigurationError` for one that has something else under these keys.
+    """
+    reader = _Reader(project_file)
+    project = reader.project()
+    wrong = tuple(found for found in reader.errors if found.rule != _OTHER_VERSION)
+    if wrong:
+        raise ConfigurationError(wrong[0].message, diagnostics=wrong)
+    return project
 
 
 def without_file(pyproject: bytes | None, *, prefix: str = "") -> Project:

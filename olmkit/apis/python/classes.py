@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import bisect
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from olmkit.apis import docs
 from olmkit.apis.findings import Findings
@@ -110,18 +110,19 @@ class ModuleReader:
         if name not in self.module.aliases and not self._types().is_alias(value):
             return
         claim = self.comments.claim(statement.lineno, statement.col_offset + 1, after)
-        before = len(self.findings.items)
-        named = Named(self.module.name, name)
+        self._of(Named(self.module.name, name)).declare_alias(statement, name, value, claim)
+
+    def declare_alias(self, statement: ast.stmt, name: str, value: ast.expr, claim: Claim) -> None:
+        """Add the named type that an assignment makes."""
         self.declarations.append(
             NamedType(
-                name=named,
+                name=Named(self.module.name, name),
                 at=self.module.at(statement),
                 type=self._types().read(python_annotations.aliased(value)),
                 doc=docs.clean(claim.doc()),
                 markers=tuple(self._type_markers(claim)),
             )
         )
-        self._set_aside(named, before)
 
     # Classes
 
@@ -137,21 +138,21 @@ class ModuleReader:
         doc = self._docstring(node)
         if doc is None:
             doc = docs.clean(claim.doc())
-        name = Named(self.module.name, node.name)
-        before = len(self.findings.items)
-        self._check_once(node)
-        self._check_form(node)
-        self._declare(node, name, sort, doc, tuple(found))
-        self._set_aside(name, before)
+        self._of(Named(self.module.name, node.name)).declare_class(node, sort, doc, tuple(found))
         self._warn_dangling(node)
 
-    def _set_aside(self, name: Named, before: int) -> None:
-        """Keep what was found about types since `before` findings for later."""
-        since = self.findings.items[before:]
-        self.type_findings.setdefault(name, []).extend(
-            one for one in since if one.rule in _ABOUT_TYPES
-        )
-        self.findings.items[before:] = [one for one in since if one.rule not in _ABOUT_TYPES]
+    def declare_class(
+        self, node: ast.ClassDef, sort: Sort, doc: str, found: tuple[Marker, ...]
+    ) -> None:
+        """Add the model or the enumeration that a class is."""
+        self._check_once(node)
+        self._check_form(node)
+        self._declare(node, Named(self.module.name, node.name), sort, doc, found)
+
+    def _of(self, name: Named) -> ModuleReader:
+        """The reader of one declaration: what it finds about types is kept for later."""
+        others = self.type_findings.setdefault(name, [])
+        return replace(self, findings=self.findings.setting_apart(_ABOUT_TYPES, others))
 
     def _check_once(self, node: ast.ClassDef) -> None:
         """Of two classes of one name nobody can say from the text which one is meant where."""
@@ -327,10 +328,9 @@ class ModuleReader:
         )
         facts = Facts()
         is_opaque = any(m.name == VALIDATION + "Schemaless" for m in found)
-        own_findings = Findings() if is_opaque else self.findings
-        reader.findings = own_findings
-        kind = reader.read(statement.annotation, facts)
-        reader.findings = self.findings
+        # Of a field without a schema it does not matter which type it has.
+        of_type = replace(reader, findings=Findings()) if is_opaque else reader
+        kind = of_type.read(statement.annotation, facts)
         if statement.value is not None:
             self._read_value(statement.value, reader, facts)
         if facts.is_excluded:

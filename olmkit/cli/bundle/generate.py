@@ -118,13 +118,11 @@ def generate(
         output=output_dir,
         created_at=_source_date(),
     )
+    prepared = job.prepare(app.project, options)
     digests = None
     if image_digests or known_digests:
-        pinning = job.pins(
-            app.project, options, known=known_digests, ask=image_digests, access=access
-        )
-        digests = app.run(pinning)
-    result = job.generate(app.project, options, digests=digests, dry_run=dry_run or check)
+        digests = app.run(job.pins(prepared, known=known_digests, ask=image_digests, access=access))
+    result = job.write(prepared, digests=digests, dry_run=dry_run or check)
     app.emit(
         _json(result, explain=explain),
         text=lambda: _text(result, dry_run=dry_run or check, explain=explain),

@@ -8,7 +8,7 @@ first file is written.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,11 @@ from olmkit.base.documents import Document
 from olmkit.base.tree import Change, Changes, Tree, diff
 from olmkit.bundle import findings, generated_files, images, layout, metadata, model
 from olmkit.bundle import generate as generator
-from olmkit.bundle.generate import Generated, GenerateRequest, Origin
+from olmkit.bundle.generate import Draft, Generated, GenerateRequest, Origin
 from olmkit.edges import disk, paths, whole_folder
 from olmkit.edges.images import transports
 from olmkit.edges.images.transports import Access
 from olmkit.jobs.project import overlay
-from olmkit.kube import objects
 from olmkit.oci.content import Digest
 from olmkit.oci.reference import Reference
 from olmkit.project import config
@@ -83,6 +82,26 @@ class GenerateResult:
     origins: tuple[Origin, ...] = field(default=(), repr=False)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """All that was read and generated of a project before images are pinned and files written."""
+
+    project: Path
+    options: GenerateOptions
+    package: str
+    layout: str
+    channels: str
+    output: Path
+    found: Tree = field(repr=False)
+    old: Mapping[str, str] = field(repr=False)
+    draft: Draft | None = field(repr=False)
+    passed_over: tuple[Diagnostic, ...] = ()
+
+    def images_to_pin(self) -> tuple[str, ...]:
+        """The images of the bundle that are named without a digest."""
+        return self.draft.unpinned() if self.draft else ()
+
+
 def generate(
     project: Path,
     options: GenerateOptions,
@@ -96,6 +115,11 @@ def generate(
     `InputError` for material that allows no bundle, `ConfigurationError` for
     invalid usage; then nothing is written.
     """
+    return write(prepare(project, options), digests=digests, dry_run=dry_run)
+
+
+def prepare(project: Path, options: GenerateOptions) -> Prepared:
+    """Read a project and generate its bundle; nothing is written. Raises as `generate` does."""
     facts = _facts(project)
     package = _package(options, facts)
     output = _output(project, options.output)
@@ -103,21 +127,45 @@ def generate(
     old = _old_annotations(found, output)
     channels = options.channels or old.get(model.CHANNELS) or _DEFAULT_CHANNELS
     _check_channels(channels, options.default_channel)
-    result = None
+    passed_over: list[Diagnostic] = []
+    draft = None
     if Part.MANIFESTS in options.parts:
-        result = _generated(project, options, package, facts.layout, found, digests)
+        draft = _draft(project, options, package, facts.layout, passed_over)
+    return Prepared(
+        project=project,
+        options=options,
+        package=package,
+        layout=facts.layout,
+        channels=channels,
+        output=output,
+        found=found,
+        old=old,
+        draft=draft,
+        passed_over=tuple(passed_over),
+    )
+
+
+def write(
+    prepared: Prepared, *, digests: Mapping[str, str] | None = None, dry_run: bool = False
+) -> GenerateResult:
+    """Write what was prepared, once; with `dry_run`, only say what would change."""
+    options, found, output = prepared.options, prepared.found, prepared.output
+    result = None
+    if prepared.draft is not None:
+        previous = _previous(found, prepared.package)
+        result = generator.finish(prepared.draft, digests=digests, previous=previous)
     has_config = result is not None and result.scorecard is not None
     values = metadata.annotation_values(
-        package=package,
-        channels=channels,
-        default_channel=_default_channel(options, old),
+        package=prepared.package,
+        channels=prepared.channels,
+        default_channel=_default_channel(options, prepared.old),
         builder=options.builder,
-        project_layout=facts.layout,
+        project_layout=prepared.layout,
         has_scorecard=has_config or generator.SCORECARD_FILE in found,
-        others=old,
+        others=prepared.old,
     )
     annotations = found.data(_ANNOTATIONS) if _ANNOTATIONS in found else None
-    written = _Written(project=project, output=output)
+    written = _Written(project=prepared.project, output=output)
     if Part.METADATA in options.parts:
         annotations = metadata.annotations_file(values)
         written.add_metadata(values, annotations, found)
@@ -129,24 +177,25 @@ def generate(
         for root, changes in written.parts:
             if root != output:
                 disk.apply(root, changes)
+    findings_of_result = (*prepared.passed_over, *result.findings) if result else ()
     return GenerateResult(
-        package=package,
+        package=prepared.package,
         version=str(result.csv["spec"].get("version", "")) if result else options.version,
         output=str(output),
         changes=_shown(written.parts),
-        diagnostics=(*(result.findings if result else ()), *written.notes),
+        diagnostics=(*findings_of_result, *written.notes),
         origins=result.origins if result else (),
     )
 
 
 async def pins(
-    project: Path, options: GenerateOptions, *, known: Path | None, ask: bool, access: Access
+    prepared: Prepared, *, known: Path | None, ask: bool, access: Access
 ) -> dict[str, str]:
     """Image → the same by digest, as a file has it, else as registries say when they may be asked.
 
     Raises `InputError` when one stays without a digest.
     """
-    names = images_to_pin(project, options)
+    names = prepared.images_to_pin()
     found = known_digests(known, names) if known else {}
     left = [name for name in names if name not in found]
     if left and not ask:
@@ -155,16 +204,6 @@ async def pins(
             "add it, or let registries be asked with `--image-digests`",
         )
     return found | (await resolve_digests(left, access) if left else {})
-
-
-def images_to_pin(project: Path, options: GenerateOptions) -> tuple[str, ...]:
-    """The images of the bundle that are named without a digest."""
-    facts = _facts(project)
-    package = _package(options, facts)
-    result = _generated(project, options, package, facts.layout, Tree(), None)
-    return tuple(
-        dict.fromkeys(item.image for item in images.pullspecs(result.csv) if "@" not in item.image)
-    )
 
 
 def known_digests(path: Path, names: Sequence[str]) -> dict[str, str]:
@@ -219,17 +258,15 @@ async def resolve_digests(names: Sequence[str], access: Access) -> dict[str, str
     return {name: task.result() for name, task in zip(names, tasks, strict=True)}
 
 
-def _generated(
+def _draft(
     project: Path,
     options: GenerateOptions,
     package: str,
     project_layout: str,
-    found: Tree,
-    digests: Mapping[str, str] | None,
-) -> Generated:
+    passed_over: list[Diagnostic],
+) -> Draft:
     generator.check_version(options.version)
-    passed_over: list[Diagnostic] = []
-    made = generator.generate(
+    return generator.draft(
         GenerateRequest(
             package=package,
             builder=options.builder,
@@ -237,13 +274,10 @@ def _generated(
             version=options.version,
             extra_service_accounts=options.extra_service_accounts,
             created_at=options.created_at,
-            digests=digests,
         ),
         _inputs(project, options, passed_over),
         stored_base=_stored_base(project, package),
-        previous=_previous(found, package),
     )
-    return replace(made, findings=(*passed_over, *made.findings))
 
 
 def _package(options: GenerateOptions, facts: _Facts) -> str:
@@ -267,15 +301,8 @@ def _facts(project: Path) -> _Facts:
     path = project / config.PROJECT_FILE
     if not paths.is_file(path):
         return _Facts()
-    document = documents.load(disk.read_file(path), str(path))
-    if wrong := config.faults(document):
-        raise ConfigurationError(wrong[0].message, diagnostics=wrong)
-    listed = document.get("layout")
-    plugins = listed if isinstance(listed, list) else [listed]
-    return _Facts(
-        name=objects.scalar_text(document.get("projectName")),
-        layout=",".join(text for text in map(objects.scalar_text, plugins) if text) or "unknown",
-    )
+    found = config.of_any_version(documents.load(disk.read_file(path), str(path)))
+    return _Facts(name=found.name, layout=",".join(filter(None, found.layout)) or "unknown")
 
 
 def _check_channels(channels: str, default: str) -> None:

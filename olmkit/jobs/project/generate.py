@@ -29,6 +29,7 @@ from olmkit.base.diagnostics import (
     Severity,
     has_errors,
 )
+from olmkit.base.documents import Document
 from olmkit.base.tree import Changes, File, Tree, diff
 from olmkit.bundle import base_csv
 from olmkit.edges import disk, go_modules, paths
@@ -109,10 +110,12 @@ def plan(workspace: Workspace, options: GenerateOptions | None = None) -> Genera
         sources = Sources(packages=(), declarations={}, package_of={})
     else:
         sources = project_sources.read(
-            workspace, project, findings, prefix=_prefix(folder), environment=chosen.environment
+            workspace,
+            project,
+            findings if Target.CRD in chosen.targets else findings.setting_apart(_OF_SCHEMAS, []),
+            prefix=_prefix(folder),
+            environment=chosen.environment,
         )
-    if Target.CRD not in chosen.targets:
-        findings.items = [one for one in findings if one.rule not in _OF_SCHEMAS]
     wanted, stale = _wanted(workspace, project, sources, chosen, findings)
     found = _judged(findings, strict=chosen.strict_markers or project.settings.strict_markers)
     if has_errors(found):
@@ -125,17 +128,18 @@ def plan(workspace: Workspace, options: GenerateOptions | None = None) -> Genera
     )
 
 
-def load_project(folder: Path) -> Project:
-    """The project in a folder; `ConfigurationError` when there is none."""
-    return _load(Workspace(folder))
+def load_project(folder: Path, known: Tree | None = None) -> Project:
+    """The project in a folder, of which `known` has been read; `ConfigurationError` for none."""
+    workspace = Workspace(folder, known or Tree())
+    return _load(workspace, _read_if_there(workspace, config.PROJECT_FILE))
 
 
-def _load(workspace: Workspace) -> Project:
+def _load(workspace: Workspace, project_file: bytes | Document | None) -> Project:
     folder = workspace.folder
     if not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is not a folder")
     return config.parse(
-        _read_if_there(workspace, config.PROJECT_FILE),
+        project_file,
         _read_if_there(workspace, config.PYPROJECT_FILE),
         prefix=_prefix(folder),
     )
@@ -145,8 +149,10 @@ def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
     """The project with the settings of this run; a Go module needs a project file for CSVs only."""
     folder = workspace.folder
     data = _read_if_there(workspace, config.PROJECT_FILE)
-    old = config.old_version(data)
-    is_plain_go = workspace.has(go_modules.MOD_FILE) and (data is None or bool(old))
+    is_go_module = workspace.has(go_modules.MOD_FILE)
+    file = config.document(data, prefix=_prefix(folder)) if is_go_module and data else data
+    old = config.old_version(file) if isinstance(file, Document) else ""
+    is_plain_go = is_go_module and (file is None or bool(old))
     if is_plain_go and Target.CSV in chosen.targets:
         fault = f"has version {old}" if old else "does not exist"
         needed = "needs version 3" if old else "needs it"
@@ -159,7 +165,7 @@ def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
             _read_if_there(workspace, config.PYPROJECT_FILE), prefix=_prefix(folder)
         )
     else:
-        project = _load(workspace)
+        project = _load(workspace, file)
     settings = project.settings
     for text in chosen.settings:
         settings = config.changed(settings, text)

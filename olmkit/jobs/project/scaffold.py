@@ -110,7 +110,8 @@ _TOP_FILES = (config.PROJECT_FILE, config.PYPROJECT_FILE, "Makefile", ".gitignor
 
 
 def _open(folder: Path) -> tuple[Project, Tree]:
-    project = generating.load_project(folder)
+    top = _read(folder, _TOP_FILES)
+    project = generating.load_project(folder, top)
     if project.language not in ("python", ""):
         raise ConfigurationError(
             f"the project is written in {project.language.capitalize()}, and Python is scaffolded",
@@ -118,8 +119,7 @@ def _open(folder: Path) -> tuple[Project, Tree]:
             "work on here",
         )
     package = scaffold.package_of(project).partition(".")[0]
-    names = (*_TOP_FILES, "config", "tests", package, f"src/{package}")
-    return project, _read(folder, names)
+    return project, top.merge(_read(folder, ("config", "tests", package, f"src/{package}")))
 
 
 def _finish(

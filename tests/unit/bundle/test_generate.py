@@ -310,11 +310,12 @@ def test_whatever_stands_in_manifests_is_a_bundle_or_a_refusal(seed: int, root: 
     data = (root / "tests/fixtures/go-project/rendered/manifests.yaml").read_bytes()
     manifests = [document.value for document in documents.load_all(data, "in.yaml")]
     source = random.Random(seed)
-    request = GenerateRequest(package="ferry-operator", builder="test", version="1.0.0", digests={})
+    request = GenerateRequest(package="ferry-operator", builder="test", version="1.0.0")
     for _ in range(25):
         text = b"---\n".join(documents.dump(item) for item in _retyped(manifests, source))
         with contextlib.suppress(OlmkitError):
-            generate.generate(request, documents.load_all(text, "in.yaml")).files()
+            made = generate.draft(request, documents.load_all(text, "in.yaml"))
+            generate.finish(made, digests={}).files()
 
 
 @pytest.mark.parametrize(

@@ -380,7 +380,7 @@ def test_images_are_pinned_to_what_the_registry_has(small: Path, registry: Regis
     asyncio.run(push())
     options = piped(DEPLOYMENT.replace(b"image: i", f"image: {name}:v1".encode()))
 
-    found = job.images_to_pin(small, options)
+    found = job.prepare(small, options).images_to_pin()
     digests = asyncio.run(job.resolve_digests(found, Access()))
     job.generate(small, options, digests=digests)
 
