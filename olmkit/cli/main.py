@@ -59,6 +59,10 @@ COMMANDS: Mapping[str, Entry] = {
     "bundle push": Entry(
         "olmkit.cli.bundle.push:push", "Push the image of a bundle to a registry."
     ),
+    "bundle scorecard": Entry(
+        "olmkit.cli.bundle.scorecard:scorecard",
+        "Run the scorecard tests of a bundle: a directory or an image.",
+    ),
     "catalog add": Entry("olmkit.cli.catalog.add:add", "Add a new version to a catalog."),
     "catalog build": Entry(
         "olmkit.cli.catalog.build:build",

@@ -145,6 +145,11 @@ def _parse_text(text: str) -> Iterable[Requirement]:
             yield _checked(found["key"], operator, (found["value"],))
         else:
             yield _checked(found["key"], Operator.EXISTS, ())
+        if found[0].endswith(",") and not text[position:].strip():
+            raise InputError(
+                f"`{text}` is not a label selector: it ends with a comma",
+                hint="remove the comma, or write another term after it",
+            )
 
 
 def _parse_object(selector: Mapping[str, Any]) -> Iterable[Requirement]:
@@ -162,6 +167,10 @@ def _parse_object(selector: Mapping[str, Any]) -> Iterable[Requirement]:
         yield _checked(key, operator, values)
 
 
+def _is_int64(text: str) -> bool:
+    return re.fullmatch(r"-?[0-9]{1,20}", text) is not None and -(2**63) <= int(text) < 2**63
+
+
 def _checked(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
     found = _KEY.fullmatch(key)
     if found is None or len(found["prefix"] or "") > 253:
@@ -173,6 +182,6 @@ def _checked(key: str, operator: Operator, values: tuple[str, ...]) -> Requireme
         raise InputError(f"the selector on `{key}` needs values")
     if operator in (Operator.EXISTS, Operator.DOES_NOT_EXIST) and values:
         raise InputError(f"the selector on `{key}` takes no values")
-    if operator in (Operator.GREATER, Operator.LESS) and not re.fullmatch(r"-?\d+", values[0]):
+    if operator in (Operator.GREATER, Operator.LESS) and not _is_int64(values[0]):
         raise InputError(f"the selector on `{key}` compares with a number")
     return Requirement(key, operator, values)

@@ -37,6 +37,7 @@ PROJECT: Final = "the project's files"
 GENERATE: Final = "`olmkit generate`"
 SCAFFOLD: Final = "`olmkit create` and `olmkit edit`"
 BUNDLE: Final = "`olmkit bundle generate`"
+SCORECARD: Final = "`olmkit bundle scorecard`"
 RENDER: Final = "`olmkit catalog render`"
 TEMPLATE: Final = "`olmkit catalog template`"
 SERVE: Final = "`olmkit catalog serve`"
@@ -101,6 +102,7 @@ FINDINGS: Final = tuple(
             ("PRJ120", "kustomization", _ERROR, "An overlay cannot be built."),
             ("PRJ121", "idle-patch", _WARNING, "A patch matches no resource."),
         ),
+        SCORECARD: (("SCD002", "scorecard-config-type", _ERROR, "A value has the wrong type."),),
         RENDER: (
             ("FBC900", "unrenderable-bundle", _ERROR, "A bundle cannot be part of a catalog."),
             ("FBC901", "file-left-out", _WARNING, "A file does not become part of the catalog."),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -302,6 +302,17 @@ class HttpCluster:
             accept=accept,
             seconds=seconds,
         )
+
+    async def execute(
+        self, namespace: str, pod: str, container: str, command: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, bytes], None]:
+        """The messages of a command in a container; see `Connection.execute`."""
+        path = f"/api/v1/namespaces/{_one(namespace)}/pods/{_one(pod)}/exec"
+        params = [("container", container), ("stdout", "true"), ("stderr", "true")]
+        params += [("command", word) for word in command]
+        async with contextlib.aclosing(self._connection.execute(path, params=params)) as messages:
+            async for message in messages:
+                yield message
 
     async def _ask(self, path: str, accept: str) -> Mapping[str, Any]:
         body = await self.request("GET", path, accept=accept)

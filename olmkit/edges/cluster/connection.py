@@ -14,7 +14,7 @@ import math
 import os
 import re
 import socket
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -36,10 +36,12 @@ _LOG = logging.getLogger(__name__)
 REQUEST_TIMEOUT = 30.0
 _CONNECT_TIMEOUT = 10.0
 _MAX_BODY = 512 * 1024 * 1024
+_MAX_MESSAGE = 16 * 1024 * 1024  # of a command in a container
 _MAX_RETRIES = 10
 _MAX_RETRY_AFTER = 60.0
 _MAX_WARNINGS = 1000  # texts that are remembered, so as to be logged once
 _UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # in a header's value
+_EXEC_PROTOCOL = "v4.channel.k8s.io"
 _WARNING = re.compile(r'299 \S+ "(?P<text>(?:[^"\\]|\\.)*)"')
 
 Observer = Callable[[str, str, str], None]
@@ -136,6 +138,44 @@ class Connection:
             return
         finally:
             _cut(response)
+
+    async def execute(
+        self, path: str, *, params: Iterable[tuple[str, str]]
+    ) -> AsyncGenerator[tuple[int, bytes], None]:
+        """The messages of a command in a container, each with its channel: 1 output, 2 errors.
+
+        `path` and `params` are those of the subresource `exec`. Channel 3 has the Status with
+        which the command ended. Source: the protocol `v4.channel.k8s.io`, over a WebSocket.
+        """
+        authorization = await self._config.credentials.authorization()
+        headers = list(_pairs(self._config.headers))
+        if authorization:
+            headers.append(("Authorization", authorization))
+        _check_headers(headers)
+        session = await self._opened()
+        try:
+            async with session.ws_connect(
+                self._config.server + path,
+                params=list(params),
+                headers=headers,
+                protocols=(_EXEC_PROTOCOL,),
+                proxy=self._proxy,
+                server_hostname=self._config.server_name,
+                max_msg_size=_MAX_MESSAGE,
+            ) as socket_:
+                self._observe("GET", "101")
+                async for message in socket_:
+                    if message.type is aiohttp.WSMsgType.BINARY and message.data:
+                        yield message.data[0], message.data[1:]
+        except aiohttp.WSServerHandshakeError as error:
+            self._observe("GET", str(error.status))
+            raise ClusterError(
+                f"the API server does not run the command: it answered {error.status}",
+                code=error.status,
+            ) from web.tellable(error)
+        except (aiohttp.ClientError, OSError) as error:
+            self._observe("GET", "<error>")
+            raise self._unreachable(error) from web.tellable(error)
 
     async def _open(
         self,

@@ -6,8 +6,10 @@ What is not there is None or empty, since jobs mostly ask whether something is t
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from olmkit.edges.cluster.client import HttpCluster
@@ -128,6 +130,43 @@ class ClusterObjects:
         except ClusterError:
             return ""
         return body.decode("utf-8", "replace")
+
+    async def whole_log(self, namespace: str, pod: str, container: str, *, limit: int) -> bytes:
+        """What a container has printed, at most `limit` bytes."""
+        params = {"container": container, "limitBytes": str(limit)}
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/log"
+        return await self.cluster.request("GET", path, params=params, accept="*/*")
+
+    async def execute(
+        self,
+        namespace: str,
+        pod: str,
+        container: str,
+        command: Sequence[str],
+        *,
+        limit: int,
+        seconds: float = 60.0,
+    ) -> tuple[bytes, bytes]:
+        """What a command in a container writes to its output and as errors.
+
+        Raises `ClusterError` when it cannot run, or writes more than `limit` bytes.
+        """
+        written = {1: bytearray(), 2: bytearray()}
+        messages = self.cluster.execute(namespace, pod, container, command)
+        try:
+            async with asyncio.timeout(seconds), contextlib.aclosing(messages):
+                async for channel, data in messages:
+                    if channel in written:
+                        written[channel] += data
+                    if sum(map(len, written.values())) > limit:
+                        raise ClusterError(
+                            f"the command in pod `{pod}` wrote more than {limit >> 20} MiB"
+                        )
+        except TimeoutError:
+            raise ClusterError(
+                f"the command in pod `{pod}` did not end within {seconds:.0f} s"
+            ) from None
+        return bytes(written[1]), bytes(written[2])
 
 
 def _kind(manifest: Manifest) -> Kind:

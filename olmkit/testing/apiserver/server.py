@@ -13,7 +13,7 @@ import asyncio
 import base64
 import json
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -52,6 +52,7 @@ _REVIEWS = {
     "/apis/authorization.k8s.io/v1/subjectaccessreviews": "SubjectAccessReview",
 }
 
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Plan = Callable[[str, str], "Refusal | Fault | float | None"]
 """What is to happen to a request of this method and path with query: it is refused, its
 connection is cut, or it is answered some seconds later."""
@@ -65,6 +66,7 @@ class ApiServer(ApiState):
     `denies`: which accesses RBAC forbids. `allows`: what a SubjectAccessReview answers.
     `stale_at`: the version at which lists that may be old are read.
     `webhooks` are called as admission: fill it by `api_admission.of_configuration`.
+    `handlers` answer paths that hold no objects, such as `log` and `exec` of a pod.
     `sends_bookmarks` is off for a server whose etcd reports no progress, such as etcd 3.4.
     """
 
@@ -82,6 +84,7 @@ class ApiServer(ApiState):
     )
     stale_at: int | None = None
     webhooks: list[Webhook] = field(default_factory=list)
+    handlers: dict[str, Handler] = field(default_factory=dict)
     streams_lists: bool = True
     sends_bookmarks: bool = True
 
@@ -170,6 +173,8 @@ class ApiServer(ApiState):
 
     async def _route(self, request: web.Request, user: str) -> web.StreamResponse:
         path = request.path.rstrip("/")
+        if path in self.handlers:
+            return await self.handlers[path](request)
         if path in _REVIEWS and request.method == "POST":
             _, group, _, resource = path.strip("/").split("/")
             self.accesses.append(Access(verb="create", group=group, resource=resource))

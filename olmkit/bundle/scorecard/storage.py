@@ -1,0 +1,37 @@
+"""What a scorecard test has stored: a tar archive of a folder in its pod."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import tarfile
+
+from olmkit.base.diagnostics import InputError
+from olmkit.base.tree import File, Tree
+from olmkit.oci import archives
+from olmkit.oci.limits import Budget
+
+
+def read(archive: bytes, folder: str) -> Tree:
+    """The regular files of an archive of `folder`, by their paths below it.
+
+    Links and devices are left out, since they would lead elsewhere on this machine. Raises
+    `InputError` for an archive that is damaged or holds anything outside of the folder.
+    """
+    name = f"the archive of `{folder}`"
+    prefix = posixpath.normpath(folder).strip("/")
+    files: dict[str, File] = {}
+    budget = Budget()
+    try:
+        for entry, content in archives.entries(io.BytesIO(archive), name, budget):
+            path = archives.entry_path(entry.name, name) or ""
+            if path != prefix and not path.startswith(f"{prefix}/") and prefix:
+                raise InputError(
+                    f"{name} has `{archives.shown(entry.name)}`, which is outside of it"
+                )
+            if entry.isreg() and path != prefix:
+                inside = path.removeprefix(prefix).lstrip("/")
+                files[inside] = File(content.read(), 0o755 if entry.mode & 0o100 else 0o644)
+    except tarfile.TarError as error:  # in the content of a file
+        raise InputError(f"{name} is damaged") from error
+    return Tree(files)
