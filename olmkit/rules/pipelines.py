@@ -42,8 +42,8 @@ _REPOSITORY: Final = Elsewhere(
 )
 _SCORECARD: Final = Elsewhere(
     "scorecard (`ScorecardBasicSpecCheck`, `ScorecardOlmSuiteCheck`)",
-    "needs a cluster",
-    "run `operator-sdk scorecard FOLDER`",
+    "is a command of its own",
+    "run `olmkit bundle scorecard FOLDER`",
 )
 _PREFLIGHT: Final = Elsewhere(
     "preflight (`DeployableByOLM`)",

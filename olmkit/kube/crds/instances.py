@@ -159,6 +159,8 @@ def _check_object(
     required = schema.get("required")
     yield from _check_size(len(value), schema, keys, "Properties", "fields")
     for name in required if isinstance(required, list) else ():
+        if not isinstance(name, str):
+            continue  # a fault of the schema: other rules report it
         if name not in value and not (how.by_server and _has_default(properties.get(name))):
             yield keys, f"lacks the required field `{name}`"
     for name, item in value.items():

@@ -38,7 +38,7 @@ def image(cluster: Any, typist: Any, base: str) -> str:
 
 
 @pytest.fixture
-def bundle(root: Path, tmp_path: Path, image: str) -> Callable[..., Path]:
+def bundle(root: Path, tmp_path: Path) -> Callable[..., Path]:
     """Makes a bundle whose scorecard has these tests; each is a name and what follows it."""
 
     def make(*stages: dict[str, Any]) -> Path:
@@ -171,7 +171,8 @@ def test_an_interrupted_run_leaves_nothing(
     process = typist.start("bundle", "scorecard", folder, *options(place, image))
     eventually(lambda: len(left(cluster, place)) == 2, what="the pod is there")
     process.send_signal(number)
-    assert process.wait(60) == 130
+    process.communicate(timeout=60)
+    assert process.returncode == 130
     eventually(lambda: not left(cluster, place), what="the objects of the test are gone")
 
 

@@ -81,3 +81,10 @@ def test_an_object_without_spec_lacks_it() -> None:
     assert list(instances.differences({"kind": "A"}, SCHEMA)) == [
         ((), "lacks the required field `spec`")
     ]
+
+
+@pytest.mark.parametrize("name", [[], {}, None, 1, ["a"]])
+def test_a_required_name_that_is_not_a_string_is_left_to_the_check_of_the_schema(name: Any) -> None:
+    assert (
+        list(instances.differences({"a": 1}, {"required": [name], "properties": {"a": {}}})) == []
+    )
