@@ -14,7 +14,7 @@ from typing import Any
 from olmkit.base.json import text as go_json
 from olmkit.bundle.scorecard.configuration import ScorecardTest
 from olmkit.bundle.scorecard.results import FAIL, PASS, STATES, Outcome, Result
-from olmkit.cli.frame.output import printable
+from olmkit.cli.frame.terminal import printable
 
 API_VERSION = "scorecard.operatorframework.io/v1alpha3"
 _LINE = "-" * 80
