@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +17,17 @@ from olmkit.cli.frame import output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.cluster_options import Target
 from olmkit.cli.frame.exits import Exit
+from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster_v1 import extension as job
 from olmkit.jobs.cluster_v1 import removal
-from olmkit.jobs.cluster_v1.extension import ExtensionOptions
+from olmkit.jobs.cluster_v1.extension import ExtensionOptions, ExtensionUpgrade
 from olmkit.jobs.cluster_v1.extension_choice import Offer
 from olmkit.jobs.cluster_v1.preflight import MissingPermissionsError
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
+from olmkit.olm.explain.explanation import Explanation
 
 # What only OLM v0 has; with `--olm v1` they are refused, not passed over.
 _ONLY_V0 = ("bundle", "catalog_address", "catalog_namespace", "mode", "poll", "secrets")
@@ -97,20 +101,40 @@ def upgrade(
     """Ask for another version."""
 
     async def run() -> None:
+        clock = asyncio.get_running_loop().time
+        end = clock() + timeouts.seconds
         async with target.open() as (reader, _):
             with _granting(app):
-                made = await job.plan_upgrade(reader, package, to, access)
+                planned = (
+                    await job.plan_upgrade(reader, package, to, access)
+                    if dry_run
+                    else await _planned(app, reader, package, to, access, timeouts)
+                )
+            if isinstance(planned, Explanation):
+                install_status.give(app, planned, {"package": package})
+                return
+            made = planned
             going = f" to `{made.offer.csv}`" if made.offer.csv not in ("", made.before) else ""
             title = f"upgrading `{package}` from `{made.before or 'nothing'}`{going}"
             _announce(app, f"{title} through OLM v1", made.offer)
             if dry_run:
                 _rehearse(app, [made.wanted], made.offer)
                 return
+            rest = replace(timeouts, seconds=max(0.0, end - clock()))
             with install_status.watching(app, "working") as report:
-                found = await job.upgrade(reader, made, report=report, timeouts=timeouts)
+                found = await job.upgrade(reader, made, report=report, timeouts=rest)
             install_status.give(app, found, {"package": package})
 
     app.run(run())
+
+
+async def _planned(
+    app: App, reader: ClusterObjects, package: str, to: str, access: Access, timeouts: Timeouts
+) -> ExtensionUpgrade | Explanation:
+    with install_status.watching(app, "waiting") as report:
+        return await job.plan_upgrade_when_read(
+            reader, package, to, access, report=report, timeouts=timeouts
+        )
 
 
 def why(app: App, *, package: str, target: Target, save: Path | None, saved: Path | None) -> None:
@@ -145,6 +169,11 @@ def uninstall(
             made = await removal.plan(
                 reader, package, delete_operands=delete_operands, report=app.terminal.note
             )
+            for crd in made.unread:
+                app.terminal.note(
+                    f"the objects of {objects.name(crd)} cannot be listed, since nothing converts "
+                    "them any more; they go after the operator"
+                )
             if dry_run:
                 deletion.rehearse(app, made.all, package=package)
                 if not made.is_complete:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from olmkit.base import documents, names
@@ -19,8 +18,6 @@ from olmkit.catalog.bundles import migrate, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.catalog.graph import links as graph
-from olmkit.catalog.graph import upgrades
-from olmkit.catalog.graph.upgrades import Start, UpgradeQuery
 from olmkit.catalog.model import Catalog, Channel, Package
 from olmkit.edges.images import transports
 from olmkit.edges.images.access_settings import Access
@@ -30,8 +27,6 @@ from olmkit.kube.objects import Manifest
 from olmkit.oci.reference import Reference
 from olmkit.olm import preview
 from olmkit.olm.preview import Preview
-from olmkit.olm.resolver import v1 as resolver
-from olmkit.olm.v1 import version_range
 
 # Seconds: who serves a catalog nearby answers at once, and nobody waits long for one far away.
 _ANSWER = 3.0
@@ -131,39 +126,7 @@ async def choose(
     line = _channel(found, channel)
     entry = _entry(found, line, version)
     bundle = found.bundles.get(entry)
-    return await _read_chosen(entry, line.name, bundle.image if bundle else "", access)
-
-
-async def newest(
-    catalog: Catalog,
-    package: str,
-    access: Access,
-    *,
-    channels: Sequence[str],
-    version: str,
-    after: Start | None = None,
-) -> Chosen:
-    """The bundle that OLM v1 would take: the highest version that fits.
-
-    Deprecated ones come last. `after`: the installed bundle, when only that and what upgrades
-    from it will do. Raises `InputError` when there is none, and when it depends on others.
-    """
-    found = catalog.chosen(package)[0]
-    for name in channels:
-        _channel(found, name)
-    wanted = version_range.parse(version) if version else None
-    ask = UpgradeQuery(channels=channels, range=wanted, installed=after)
-    fitting = upgrades.offers_of_v1(found, ask)
-    if not fitting:
-        follows = f" and upgrades from `{after.name}`" if after else ""
-        raise InputError(
-            f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
-            hint="`olmkit catalog list bundles` has all",
-        )
-    best = fitting[0]
-    resolver.require_alone(best)
-    channel = next((c.name for c in found.channels.values() if best.name in c.entries), "")
-    return await _read_chosen(best.name, channel, best.image, access)
+    return await read_chosen(entry, line.name, bundle.image if bundle else "", access)
 
 
 async def brought(catalog: Catalog, package: str, name: str, access: Access) -> Preview | None:
@@ -171,10 +134,11 @@ async def brought(catalog: Catalog, package: str, name: str, access: Access) -> 
     bundle = catalog.chosen(package)[0].bundles.get(name)
     if bundle is None:
         return None
-    return (await _read_chosen(name, "", bundle.image, access)).preview
+    return (await read_chosen(name, "", bundle.image, access)).preview
 
 
-async def _read_chosen(csv: str, channel: str, image: str, access: Access) -> Chosen:
+async def read_chosen(csv: str, channel: str, image: str, access: Access) -> Chosen:
+    """The bundle of that name, with what its image brings where it can be read from here."""
     if not image:
         return Chosen(csv=csv, channel=channel, preview=None, note="its bundle has no image")
     try:
@@ -212,7 +176,7 @@ async def ask(
     csv, line = str(bundle.get("csvName", "")), str(bundle.get("channelName", ""))
     image, inline = str(bundle.get("bundlePath", "")), str(bundle.get("csvJson", ""))
     if image or not inline:
-        return await _read_chosen(csv, line, image, access)
+        return await read_chosen(csv, line, image, access)
     manifest = documents.load(inline.encode(), csv).value
     listed = [documents.load(str(one).encode(), csv).value for one in bundle.get("object") or ()]
     return Chosen(

@@ -16,7 +16,7 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import wait
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report
-from olmkit.kube.api import ClusterError
+from olmkit.kube.api import ClusterError, NotFound
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
@@ -92,14 +92,21 @@ async def freed(
     found: list[Manifest] = []
     for crd in crds:
         report(f"switching off the conversion of {explanation.subject(crd)}")
-        await reader.merge(crd, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
-        kind = kind_of(crd)
-        if kind is not None:
-            # The server takes a moment to serve the CRD as it is now.
-            end = asyncio.get_running_loop().time() + wait.Timeouts().believed
-            look = functools.partial(reader.list, kind)
-            found += await wait.patiently(look, report, end)
+        try:
+            found += await _freed(reader, crd, report)
+        except NotFound:  # it went with what owned it
+            continue
     return tuple(found)
+
+
+async def _freed(reader: ClusterObjects, crd: Manifest, report: Report) -> tuple[Manifest, ...]:
+    await reader.merge(crd, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+    kind = kind_of(crd)
+    if kind is None:
+        return ()
+    # The server takes a moment to serve the CRD as it is now.
+    end = asyncio.get_running_loop().time() + wait.Timeouts().believed
+    return await wait.patiently(functools.partial(reader.list, kind), report, end)
 
 
 def kind_of(crd: Manifest) -> tuple[str, str] | None:

@@ -13,17 +13,17 @@ import functools
 from dataclasses import replace
 
 from olmkit.edges.cluster.objects import ClusterObjects
-from olmkit.jobs.cluster import operands
+from olmkit.jobs.cluster import operator_removal
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
+from olmkit.jobs.cluster.operator_removal import OperatorRemoval
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.cluster_v0 import leftovers, uninstall_plan
 from olmkit.jobs.cluster_v0.uninstall_plan import UninstallOptions, UninstallPlan
 from olmkit.kube import finalizers, objects
-from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
@@ -64,43 +64,16 @@ async def carry_out(
 async def _delete(
     reader: ClusterObjects, made: UninstallPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-    """Delete the operands, the operator, and what defines its APIs.
-
-    Operands that a webhook of the operator holds go after the operator, and those that nothing
-    converts after their conversion was switched off.
-    """
-    clock = asyncio.get_running_loop().time
-    end = clock() + timeouts.seconds
-    gone: tuple[Manifest, ...] = ()
-    postponed: tuple[Manifest, ...] = ()
-
-    async def delete(*steps: tuple[Manifest, ...], operands: tuple[Manifest, ...] = ()) -> Removed:
-        nonlocal gone
-        done = await cluster_write.delete(
-            reader,
-            steps,
-            operands=operands,
-            report=report,
-            timeouts=replace(timeouts, seconds=max(0.0, end - clock())),
-            remove_finalizers=made.options.remove_finalizers,
-        )
-        gone += done.gone
-        return replace(done, gone=gone)
-
-    try:
-        done = await delete(operands=made.operands)
-    except ClusterError as error:
-        if not cluster_wait.is_of_webhook(error) or not made.csvs:
-            raise
-        report("a webhook of the operator does not answer: the operator goes before its objects")
-        postponed = made.operands
-        done = Removed(gone=gone)
-    if not done.left:
-        done = await delete(*made.operator)
-    if not done.left and (postponed or made.unread):
-        freed = await operands.freed(reader, made.unread, report=report)
-        done = await delete(operands=(*postponed, *freed))
-    return done if done.left else await delete(*made.definitions)
+    """Delete the operands, the operator, and what defines its APIs."""
+    whole = OperatorRemoval(
+        operands=made.operands,
+        operator=made.operator,
+        definitions=made.definitions,
+        unread=made.unread,
+        may_go_first=bool(made.csvs),
+        remove_finalizers=made.options.remove_finalizers,
+    )
+    return await operator_removal.carry_out(reader, whole, report=report, timeouts=timeouts)
 
 
 async def _hint(

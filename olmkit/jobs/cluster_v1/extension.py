@@ -21,9 +21,10 @@ from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
-from olmkit.jobs.cluster_v1 import extension_choice, preflight
+from olmkit.jobs.cluster_v1 import catalog_age, extension_choice, preflight
 from olmkit.jobs.cluster_v1 import state as states
-from olmkit.jobs.cluster_v1.extension_choice import Offer
+from olmkit.jobs.cluster_v1.catalog_age import Age
+from olmkit.jobs.cluster_v1.extension_choice import NotOfferedError, Offer
 from olmkit.jobs.cluster_v1.preflight import Account
 from olmkit.jobs.cluster_v1.state import require_olm
 from olmkit.kube import objects, patches
@@ -256,6 +257,47 @@ async def _create_and_wait(
     return await until_ready(reader, made.request.package, report=report, timeouts=timeouts)
 
 
+async def plan_upgrade_when_read(
+    reader: ClusterObjects,
+    name: str,
+    version: str,
+    access: Access,
+    *,
+    report: Report,
+    timeouts: Timeouts,
+) -> ExtensionUpgrade | Explanation:
+    """`plan_upgrade`, after catalogd has read what the references of the catalogs name now.
+
+    That is waited for only when the catalogs offer nothing newer as they are. An explanation says
+    which catalog is older: when the time is over, or when catalogd does not look for newer images.
+    """
+    found = await _require(reader, name)
+    age = await if_allowed(catalog_age.read(reader, found, access), Age())
+    outdated = await catalog_age.finding(reader, age)
+    made: ExtensionUpgrade | None = None
+    try:
+        made = await plan_upgrade(reader, name, version, access)
+    except NotOfferedError:
+        if outdated is None:
+            raise
+    if made is not None and (outdated is None or made.offer.csv not in ("", made.before)):
+        is_newest = made.offer.csv == made.before
+        notes = (outdated.message,) if outdated is not None else age.notes if is_newest else ()
+        return replace(made, offer=replace(made.offer, notes=(*made.offer.notes, *notes)))
+    said = await catalog_age.until_read(reader, age, report=report, timeouts=timeouts)
+    return await plan_upgrade(reader, name, version, access) if said.is_ready else said
+
+
+async def _require(reader: ClusterObjects, name: str) -> Manifest:
+    """The ClusterExtension of that name or package. Raises `InputError` when there is none."""
+    await require_olm(reader)
+    found = await states.find(reader, name)
+    if found is None:
+        said = explain(ExtensionState(name=name))
+        raise InputError(said.message, hint=said.hint)
+    return found
+
+
 async def plan_upgrade(
     reader: ClusterObjects, name: str, version: str, access: Access
 ) -> ExtensionUpgrade:
@@ -266,11 +308,7 @@ async def plan_upgrade(
     """
     if version:
         version_range.parse(version)
-    await require_olm(reader)
-    found = await states.find(reader, name)
-    if found is None:
-        said = explain(ExtensionState(name=name))
-        raise InputError(said.message, hint=said.hint)
+    found = await _require(reader, name)
     asked = v1.request_of(found)
     present = text(asked.get("version"))
     offer = await extension_choice.of_upgrade(reader, found, version or present, access)

@@ -6,14 +6,15 @@ What the catalog excludes is refused; what cannot be known beforehand is a note 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from olmkit.base.diagnostics import InputError, OlmkitError
 from olmkit.base.versions import Version
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import Start, UpgradeQuery
-from olmkit.catalog.model import Bundle, Catalog
+from olmkit.catalog.model import Bundle, Package
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
@@ -22,10 +23,18 @@ from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, sequence, text
 from olmkit.oci.store import RegistryError
+from olmkit.olm.explain.explanation import Diagnosis, Standing
 from olmkit.olm.preview import Preview
+from olmkit.olm.resolver import v1 as resolver
+from olmkit.olm.resolver.v1 import Choice, ClusterCatalog
+from olmkit.olm.v1 import catalogs as cluster_catalogs
 from olmkit.olm.v1 import extension as v1
 from olmkit.olm.v1 import version_range
 from olmkit.olm.v1.extension import ExtensionRequest
+
+
+class NotOfferedError(InputError):
+    """The catalogs, as they are served now, offer nothing that fits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,29 +55,43 @@ class Offer:
 async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Access) -> Offer:
     """What an install brings.
 
-    Raises `InputError` when the named catalog is not served, when a registry has no such image
-    of a catalog, and when the catalog has nothing that OLM would install. Other trouble with
-    the image is a note: only the cluster may be able to reach the registry.
+    Raises `InputError` when a catalog that OLM reads is not served, when a registry has no such
+    image of a catalog, and when the catalogs have nothing that OLM would install. Other trouble
+    with the image is a note: only the cluster may be able to reach the registry.
     """
-    try:
-        if request.catalog_image:
-            catalog = (await cluster_bundle.read_catalog(request.catalog_image, access)).catalog
-        else:
-            catalog = await _served(reader, request.catalog)
-    except OlmkitError as error:
-        if request.catalog and isinstance(error, InputError):
-            raise
-        if request.catalog_image and _is_missing(error):
-            raise InputError(error.message, hint=error.hint) from error
-        return _unknown(error)
-    chosen = await cluster_bundle.newest(
-        catalog, request.package, access, channels=request.channels, version=request.version
+    image = request.catalog_image
+    if image:
+        try:
+            catalog = (await cluster_bundle.read_catalog(image, access)).catalog
+        except OlmkitError as error:
+            if isinstance(error, InputError):
+                raise
+            if _is_missing(error):
+                raise InputError(error.message, hint=error.hint) from error
+            return _unknown(error)
+        read: tuple[ClusterCatalog, ...] = (ClusterCatalog(name=request.catalog, catalog=catalog),)
+    else:
+        asked = v1.request_of(v1.cluster_extension(request))
+        try:
+            read = await _read(reader, asked, is_new=True)
+        except OlmkitError as error:
+            if isinstance(error, InputError):
+                raise
+            return _unknown(error)
+    query = UpgradeQuery(
+        channels=request.channels,
+        range=version_range.parse(request.version) if request.version else None,
+    )
+    hint = "name one of them with `--catalog`"
+    chosen = _chosen(read, request.package, query, request.version, hint=hint)
+    found = await cluster_bundle.read_chosen(
+        chosen.bundle.name, _channel(chosen, read, request.package), chosen.bundle.image, access
     )
     return Offer(
-        csv=chosen.csv,
-        brings=chosen.preview,
-        notes=(chosen.note,) if chosen.note else (),
-        packages=frozenset(catalog.packages) if request.catalog_image else frozenset(),
+        csv=found.csv,
+        brings=found.preview,
+        notes=(*((found.note,) if found.note else ()), *_from(chosen, read)),
+        packages=frozenset(read[0].catalog.packages) if image else frozenset(),
     )
 
 
@@ -77,65 +100,205 @@ async def of_upgrade(
 ) -> Offer:
     """What a ClusterExtension gets when it requests that range of versions.
 
-    Raises `InputError` when its catalog offers nothing in the range, with the version to go to
+    Raises `InputError` when its catalogs offer nothing in the range, with the version to go to
     first where several upgrades lead there.
     """
     request = v1.request_of(extension)
     package = text(request.get("packageName"))
     name, at = v1.installed(extension)
-    channels = [text(one) for one in sequence(request.get("channels"))]
     is_free = not name or request.get("upgradeConstraintPolicy") == "SelfCertified"
-    after = None if is_free else upgrades.start_of({}, name, Version.read(at))
+    query = UpgradeQuery(
+        channels=[text(one) for one in sequence(request.get("channels"))],
+        range=version_range.parse(version) if version else None,
+        installed=None if is_free else upgrades.start_of({}, name, Version.read(at)),
+    )
     try:
-        catalog = await _served(
-            reader, v1.catalog_name(request), is_any=not request.get("selector")
-        )
+        read = await _read(reader, request, is_new=False)
     except OlmkitError as error:
         return _unknown(error)
+    hint = "limit the ClusterExtension to one of them: `spec.source.catalog.selector`"
     try:
-        chosen = await cluster_bundle.newest(
-            catalog, package, access, channels=channels, version=version, after=after
-        )
-    except InputError as error:
-        hops = () if after is None else _hops(catalog, package, channels, version, after)
+        chosen = _chosen(read, package, query, version, hint=hint)
+    except NotOfferedError as error:
+        hops = () if query.installed is None else _hops(read, package, query)
         if len(hops) < 2:
             raise
         first = hops[0]
-        raise InputError(
+        raise NotOfferedError(
             f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 makes one "
             f"at a time: {' → '.join(hop.name for hop in hops)}",
             hint=f"begin with `olmkit upgrade {objects.name(extension)} --olm v1 --to "
             f"{first.version}`",
         ) from error
-    if chosen.csv == name:
-        return Offer(csv=name, notes=_newer(catalog, package, channels, name, after))
-    has = await cluster_bundle.brought(catalog, package, name, access) if name else None
-    notes = (chosen.note,) if chosen.note else ()
-    return Offer(csv=chosen.csv, brings=chosen.preview, has=has, notes=notes)
+    best = chosen.bundle
+    if best.name == name:
+        return Offer(csv=name, notes=_newer(read, package, query, name))
+    has = await _brought(read, package, name, access) if name else None
+    found = await cluster_bundle.read_chosen(
+        best.name, _channel(chosen, read, package), best.image, access
+    )
+    notes = (*((found.note,) if found.note else ()), *_from(chosen, read))
+    return Offer(csv=best.name, brings=found.preview, has=has, notes=notes)
+
+
+async def _read(
+    reader: ClusterObjects, request: Mapping[str, Any], *, is_new: bool
+) -> tuple[ClusterCatalog, ...]:
+    """The catalogs that OLM reads for a ClusterExtension with this request.
+
+    Raises `InputError` when a new ClusterExtension cannot get any of them, `OlmkitError` when
+    one of them cannot be read now.
+    """
+    named = v1.catalog_name(request)
+    if named and set(objects.mapping(request.get("selector"))) == {"matchLabels"}:
+        there = await reader.find(v1.CLUSTER_CATALOG, named)
+        selected: Sequence[Manifest] = () if there is None else (there,)
+        if is_new or there is None:
+            return (await _served(reader, named, there),)
+    else:
+        every = await reader.list(v1.CLUSTER_CATALOG)
+        selected = cluster_catalogs.read_by(every, request)
+        if not selected:
+            raise InputError(_none_read(every), hint=_NONE_HINT)
+    found = []
+    for one in selected:
+        ailing = cluster_catalogs.of_catalog(one) if is_new else None
+        if ailing is not None and ailing.standing is not Standing.WAITING:
+            raise _unusable(ailing, is_one_of_many=len(selected) > 1)
+        try:
+            found.append(await _served(reader, objects.name(one), one))
+        except InputError as error:  # it may still be served in a moment
+            raise OlmkitError(error.message, hint=error.hint) from error
+    return tuple(found)
+
+
+def _unusable(ailing: Diagnosis, *, is_one_of_many: bool) -> InputError:
+    if not is_one_of_many:
+        return InputError(ailing.message, hint=ailing.hint)
+    return InputError(
+        f"{ailing.message}, and OLM v1 reads every catalog for a ClusterExtension without a "
+        "selector",
+        hint=f"name one catalog with `--catalog`, or repair that one: {ailing.hint}",
+    )
+
+
+_NONE_HINT = "create a catalog from an image with `--catalog IMAGE`"
+
+
+def _none_read(catalogs: Sequence[Manifest]) -> str:
+    off = [objects.name(one) for one in catalogs if cluster_catalogs.is_switched_off(one)]
+    if off and len(off) == len(catalogs):
+        return f"all ClusterCatalogs are switched off: {', '.join(f'`{one}`' for one in off)}"
+    if catalogs:
+        return "no ClusterCatalog matches the selector"
+    return "the cluster has no ClusterCatalog"
+
+
+async def _served(reader: ClusterObjects, name: str, catalog: Manifest | None) -> ClusterCatalog:
+    tree = await cluster_catalog.read(reader, name)
+    return ClusterCatalog(
+        name=name,
+        priority=cluster_catalogs.priority(catalog or {}),
+        catalog=catalog_job.read(name, tree=tree, valid=False),
+    )
+
+
+def _chosen(
+    read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery, version: str, *, hint: str
+) -> Choice:
+    """What OLM takes of the catalogs. Raises `InputError` when that is nothing."""
+    having = [one for one in read if package in one.catalog.packages]
+    if not having and len(read) == 1:
+        try:
+            read[0].catalog.chosen(package)
+        except InputError as error:
+            raise NotOfferedError(error.message, hint=error.hint) from error
+    if not having:
+        names = ", ".join(f"`{one.name}`" for one in read)
+        raise NotOfferedError(
+            f"no catalog of the cluster has the package `{package}`: {names}",
+            hint="`olmkit catalog list packages clustercatalog:NAME` has all of a catalog",
+        )
+    for name in query.channels:
+        if not any(name in _package(one, package).channels for one in having):
+            known = sorted({c for one in having for c in _package(one, package).channels})
+            raise NotOfferedError(
+                f"package `{package}` has no channel `{name}`",
+                hint=f"it has {', '.join(f'`{one}`' for one in known) or 'none'}",
+            )
+    if not any(upgrades.offers_of_v1(_package(one, package), query) for one in having):
+        after = query.installed
+        follows = f" and upgrades from `{after.name}`" if after else ""
+        raise NotOfferedError(
+            f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
+            hint="`olmkit catalog list bundles` has all",
+        )
+    ambiguous = resolver.rivals(having, package, query)
+    if len(ambiguous) > 1:
+        names = ", ".join(f"`{one.catalog}`" for one in ambiguous)
+        raise InputError(
+            f"several catalogs of the same priority have `{package}`: {names}",
+            hint=f"{hint}, or give one ClusterCatalog a higher `spec.priority`",
+        )
+    resolver.require_alone(ambiguous[0].bundle)
+    return ambiguous[0]
+
+
+def _package(one: ClusterCatalog, package: str) -> Package:
+    return one.catalog.packages[package]
+
+
+def _channel(chosen: Choice, read: Sequence[ClusterCatalog], package: str) -> str:
+    """A channel that has the bundle, for what is printed."""
+    for one in read:
+        if one.name == chosen.catalog:
+            listed = _package(one, package).channels.values()
+            return next((c.name for c in listed if chosen.bundle.name in c.entries), "")
+    return ""
+
+
+def _from(chosen: Choice, read: Sequence[ClusterCatalog]) -> tuple[str, ...]:
+    """Of several catalogs, the one that it comes from; and that the bundle is deprecated."""
+    notes = []
+    if len(read) > 1:
+        notes.append(f"OLM takes it from the catalog `{chosen.catalog}`")
+    if chosen.bundle.deprecation is not None:
+        notes.append(f"`{chosen.bundle.name}` is deprecated, and OLM has nothing that is not")
+    return tuple(notes)
 
 
 def _newer(
-    catalog: Catalog, package: str, channels: Sequence[str], name: str, after: Start | None
+    read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery, name: str
 ) -> tuple[str, ...]:
     """That no newer version is offered, or only outside of the requested range."""
-    query = UpgradeQuery(channels=channels, installed=after)
-    best = upgrades.offers_of_v1(catalog.chosen(package)[0], query)
-    if best and best[0].name != name:
-        return (f"`{best[0].name}` is offered, and the requested range excludes it",)
+    best = resolver.rivals(read, package, replace(query, range=None))
+    if best and best[0].bundle.name != name:
+        return (f"`{best[0].bundle.name}` is offered, and the requested range excludes it",)
     return ("no newer version is offered",)
 
 
-def _hops(
-    catalog: Catalog, package: str, channels: Sequence[str], version: str, start: Start
-) -> tuple[Bundle, ...]:
+async def _brought(
+    read: Sequence[ClusterCatalog], package: str, name: str, access: Access
+) -> Preview | None:
+    """What the installed bundle brought, from the first catalog that has it."""
+    for one in read:
+        if package in one.catalog.packages and name in _package(one, package).bundles:
+            return await cluster_bundle.brought(one.catalog, package, name, access)
+    return None
+
+
+def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> tuple[Bundle, ...]:
     """The fewest upgrades from what is installed into the range; empty when there are none."""
-    found = catalog.chosen(package)[0]
-    wanted = version_range.parse(version) if version else None
+    start, wanted = query.installed, query.range
+    if start is None:
+        return ()
+    packages = [_package(one, package) for one in read if package in one.catalog.packages]
     paths: dict[str, tuple[Bundle, ...]] = {start.name: ()}
     waiting = deque([start])
     while waiting:
         at = waiting.popleft()
-        for bundle in upgrades.offers_of_v1(found, UpgradeQuery(channels=channels, installed=at)):
+        ask = UpgradeQuery(channels=query.channels, installed=at)
+        for bundle in (one for found in packages for one in upgrades.offers_of_v1(found, ask)):
             if bundle.name in paths or bundle.version is None:
                 continue
             paths[bundle.name] = (*paths[at.name], bundle)
@@ -143,17 +306,6 @@ def _hops(
                 return paths[bundle.name]
             waiting.append(Start(bundle.name, bundle.version))
     return ()
-
-
-async def _served(reader: ClusterObjects, name: str, *, is_any: bool = True) -> Catalog:
-    """The ClusterCatalog of that name; without a name the only one, where any may be chosen."""
-    if not name:
-        there = await reader.list(v1.CLUSTER_CATALOG) if is_any else ()
-        if len(there) != 1:
-            raise OlmkitError("OLM may take it from any catalog that has it")
-        name = objects.name(there[0])
-    tree = await cluster_catalog.read(reader, name)
-    return catalog_job.read(name, tree=tree, valid=False)
 
 
 def _is_missing(error: OlmkitError) -> bool:

@@ -7,15 +7,18 @@ the finalizer is gone. So the objects go first, while the operator runs.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import operands as operand_objects
+from olmkit.jobs.cluster import operator_removal
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
 from olmkit.jobs.cluster.leases import held_by
+from olmkit.jobs.cluster.operator_removal import OperatorRemoval
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
@@ -39,7 +42,8 @@ _ACCOUNT_KINDS = (
 class ExtensionRemoval:
     """What would be deleted.
 
-    `operands` are the objects of the CRDs, `workloads` the Deployments, `ours` what
+    `operands` are the objects of the CRDs, except of those that are `unread`: their conversion
+    webhook does not answer. `workloads` the Deployments, `ours` what
     OLM does not delete: Leases of the operator, and what olmkit created for the ClusterExtension,
     which is catalog, service account and its roles. `extension` is None
     when it has been deleted before and something of it is still there. `is_complete` is False
@@ -53,6 +57,7 @@ class ExtensionRemoval:
     workloads: Objects
     ours: Objects
     is_complete: bool
+    unread: Objects = ()
 
     @property
     def all(self) -> Objects:
@@ -80,7 +85,7 @@ async def plan(
     crds = await reader.list(kinds.CRD, labels=labels)
     if extension is None and not crds:
         raise InputError(explain(ExtensionState(name=name)).message)
-    operands = await operand_objects.all_of(reader, crds, report=report)
+    listing = await operand_objects.listed(reader, crds, report=report)
     package = extensions.request_of(extension or {}).get("packageName", name)
     workloads = await if_allowed(reader.list(kinds.DEPLOYMENT, labels=labels), ())
     place = text(kinds.spec(extension).get("namespace"))
@@ -88,7 +93,7 @@ async def plan(
     return ExtensionRemoval(
         name=owner,
         extension=extension,
-        operands=tuple(operands),
+        operands=listing.found,
         crds=crds,
         workloads=workloads,
         ours=(
@@ -96,7 +101,8 @@ async def plan(
             *await _catalogs(reader, owner, str(package)),
             *await _account(reader, str(package)),
         ),
-        is_complete=delete_operands or not operands,
+        is_complete=delete_operands or not (listing.found or listing.unread),
+        unread=tuple(one.crd for one in listing.unread),
     )
 
 
@@ -106,6 +112,9 @@ def require_complete(made: ExtensionRemoval) -> None:
         return
     count = len(made.operands)
     counted = f"{count} objects of them exist" if count != 1 else "1 object of them exists"
+    if made.unread and not count:
+        names = ", ".join(f"`{objects.name(one)}`" for one in made.unread)
+        counted = f"whether objects of {names} exist is not known: nothing converts them"
     raise InputError(
         f"OLM v1 deletes the CRDs with the ClusterExtension `{made.name}`, and {counted}",
         hint="pass `--delete-operands` to delete them first, while the operator can clean up",
@@ -124,27 +133,30 @@ async def carry_out(
 
     `remove_finalizers`: of operands that do not go, for an operator that no longer runs.
     """
-    first = () if made.extension is None else (made.extension,)
-    done = await cluster_write.delete(
-        reader,
-        [first],
+    extension = () if made.extension is None else (made.extension,)
+    whole = OperatorRemoval(
         operands=made.operands,
-        report=report,
-        timeouts=timeouts,
-        remove_finalizers=remove_finalizers and bool(made.operands),
+        operator=[extension],
+        definitions=(),
+        unread=made.unread,
+        may_go_first=bool(extension),
+        remove_finalizers=remove_finalizers and bool(made.operands or made.unread),
     )
+    clock = asyncio.get_running_loop().time
+    end = clock() + timeouts.seconds
+    done = await operator_removal.carry_out(reader, whole, report=report, timeouts=timeouts)
     if done.left:
         held = await cluster_write.held_by(reader, done.left)
         return replace(done, hint=_hint(held))
     created = (*made.workloads, *made.crds)
-    left = await cluster_wait.until_gone(reader, created, report=report, timeouts=timeouts)
+    rest = replace(timeouts, seconds=max(0.0, end - clock()))
+    left = await cluster_wait.until_gone(reader, created, report=report, timeouts=rest)
     done = _joined(done, Removed(gone=tuple(one for one in created if one not in left), left=left))
     if left:
         return done
     steps = [(one,) for one in made.ours]
-    return _joined(
-        done, await cluster_write.delete(reader, steps, report=report, timeouts=timeouts)
-    )
+    rest = replace(timeouts, seconds=max(0.0, end - clock()))
+    return _joined(done, await cluster_write.delete(reader, steps, report=report, timeouts=rest))
 
 
 def _hint(held: Objects) -> str:

@@ -54,8 +54,7 @@ def resolve(
     found = _offers(catalogs, package, query)
     if not found:
         raise InputError(f"{before}no bundles found for {_wanted(package, query, version)}")
-    best = max(priority for priority, _ in found)
-    top = [choice for priority, choice in found if priority == best]
+    top = _of_highest_priority(found)
     if len(top) > 1:
         names = " ".join(sorted(choice.catalog for _, choice in found))
         raise InputError(
@@ -65,6 +64,21 @@ def resolve(
         )
     require_alone(top[0].bundle)
     return top[0]
+
+
+def rivals(
+    catalogs: Iterable[ClusterCatalog], package: str, query: UpgradeQuery
+) -> tuple[Choice, ...]:
+    """What the catalogs of the highest priority offer: OLM v1 takes it when it is only one.
+
+    Raises `InputError` for a catalog that cannot be read.
+    """
+    return _of_highest_priority(_offers(catalogs, package, query))
+
+
+def _of_highest_priority(found: list[tuple[int, Choice]]) -> tuple[Choice, ...]:
+    best = max((priority for priority, _ in found), default=0)
+    return tuple(choice for priority, choice in found if priority == best)
 
 
 def _offers(

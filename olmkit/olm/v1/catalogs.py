@@ -37,15 +37,79 @@ def of_catalog(catalog: Manifest) -> Diagnosis | None:
     standing = _TRIED.get(text(progressing.get("reason")), Standing.WAITING)
     is_tried = standing is not Standing.WAITING
     said = f": {reason}" if is_tried and reason else " yet"
-    image = text(mapping(mapping(kinds.spec(catalog).get("source")).get("image")).get("ref"))
     return Diagnosis(
         cause="catalog-not-ready",
         message=f"the catalog `{name}` is not served{said}",
-        hint=_hint(name, image, reason) if is_tried else "",
+        hint=_hint(name, image(catalog), reason) if is_tried else "",
         links=(link,),
         standing=standing,
         blame=Blame.WORLD,
     )
+
+
+def image(catalog: Manifest) -> str:
+    """The reference of the image that the catalog is in."""
+    return text(_image(catalog).get("ref"))
+
+
+def outdated(catalog: Manifest, digest: str) -> Diagnosis | None:
+    """Why a ClusterCatalog serves another image than `digest`, which its reference names now.
+
+    None when it serves that image, or when the digest is not known. catalogd reads an image when
+    the ClusterCatalog changes, and at the interval `pollIntervalMinutes`; without an interval it
+    does not read a tag again.
+    """
+    resolved = mapping(mapping(kinds.status(catalog).get("resolvedSource")).get("image"))
+    served = text(resolved.get("ref")).rpartition("@")[2]
+    if not digest or not served or digest == served:
+        return None
+    name, ref = objects.name(catalog), image(catalog)
+    message = f"the catalog `{name}` serves an older image than `{ref}` names now"
+    progressing = kinds.any_condition(catalog, "Progressing")
+    links = (explanation.link(catalog, text(progressing.get("reason")) or "new"),)
+    reason = text(progressing.get("reason"))
+    if reason in _TRIED and text(progressing.get("message")):
+        said = explanation.first_line(text(progressing.get("message")))
+        return Diagnosis(
+            cause="catalog-outdated",
+            message=f"{message}, and catalogd cannot read that: {said}",
+            hint=_hint(name, ref, said),
+            links=links,
+            standing=_TRIED[reason],
+            blame=Blame.WORLD,
+        )
+    generation = kinds.number(objects.metadata(catalog).get("generation"))
+    minutes = kinds.number(_image(catalog).get("pollIntervalMinutes"))
+    if kinds.number(progressing.get("observedGeneration")) < generation:
+        return Diagnosis(
+            cause="catalog-outdated",
+            message=f"{message}; catalogd has not yet read it",
+            links=links,
+            standing=Standing.WAITING,
+        )
+    if minutes:
+        last = text(kinds.status(catalog).get("lastUnpacked"))
+        unit = "minute" if minutes == 1 else "minutes"
+        return Diagnosis(
+            cause="catalog-outdated",
+            message=f"{message}; catalogd looks every {minutes} {unit}"
+            f"{f', and unpacked the last one at {last}' if last else ''}",
+            links=links,
+            standing=Standing.WAITING,
+        )
+    patch = '{"spec":{"source":{"image":{"pollIntervalMinutes":10}}}}'
+    return Diagnosis(
+        cause="catalog-outdated",
+        message=f"{message}, and catalogd does not look for newer ones",
+        hint=f"let it look: `kubectl patch clustercatalog {name} --type=merge -p '{patch}'`",
+        links=links,
+        standing=Standing.BLOCKED,
+        blame=Blame.WORLD,
+    )
+
+
+def _image(catalog: Manifest) -> Mapping[str, Any]:
+    return mapping(mapping(kinds.spec(catalog).get("source")).get("image"))
 
 
 def is_switched_off(catalog: Manifest) -> bool:

@@ -64,6 +64,7 @@ class Toy:
     others: Sequence[Manifest] = ()
     has_crd: bool = True
     is_plain: bool = False
+    converts: bool = False
 
 
 @dataclass
@@ -150,12 +151,12 @@ class Shop:
             )
         self.cluster.apply(json.dumps({"apiVersion": "v1", "kind": "List", "items": made}))
 
-    def operand(self, namespace: str, *finalizers: str) -> Manifest:
+    def operand(self, namespace: str, *finalizers: str, name: str = "one") -> Manifest:
         """An object of the kind that the toys bring."""
         return {
             "apiVersion": f"{self.group}/v1",
             "kind": "Toy",
-            "metadata": {"name": "one", "namespace": namespace, "finalizers": list(finalizers)},
+            "metadata": {"name": name, "namespace": namespace, "finalizers": list(finalizers)},
             "spec": {"size": 1},
         }
 
@@ -186,8 +187,14 @@ class Shop:
         }
         if toy.required:
             spec["required"] = list(toy.required)
-        schema = {"type": "object", "properties": {"spec": spec}}
-        version = {"name": "v1", "served": True, "storage": True}
+        schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+        versions = [{"name": "v1", "served": True, "storage": not toy.converts, "schema": schema}]
+        more: Manifest = {}
+        if toy.converts:
+            versions.append({"name": "v2", "served": True, "storage": True, "schema": schema})
+            service = {"name": "nowhere", "namespace": "default", "path": "/convert"}
+            webhook = {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1"]}
+            more = {"conversion": {"strategy": "Webhook", "webhook": webhook}}
         return {
             "apiVersion": "apiextensions.k8s.io/v1",
             "kind": "CustomResourceDefinition",
@@ -197,7 +204,8 @@ class Shop:
                 "scope": "Namespaced",
                 "names": {"kind": "Toy", "listKind": "ToyList", "plural": "toys",
                           "singular": "toy"},
-                "versions": [version | {"schema": {"openAPIV3Schema": schema}}],
+                "versions": versions,
+                **more,
             },
         }  # fmt: skip
 

@@ -73,6 +73,53 @@ def test_objects_go_before_the_operator(
     assert typist.try_("uninstall", shop.name, *V1, "--yes", code=1)
 
 
+def test_objects_that_nothing_converts_go_after_the_operator(
+    shop: Any, toy: Any, typist: Any, namespace: str
+) -> None:
+    typist.tell("A conversion webhook that is gone does not hold up `uninstall`")
+    cluster = shop.cluster
+    shop.serve(shop.build(toy(version="1.0.0"), toy(version="1.1.0", converts=True)))
+    shop.account(namespace)
+    typist("install", shop.name, *V1, "-n", namespace, ACCOUNT, "--version", "1.0.0")
+    cluster.apply(json.dumps(shop.operand(namespace)))
+    cluster.apply(json.dumps(shop.operand(namespace, "example.com/hold", name="held")))
+    typist("upgrade", shop.name, *V1, "--to", "1.1.0")
+
+    refused = typist.try_("uninstall", shop.name, *V1, "--yes", code=1)
+    assert "nothing converts" in refused.err
+    typist("uninstall", shop.name, *V1, "--yes", "--delete-operands", "--remove-finalizers")
+    assert cluster.get("crd", shop.crd) is None
+    assert cluster.get("clusterextension", shop.name) is None
+
+
+def test_an_upgrade_waits_until_the_new_catalog_is_read(
+    shop: Any, toy: Any, typist: Any, namespace: str
+) -> None:
+    typist.tell("A tag that has moved is known before catalogd has read it")
+    cluster = shop.cluster
+    first = toy(version="1.0.0")
+    image = shop.build(first)
+    shop.serve(image)
+    shop.account(namespace)
+    typist("install", shop.name, *V1, "-n", namespace, ACCOUNT)
+    assert "no newer version is offered" in typist.try_("upgrade", shop.name, *V1).err
+    bundle = f"{cluster.registry}/{shop.name}-bundle:v1.0.0"
+    shop.build(toy(version="1.0.0", bundle_image=bundle), toy(version="1.1.0"))
+
+    done = typist.try_("upgrade", shop.name, *V1, "-o", "json", code=3)
+    assert done.json["result"]["cause"] == "catalog-outdated"
+    assert "does not look for newer ones" in done.json["result"]["message"]
+    patch = done.json["result"]["hint"].partition("-p '")[2].rpartition("'`")[0]
+    upgrade = typist.start("upgrade", shop.name, *V1, "--to", "1.1.0")
+    cluster.kubectl("patch", "clustercatalog", shop.name, "--type=merge", "-p", patch)
+    out, _ = upgrade.communicate(timeout=120)
+    if upgrade.returncode:  # it was faster than the change
+        assert "does not look for newer ones" in out
+        out = typist("upgrade", shop.name, *V1, "--to", "1.1.0")
+    assert f"`{shop.name}.v1.1.0` is installed and healthy" in out
+    typist("uninstall", shop.name, *V1, "--yes")
+
+
 def test_a_catalog_of_ours_disturbs_no_other_extension(
     shop: Any, toy: Any, typist: Any, namespace: str
 ) -> None:

@@ -65,11 +65,8 @@ def _live(cluster: Any, typist: Any, namespace: str, image: str, eventually: Any
     cluster.kubectl("patch", "clustercatalog", f"{PACKAGE}-catalog", "--type=merge", "-p",
                     json.dumps({"spec": {"source": source}}))  # fmt: skip
 
-    def is_upgraded() -> bool:
-        done = typist.try_("upgrade", PACKAGE, *V1)
-        return f"`{PACKAGE}.v0.0.3` is installed and healthy" in done.out
-
-    eventually(is_upgraded, what="the next version is installed")
+    done = typist.try_("upgrade", PACKAGE, *V1)
+    assert f"`{PACKAGE}.v0.0.3` is installed and healthy" in done.out
     assert cluster.get("memcached", "sample", "-n", namespace)
 
     typist("uninstall", PACKAGE, *V1, "--delete-operands", "--yes")

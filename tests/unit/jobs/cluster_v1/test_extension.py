@@ -21,7 +21,7 @@ from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v1 import extension, removal
 from olmkit.jobs.cluster_v1.extension import ExtensionOptions
 from olmkit.jobs.cluster_v1.extension_choice import Offer
-from olmkit.kube.api import Forbidden, Resource
+from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm.explain.explanation import Standing
 from olmkit.olm.v1.state import OWNER_LABEL
@@ -71,6 +71,9 @@ def run(story: Story, *more: Resource) -> None:
     async def whole() -> None:
         server = ApiServer.of((*KINDS, *more))
         server.collects_garbage = True
+        server.put("clustercatalogs", {
+            "apiVersion": f"{GROUP}/v1", "kind": "ClusterCatalog", "metadata": {"name": "shelf"},
+        })  # fmt: skip
         says: dict[str, str] = {}
 
         async def controller() -> None:
@@ -278,6 +281,47 @@ def test_an_object_whose_operator_is_gone_keeps_the_extension_until_finalizers_g
     run(story)
 
 
+class NothingConverts(ClusterObjects):
+    """The API of a cluster in which the conversion webhook of the toys is gone."""
+
+    async def list(self, kind: Any, namespace: str = "", *, labels: str = "") -> Any:
+        if kind[1] == "Toy":
+            crd = await self.find(("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
+                                  CRD["metadata"]["name"])  # fmt: skip
+            if crd is not None and crd["spec"]["conversion"]["strategy"] == "Webhook":
+                raise ClusterError("conversion webhook for example.com/v1, Kind=Toy failed: no",
+                                   code=500, temporary=True)  # fmt: skip
+        return await super().list(kind, namespace, labels=labels)
+
+
+def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> None:
+    service = {"name": "gone", "namespace": "apps"}
+    conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {"service": service}}}
+
+    async def story(plain: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        reader = NothingConverts(plain.cluster)
+        await installed(reader)
+        crd = {**CRD, "spec": {**CRD["spec"], "conversion": conversion}}
+        server.put("customresourcedefinitions", crd)
+        _toy(server)
+        made = await removal.plan(reader, "cache", delete_operands=False)
+        with pytest.raises(InputError, match="is not known: nothing converts them"):
+            removal.require_complete(made)
+
+        made = await removal.plan(reader, "cache", delete_operands=True)
+        removal.require_complete(made)
+        said: list[str] = []
+        quick = Timeouts(seconds=1, interval=0.02)
+        done = await removal.carry_out(reader, made, report=said.append, timeouts=quick)
+        assert [one["kind"] for one in done.gone] == ["ClusterExtension", "Toy"]
+        assert [one["kind"] for one in done.left] == ["CustomResourceDefinition"]  # no collector
+        steps = ("deleting ClusterExtension", "switching off the conversion", "deleting Toy")
+        order = [next(i for i, line in enumerate(said) if step in line) for step in steps]
+        assert order == sorted(order)
+
+    run(story, resource("", "Service", "services", namespaced=True))
+
+
 def test_what_comes_to_nothing_is_taken_back_when_that_is_wanted() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, says: dict[str, str]) -> None:
         says["reason"] = "Blocked"
@@ -419,6 +463,6 @@ def test_nothing_there_is_said() -> None:
         with pytest.raises(InputError, match="no ClusterExtension"):
             await extension.plan_upgrade(reader, "cache", "", Access())
         with pytest.raises(InputError, match="no ClusterCatalog"):
-            await cluster_catalog.read(reader, "shelf")
+            await cluster_catalog.read(reader, "other")
 
     run(story)

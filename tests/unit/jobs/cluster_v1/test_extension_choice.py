@@ -52,15 +52,35 @@ BLOBS = [
 ]  # fmt: skip
 
 
-def run(story: Callable[[ClusterObjects], Awaitable[None]], *catalogs: str) -> None:
-    """`catalogs` are the names of those that are there."""
+NEWEST = "cache.v3.0.0"
+DEPRECATED = {"schema": "olm.deprecations", "package": "cache", "entries": [
+    {"reference": {"schema": "olm.bundle", "name": NEWEST}, "message": "old"}]}  # fmt: skip
+
+
+def shelf(name: str, *, priority: int = 0, trouble: str = "", **spec: Any) -> dict[str, Any]:
+    """A ClusterCatalog; with `trouble`, catalogd could not read its image."""
+    conditions = [{"type": "Serving", "status": str(not trouble)}]
+    if trouble:
+        conditions.append({"type": "Progressing", "status": "True", "reason": "Retrying",
+                           "message": trouble})  # fmt: skip
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "ClusterCatalog",
+        "metadata": {"name": name, "labels": {"tier": name}},
+        "spec": {"priority": priority, **spec},
+        "status": {"conditions": conditions},
+    }
+
+
+def run(
+    story: Callable[[ClusterObjects], Awaitable[None]], *catalogs: str | dict[str, Any]
+) -> None:
+    """`catalogs` are those that are there; a name is one that is served."""
 
     async def whole() -> None:
         server = ApiServer.of((KIND,))
-        for name in catalogs:
-            server.put("clustercatalogs", {
-                "apiVersion": f"{GROUP}/v1", "kind": "ClusterCatalog", "metadata": {"name": name},
-            })  # fmt: skip
+        for one in catalogs:
+            server.put("clustercatalogs", shelf(one) if isinstance(one, str) else one)
         async with asyncio.timeout(30), server.serving():
             async with HttpCluster(ClusterConfig(server=server.url)) as http:
                 await story(ClusterObjects(http))
@@ -70,14 +90,23 @@ def run(story: Callable[[ClusterObjects], Awaitable[None]], *catalogs: str) -> N
 
 @pytest.fixture(autouse=True)
 def _shelf(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Catalogd serves the same under every name, and each bundle may read what is its version."""
+    """What catalogd serves, and each bundle may read what is its version.
+
+    It is the same under most names; `older` has no 3.0.0, `ageing` has it deprecated, and `others`
+    has another package.
+    """
 
     async def read(_: ClusterObjects, name: str) -> Tree:
         if name == "secret":
             raise Forbidden("services is forbidden", code=403)
         if name == "away":
             raise InputError("the catalog `away` is not served yet")
-        return Tree({"catalog.json": "\n".join(map(json.dumps, BLOBS)).encode()})
+        blobs = [*BLOBS, DEPRECATED] if name == "ageing" else BLOBS
+        if name == "older":
+            blobs = [one for one in BLOBS if one["name"] != NEWEST]
+        if name == "others":
+            blobs = [{"schema": "olm.package", "name": "queue"}]
+        return Tree({"catalog.json": "\n".join(map(json.dumps, blobs)).encode()})
 
     async def read_bundle(image: str, _: Access) -> cluster_bundle.Named:
         version = image.rpartition(":")[2]
@@ -141,8 +170,7 @@ def test_an_upgrade_knows_what_the_installed_version_brought() -> None:
     [
         (extension("secret"), "", "services is forbidden"),
         (extension("away"), "", "the catalog `away` is not served yet"),
-        (extension(""), "", "OLM may take it from any catalog that has it"),
-        (extension("", selector={"matchLabels": {"a": "b"}}), "", "from any catalog that has it"),
+        (extension("", selector={"matchLabels": {"a": "b"}}), "", "no ClusterCatalog matches"),
     ],
 )
 def test_what_is_not_known_of_an_upgrade_is_said_with_the_reason(
@@ -198,6 +226,89 @@ def test_the_only_catalog_need_not_be_named() -> None:
         assert (await extension_choice.of_new(reader, request, Access())).csv == "cache.v3.0.0"
 
     run(story, "shelf")
+
+
+ANY = ExtensionRequest(package="cache", namespace="apps")
+
+
+@pytest.mark.parametrize(
+    ("catalogs", "csv", "notes"),
+    [
+        ((shelf("shelf", priority=1), shelf("older")), NEWEST, "from the catalog `shelf`"),
+        ((shelf("shelf", priority=-1), shelf("older")), "cache.v2.5.0", "the catalog `older`"),
+        ((shelf("shelf", priority=-1), shelf("others")), NEWEST, "from the catalog `shelf`"),
+        # What is deprecated gives way, also of a higher priority.
+        ((shelf("ageing", priority=9),), "cache.v2.5.0", ""),
+        ((shelf("off", availabilityMode="Unavailable"), shelf("older")), "cache.v2.5.0", ""),
+    ],
+)
+def test_of_several_catalogs_the_highest_priority_decides(
+    catalogs: tuple[dict[str, Any], ...], csv: str, notes: str
+) -> None:
+    async def story(reader: ClusterObjects) -> None:
+        found = await extension_choice.of_new(reader, ANY, Access())
+        assert found.csv == csv
+        assert notes in " ".join(found.notes)
+
+    run(story, *catalogs)
+
+
+def test_a_deprecated_bundle_gives_way_to_another_catalog_of_a_lower_priority() -> None:
+    request = ExtensionRequest(package="cache", namespace="apps", version=">=2.5.0")
+    last = ExtensionRequest(package="cache", namespace="apps", version="3.0.0")
+
+    async def story(reader: ClusterObjects) -> None:
+        found = await extension_choice.of_new(reader, request, Access())
+        assert found.notes == ("OLM takes it from the catalog `ageing`",)
+        assert found.csv == "cache.v2.5.0"
+        found = await extension_choice.of_new(reader, last, Access())
+        assert found.notes == (
+            "OLM takes it from the catalog `ageing`",
+            f"`{NEWEST}` is deprecated, and OLM has nothing that is not",
+        )
+
+    run(story, shelf("ageing", priority=9), shelf("older"))
+
+
+@pytest.mark.parametrize(
+    ("catalogs", "why"),
+    [
+        (
+            ("shelf", "older"),
+            "several catalogs of the same priority have `cache`: `older`, `shelf`",
+        ),
+        (("shelf", shelf("bad", trouble="manifest unknown")), "reads every catalog"),
+        ((shelf("bad", trouble="manifest unknown"),), "`bad` is not served: manifest unknown"),
+        (("others", shelf("others2", availabilityMode="Unavailable")), '"cache" not found'),
+        ((shelf("off", availabilityMode="Unavailable"),), "all ClusterCatalogs are switched off"),
+        ((), "the cluster has no ClusterCatalog"),
+    ],
+)
+def test_an_install_that_olm_would_not_resolve_is_refused(
+    catalogs: tuple[str | dict[str, Any], ...], why: str
+) -> None:
+    async def story(reader: ClusterObjects) -> None:
+        with pytest.raises(InputError) as refused:
+            await extension_choice.of_new(reader, ANY, Access())
+        assert why in refused.value.message
+        assert refused.value.hint
+
+    run(story, *catalogs)
+
+
+def test_an_upgrade_reads_all_catalogs_that_the_selector_selects() -> None:
+    async def story(reader: ClusterObjects) -> None:
+        found = await extension_choice.of_upgrade(reader, extension(""), "", Access())
+        assert (found.csv, found.notes) == (
+            "cache.v2.5.0", ("OLM takes it from the catalog `older`",),
+        )  # fmt: skip
+        assert found.has is not None
+        selector = {"matchExpressions": [{"key": "tier", "operator": "In", "values": ["shelf"]}]}
+        asked = extension("", upgradeConstraintPolicy="SelfCertified", selector=selector)
+        found = await extension_choice.of_upgrade(reader, asked, "", Access())
+        assert (found.csv, found.notes) == (NEWEST, ())
+
+    run(story, "shelf", shelf("older", priority=2))
 
 
 def test_an_install_is_refused_when_the_catalog_does_not_have_it() -> None:

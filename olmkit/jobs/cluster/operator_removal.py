@@ -1,0 +1,76 @@
+"""Delete an operator with its operands, also when its webhooks do not answer any more.
+
+Operands go first, while the operator can clean up after them. Those that a webhook of the operator
+holds go after the operator, and those that nothing converts after their conversion was switched
+off: only then can the API server read and delete them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.jobs.cluster import operands as operand_objects
+from olmkit.jobs.cluster import wait, write
+from olmkit.jobs.cluster.wait import Report, Timeouts
+from olmkit.jobs.cluster.write import Objects, Removed
+from olmkit.kube.api import ClusterError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorRemoval:
+    """What goes, in order; each step of `operator` and `definitions` after the one before.
+
+    `unread` are the CRDs whose objects cannot be listed, since nothing converts them.
+    `may_go_first`: the operator may be deleted before operands that its webhooks hold.
+    """
+
+    operands: Objects
+    operator: Sequence[Objects]
+    definitions: Sequence[Objects]
+    unread: Objects = ()
+    may_go_first: bool = True
+    remove_finalizers: bool = False
+
+
+async def carry_out(
+    reader: ClusterObjects, made: OperatorRemoval, *, report: Report, timeouts: Timeouts
+) -> Removed:
+    """Delete it; a step that does not go in time ends it.
+
+    Raises `ClusterError` for a webhook that does not answer when the operator may not go first.
+    """
+    clock = asyncio.get_running_loop().time
+    end = clock() + timeouts.seconds
+    gone: Objects = ()
+    postponed: Objects = ()
+
+    async def delete(*steps: Objects, operands: Objects = ()) -> Removed:
+        nonlocal gone
+        done = await write.delete(
+            reader,
+            steps,
+            operands=operands,
+            report=report,
+            timeouts=replace(timeouts, seconds=max(0.0, end - clock())),
+            remove_finalizers=made.remove_finalizers,
+        )
+        gone += done.gone
+        return replace(done, gone=gone)
+
+    try:
+        done = await delete(operands=made.operands)
+    except ClusterError as error:
+        if not wait.is_of_webhook(error) or not made.may_go_first:
+            raise
+        report("a webhook of the operator does not answer: the operator goes before its objects")
+        postponed = made.operands
+        done = Removed(gone=gone)
+    if not done.left:
+        done = await delete(*made.operator)
+    if not done.left and (postponed or made.unread):
+        freed = await operand_objects.freed(reader, made.unread, report=report)
+        done = await delete(operands=(*postponed, *freed))
+    return done if done.left else await delete(*made.definitions)

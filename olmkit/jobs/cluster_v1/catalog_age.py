@@ -1,0 +1,92 @@
+"""Whether catalogd serves what the reference of a catalog's image names now.
+
+A tag may have moved, or the ClusterCatalog may have got another reference, since catalogd has
+read the image. The fact that shows it is `status.resolvedSource`: the digest that is served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.edges.cluster.objects import ClusterObjects
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import wait as cluster_wait
+from olmkit.jobs.cluster.wait import Report, Timeouts
+from olmkit.jobs.image import digest as image_digest
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+from olmkit.olm.explain.explanation import Diagnosis, Explanation
+from olmkit.olm.v1 import catalogs as cluster_catalogs
+from olmkit.olm.v1 import extension as v1
+
+# Seconds: a registry that can be reached from here answers at once.
+_ANSWER = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Age:
+    """What is known of the catalogs of a ClusterExtension; `notes` say what is not.
+
+    `expected` has the digest that each reference names now, by the names of the catalogs.
+    """
+
+    request: Mapping[str, object] = field(default_factory=dict, repr=False)
+    expected: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+async def read(reader: ClusterObjects, extension: Manifest, access: Access) -> Age:
+    """Ask the registries which digests the references of the catalogs name now."""
+    request = dict(v1.request_of(extension))
+    expected: dict[str, str] = {}
+    notes: list[str] = []
+    for one in cluster_catalogs.read_by(await reader.list(v1.CLUSTER_CATALOG), request):
+        name, image = objects.name(one), cluster_catalogs.image(one)
+        if not image or "@" in image:
+            continue
+        try:
+            async with asyncio.timeout(_ANSWER):
+                expected[name] = await image_digest.of_reference(image, access)
+        except TimeoutError:
+            notes.append(f"{_unknown(name)}: the registry of `{image}` does not answer")
+        except OlmkitError as error:
+            notes.append(f"{_unknown(name)}: {error.message}")
+    return Age(request=request, expected=expected, notes=tuple(notes))
+
+
+async def finding(reader: ClusterObjects, age: Age) -> Diagnosis | None:
+    """The first catalog that is not served as its reference is now; None when all are."""
+    if not age.expected:
+        return None
+    found = await reader.list(v1.CLUSTER_CATALOG)
+    listed: Sequence[Manifest] = cluster_catalogs.read_by(found, age.request)
+    for one in listed:
+        outdated = cluster_catalogs.outdated(one, age.expected.get(objects.name(one), ""))
+        if outdated is not None:
+            return outdated
+    return None
+
+
+async def until_read(
+    reader: ClusterObjects, age: Age, *, report: Report, timeouts: Timeouts
+) -> Explanation:
+    """Wait until catalogd serves what the references name.
+
+    It ends at once, and is not ready, for a catalog that catalogd does not read again: that
+    does not change by itself.
+    """
+    timeouts = replace(timeouts, believed=0.0)
+
+    async def look() -> Diagnosis | None:
+        return await finding(reader, age)
+
+    return await cluster_wait.until_well(
+        look, "the catalogs are up to date", report=report, timeouts=timeouts
+    )
+
+
+def _unknown(name: str) -> str:
+    return f"whether the catalog `{name}` is up to date is not known"

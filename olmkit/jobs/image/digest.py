@@ -1,0 +1,14 @@
+"""The digest that a reference names now."""
+
+from __future__ import annotations
+
+from olmkit.edges.images import transports
+from olmkit.edges.images.access_settings import Access
+from olmkit.oci import reference as references
+
+
+async def of_reference(text: str, access: Access) -> str:
+    """The digest of an image, of its index where it has one. Raises `OlmkitError`."""
+    reference = references.parse_image(text)
+    async with transports.open_store(reference, access) as store:
+        return str((await store.resolve(transports.selector(reference))).digest)
