@@ -8,6 +8,7 @@ nothing, is an entry that cannot be read.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,3 +90,20 @@ def _names(root: Path) -> Iterator[str]:
             if disk.is_aside(name):
                 continue
             yield (below / name).relative_to(root).as_posix()
+
+
+def fingerprint(root: Path) -> str:
+    """What changes when a file below `root` is added, removed or written.
+
+    Files are looked at, not read. Raises `OSError` when the folder cannot be read.
+    """
+    digest = hashlib.sha256()
+    for name in sorted(_names(root)):
+        try:
+            found = (root / name).stat()
+        except OSError:  # a link to nothing, or a file that was just removed
+            stamp = ""
+        else:
+            stamp = f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
+        digest.update(f"{name}\0{stamp}\0".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 
 from olmkit import __version__
 from olmkit.base.diagnostics import OlmkitError
+from olmkit.edges import http_server
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
@@ -32,7 +33,7 @@ from olmkit.runtime.lead.leader import ElectionSettings, ThreadedElector
 from olmkit.runtime.manager import Elector, Group, Manager
 from olmkit.runtime.metrics import Registry, RestClientMetrics
 from olmkit.runtime.operator_condition import OperatorCondition
-from olmkit.runtime.serve import certificates, metrics_server, probes, serving, webhook
+from olmkit.runtime.serve import certificates, metrics_server, probes, webhook
 from olmkit.runtime.serve.webhook import CertificateFiles, WebhookServer
 from olmkit.runtime.watch.cache import CacheSettings, parse_namespaces
 
@@ -233,7 +234,7 @@ def _add_webhooks(
     """The webhooks, where they have an address and a certificate."""
     if operator.add_webhooks is None:
         return None
-    address = serving.parse_address(given.webhook_address)
+    address = http_server.parse_address(given.webhook_address)
     files = webhook_files(given, environment)
     if address is None or files is None:
         _LOG.info("webhooks are not served: they have no address or no certificate")
@@ -245,7 +246,7 @@ def _add_webhooks(
 
 
 def _add_probes(manager: Manager, given: Flags, hooks: WebhookServer | None) -> None:
-    address = serving.parse_address(given.health_address)
+    address = http_server.parse_address(given.health_address)
     if address is None:
         return
     kept = probes.watches_kept(manager.cache, patience=given.watch_patience)
@@ -263,7 +264,7 @@ def _add_probes(manager: Manager, given: Flags, hooks: WebhookServer | None) -> 
 
 
 def _add_metrics(manager: Manager, given: Flags) -> None:
-    address = serving.parse_address(given.metrics_address)
+    address = http_server.parse_address(given.metrics_address)
     if address is None:
         return
     if not given.metrics_secure:

@@ -68,6 +68,7 @@ def _catalogd(programs: Programs, registry: str, authority: bytes) -> Iterator[M
         if one["kind"] == "Deployment":
             for container in one["spec"]["template"]["spec"]["containers"]:
                 container["image"] = f"{registry}/catalogd:v1.11.0"
+                container["args"].append("--feature-gates=APIV1MetasHandler=true")
         yield one
 
 

@@ -20,32 +20,52 @@ import os
 import stat
 import struct
 import tempfile
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Final, Generic, TypeVar
 
 from olmkit import __version__
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.tree import Tree
-from olmkit.catalog.serve import registry_index
-from olmkit.catalog.serve.registry_index import Index
+from olmkit.catalog.serve import metas, registry_index
 
-FILE_NAME = "olmkit-registry.cache"
-_MAGIC = b"olmkit registry\n"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[T]):
+    """One kind of file: its name, how it begins (16 bytes), and its index as bytes."""
+
+    file_name: str
+    magic: bytes
+    encode: Callable[[T], bytes]
+    decode: Callable[[bytes], T]
+
+
+REGISTRY: Final = Form(
+    "olmkit-registry.cache", b"olmkit registry\n", registry_index.encode, registry_index.decode
+)
+METAS: Final = Form("olmkit-metas.cache", b"olmkit metas   \n", metas.encode, metas.decode)
 _CHUNK = 1 << 20
 _CHANGED = "the file of the catalog was changed while it was served"
 # magic, key, where the index begins, how long it is, checksum of all after the header
 _HEADER = struct.Struct("<16s32sQQ32s")
 
 
-class Store:
-    """An open file that is whole; `read` is what a `Registry` reads with."""
+class Store(Generic[T]):
+    """An open file that is whole; `read` is what answers are read with.
 
-    def __init__(self, descriptor: int, index: Index) -> None:
+    The file is closed by `close`, or when the last one that could read from it is gone: calls
+    that began before a change of the catalog end with the file that they began with.
+    """
+
+    def __init__(self, descriptor: int, index: T) -> None:
         self.index = index
         self._descriptor = descriptor
         self._stamp = self._current_stamp()
+        self.close = weakref.finalize(self, os.close, descriptor)
         self._buffer = memoryview(bytearray(_CHUNK))
 
     def read(self, offset: int, length: int) -> memoryview:
@@ -70,14 +90,12 @@ class Store:
         found = os.fstat(self._descriptor)
         return found.st_size, found.st_mtime_ns
 
-    def close(self) -> None:
-        os.close(self._descriptor)
 
-
-class Writer:
+class Writer(Generic[T]):
     """Takes pieces one after the other and ends with the index."""
 
-    def __init__(self, stream: IO[bytes], key: bytes) -> None:
+    def __init__(self, stream: IO[bytes], key: bytes, form: Form[T]) -> None:
+        self._form = form
         self._stream = stream
         self._key = key
         self._checksum = hashlib.sha256()
@@ -92,11 +110,13 @@ class Writer:
         self._length += len(piece)
         return offset
 
-    def finish(self, index: Index) -> None:
+    def finish(self, index: T) -> None:
         """Write the index and the header that makes the file valid."""
-        data = registry_index.encode(index)
+        data = self._form.encode(index)
         start = self.append(data)
-        header = _HEADER.pack(_MAGIC, self._key, start, len(data), self._checksum.digest())
+        header = _HEADER.pack(
+            self._form.magic, self._key, start, len(data), self._checksum.digest()
+        )
         self._stream.flush()
         self._stream.seek(0)
         self._stream.write(header)
@@ -115,7 +135,7 @@ def key_of(tree: Tree) -> bytes:
     return digest.digest()
 
 
-def open_cached(folder: Path, key: bytes) -> Store | None:
+def open_cached(folder: Path, key: bytes, form: Form[T]) -> Store[T] | None:
     """What `folder` keeps for `key`, or None when that is missing, other or damaged.
 
     Raises `ConfigurationError` when another user can write to the folder.
@@ -123,7 +143,7 @@ def open_cached(folder: Path, key: bytes) -> Store | None:
     try:
         _refuse_unsafe(folder, folder.stat())
         descriptor = os.open(
-            folder / FILE_NAME, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            folder / form.file_name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         )
     except OSError:
         return None
@@ -131,7 +151,7 @@ def open_cached(folder: Path, key: bytes) -> Store | None:
     try:
         found = os.fstat(descriptor)
         if stat.S_ISREG(found.st_mode) and _is_safe(found):
-            store = _open(descriptor, key)
+            store = _open(descriptor, key, form)
     except OSError:  # a folder, or a disk that cannot be read
         pass
     finally:
@@ -149,8 +169,8 @@ class NewFile:
 
 
 @contextlib.contextmanager
-def new_file(folder: Path | None) -> Iterator[NewFile]:
-    """A file to write a cache to; after the block it is in `folder` under its name.
+def new_file(folder: Path | None, name: str) -> Iterator[NewFile]:
+    """A file to write a cache to; after the block it is in `folder` as `name`.
 
     Without a folder, where the folder cannot be written, or while another process is writing
     there, the file has no name and ends with its last descriptor. Raises `RemoteError` when
@@ -162,7 +182,7 @@ def new_file(folder: Path | None) -> Iterator[NewFile]:
             with tempfile.TemporaryFile(prefix="olmkit-") as stream:
                 yield NewFile(stream, kept=False)
         else:
-            with _named_file(folder) as stream:
+            with _named_file(folder, name) as stream:
                 yield NewFile(stream, kept=True)
     except OSError as error:
         place = folder if folder is not None and lock is not None else tempfile.gettempdir()
@@ -176,9 +196,9 @@ def new_file(folder: Path | None) -> Iterator[NewFile]:
 
 
 @contextlib.contextmanager
-def _named_file(folder: Path) -> Iterator[IO[bytes]]:
+def _named_file(folder: Path, name: str) -> Iterator[IO[bytes]]:
     # We alone hold the lock, so a file of this name was left by a process that was killed.
-    unfinished = folder / f".{FILE_NAME}.new"
+    unfinished = folder / f".{name}.new"
     unfinished.unlink(missing_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(unfinished, flags, 0o600), "w+b") as stream:
@@ -186,33 +206,33 @@ def _named_file(folder: Path) -> Iterator[IO[bytes]]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-            unfinished.replace(folder / FILE_NAME)
+            unfinished.replace(folder / name)
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise
 
 
-def open_written(stream: IO[bytes], key: bytes) -> Store:
+def open_written(stream: IO[bytes], key: bytes, form: Form[T]) -> Store[T]:
     """What was just written to `stream`, independent of the stream."""
     stream.flush()
-    store = _open(os.dup(stream.fileno()), key, trusted=True)
+    store = _open(os.dup(stream.fileno()), key, form, trusted=True)
     if store is None:
         raise RemoteError("the disk gave back something else than was written to the cache")
     return store
 
 
-def _open(descriptor: int, key: bytes, *, trusted: bool = False) -> Store | None:
+def _open(descriptor: int, key: bytes, form: Form[T], *, trusted: bool = False) -> Store[T] | None:
     header = os.pread(descriptor, _HEADER.size, 0)
     if len(header) != _HEADER.size:
         return None
     magic, found_key, start, length, checksum = _HEADER.unpack(header)
     size = os.fstat(descriptor).st_size
-    if magic != _MAGIC or found_key != key or _HEADER.size + start + length != size:
+    if magic != form.magic or found_key != key or _HEADER.size + start + length != size:
         return None
     if not trusted and _checksum(descriptor) != checksum:
         return None
     try:
-        index = registry_index.decode(os.pread(descriptor, length, _HEADER.size + start))
+        index = form.decode(os.pread(descriptor, length, _HEADER.size + start))
     except ValueError:
         return None
     return Store(descriptor, index)

@@ -7,27 +7,33 @@ and blobs one at a time, so that a catalog of any size is made ready in little m
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from olmkit.base import diagnostics as judgement
 from olmkit.base.diagnostics import Diagnostic, InputError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.catalog import model
-from olmkit.catalog.blobs import outline_reader
+from olmkit.catalog.blobs import fbc, outline_reader
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.blobs.outline import FilePlace, Place
-from olmkit.catalog.serve import registry_build
+from olmkit.catalog.serve import metas, registry_build
+from olmkit.catalog.serve.metas import Metas
+from olmkit.catalog.serve.registry_index import Index
 from olmkit.edges.catalog import cache as catalog_cache
-from olmkit.edges.catalog.cache import Store, Writer
+from olmkit.edges.catalog.cache import METAS, REGISTRY, Store, Writer
 from olmkit.rules import engine
+
+_GZIP: Final = 31  # window bits of zlib that stand for the gzip form; it has no clock in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """An open file, whether it is in the cache folder, and what is odd in the catalog."""
 
-    store: Store
+    store: Store[Index]
     kept: bool
     findings: tuple[Diagnostic, ...]
 
@@ -58,20 +64,39 @@ def build(reference: str, tree: Tree, cache_folder: Path | None) -> Made:
         data = tree.part(place.path, place.start, place.end)
         return Blob(schema=schema, package="", name="", data=data)
 
-    with catalog_cache.new_file(cache_folder) as file:
-        writer = Writer(file.stream, key)
+    with catalog_cache.new_file(cache_folder, REGISTRY.file_name) as file:
+        writer = Writer(file.stream, key, REGISTRY)
         index, unservable = registry_build.build(catalog, content, writer.append)
         findings += unservable
         _refuse(reference, findings)
         writer.finish(index)
-        if catalog_cache.key_of(tree) != key:
-            raise RemoteError(
-                f"the catalog `{reference}` changed while it was read",
-                hint="start again when nobody writes to it",
-                temporary=True,
-            )
-        store = catalog_cache.open_written(file.stream, key)
+        _check_unchanged(reference, tree, key)
+        store = catalog_cache.open_written(file.stream, key, REGISTRY)
     return Made(store=store, kept=file.kept, findings=judgement.below(reference, _sorted(findings)))
+
+
+def build_metas(reference: str, tree: Tree, cache_folder: Path | None) -> Store[Metas]:
+    """Write the lines that OLM v1 reads of the catalog in `tree`, which is valid."""
+    key = catalog_cache.key_of(tree)
+    packer = zlib.compressobj(6, wbits=_GZIP)
+
+    def pack(piece: bytes) -> bytes:
+        return packer.compress(piece) if piece else packer.flush()
+
+    with catalog_cache.new_file(cache_folder, METAS.file_name) as file:
+        writer = Writer(file.stream, key, METAS)
+        writer.finish(metas.build(fbc.load(tree), writer.append, pack))
+        _check_unchanged(reference, tree, key)
+        return catalog_cache.open_written(file.stream, key, METAS)
+
+
+def _check_unchanged(reference: str, tree: Tree, key: bytes) -> None:
+    if catalog_cache.key_of(tree) != key:
+        raise RemoteError(
+            f"the catalog `{reference}` changed while it was read",
+            hint="start again when nothing writes to it",
+            temporary=True,
+        )
 
 
 def _refuse(reference: str, findings: list[Diagnostic]) -> None:

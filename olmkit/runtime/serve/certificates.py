@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.http_server import fresh_tls_context, tls_context
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.serve import self_signed
 
@@ -24,17 +24,11 @@ _NONE = ""  # without a password, the library would ask for one at the terminal
 
 def context(certificate: Path | None, key: Path | None) -> ssl.SSLContext:
     """A server's TLS context from two files, or from a certificate made now."""
-    made = _fresh()
-    if certificate is None or key is None:
-        with _as_files(*self_signed.make_apart()) as (cert_file, key_file):
-            made.load_cert_chain(cert_file, key_file, password=_NONE)
-        return made
-    try:
-        made.load_cert_chain(certificate, key, password=_NONE)
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigurationError(
-            f"`{certificate}` and `{key}` are not a certificate and its key: {error}"
-        ) from error
+    if certificate is not None and key is not None:
+        return tls_context(certificate, key)
+    made = fresh_tls_context()
+    with _as_files(*self_signed.make_apart()) as (cert_file, key_file):
+        made.load_cert_chain(cert_file, key_file, password=_NONE)
     return made
 
 
@@ -85,7 +79,7 @@ class Reloader:
             # The bytes that were looked at, since the files may change in between; a broken
             # pair must not reach the real context, which would take half of it.
             with _as_files(*pair) as files:
-                _fresh().load_cert_chain(*files, password=_NONE)
+                fresh_tls_context().load_cert_chain(*files, password=_NONE)
                 self._tls.load_cert_chain(*files, password=_NONE)
         except (OSError, ssl.SSLError) as error:
             self._unread.inc()
@@ -103,12 +97,6 @@ class Reloader:
 
 def _digest(pair: tuple[bytes, bytes]) -> bytes:
     return hashlib.sha256(b"\0".join(pair)).digest()
-
-
-def _fresh() -> ssl.SSLContext:
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
-    return made
 
 
 @contextlib.contextmanager

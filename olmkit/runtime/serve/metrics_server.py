@@ -19,10 +19,10 @@ from typing import Any, Generic, TypeVar
 from aiohttp import web
 
 from olmkit.base.diagnostics import OlmkitError
+from olmkit.edges.http_server import HttpServer
 from olmkit.kube.api import Cluster, ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.metrics import Registry
-from olmkit.runtime.serve.serving import HttpServer
 
 T = TypeVar("T")
 

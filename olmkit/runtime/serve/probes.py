@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 
 from aiohttp import web
 
+from olmkit.edges.http_server import HttpServer
 from olmkit.runtime.manager import Manager
-from olmkit.runtime.serve.serving import HttpServer
 from olmkit.runtime.watch.cache import Cache
 
 _LOG = logging.getLogger(__name__)

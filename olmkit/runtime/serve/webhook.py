@@ -21,12 +21,12 @@ import msgspec
 from aiohttp import web
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges.http_server import HttpServer
 from olmkit.kube.objects import Manifest
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.serve import certificates, webhook_admission
 from olmkit.runtime.serve.certificates import Reloader
 from olmkit.runtime.serve.probes import Check, CheckFailed
-from olmkit.runtime.serve.serving import HttpServer
 from olmkit.runtime.serve.webhook_admission import BadReview, Handler
 from olmkit.runtime.serve.webhook_conversion import Conversions
 

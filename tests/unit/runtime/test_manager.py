@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.edges import http_server
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Forbidden, Resource
@@ -26,7 +27,7 @@ from olmkit.runtime.manager import (
     ShutdownTimeout,
     stop_on_signals,
 )
-from olmkit.runtime.serve import probes, serving
+from olmkit.runtime.serve import probes
 from olmkit.runtime.serve.probes import CheckFailed
 from olmkit.runtime.watch.handler import EnqueueObject
 from olmkit.runtime.watch.source import ChannelSource
@@ -572,7 +573,7 @@ def test_port_that_is_taken_stops_the_manager_and_says_which() -> None:
         await asyncio.wait([serving_])
 
     asyncio.run(story())
-    assert serving.parse_address("0") is None
+    assert http_server.parse_address("0") is None
 
 
 async def _until(holds: Callable[[], Any]) -> None:

@@ -16,19 +16,20 @@ from olmkit.base.tree import Tree
 from olmkit.catalog.serve.registry_index import CustomRecord, Index
 from olmkit.edges import disk
 from olmkit.edges.catalog import cache as catalog_cache
-from olmkit.edges.catalog.cache import FILE_NAME, Store, Writer
+from olmkit.edges.catalog.cache import REGISTRY, Store, Writer
 from olmkit.edges.folder import Folder
 
+FILE_NAME = REGISTRY.file_name
 KEY = b"k" * 32
 INDEX = Index(packages=(), customs=(CustomRecord("note", "cog", 5, 6),))
 
 
-def write(folder: Path | None, key: bytes = KEY) -> tuple[Store, bool]:
-    with catalog_cache.new_file(folder) as file:
-        writer = Writer(file.stream, key)
+def write(folder: Path | None, key: bytes = KEY) -> tuple[Store[Index], bool]:
+    with catalog_cache.new_file(folder, FILE_NAME) as file:
+        writer = Writer(file.stream, key, REGISTRY)
         assert [writer.append(piece) for piece in (b"first", b"second")] == [0, 5]
         writer.finish(INDEX)
-        store = catalog_cache.open_written(file.stream, key)
+        store = catalog_cache.open_written(file.stream, key, REGISTRY)
     return store, file.kept
 
 
@@ -39,7 +40,7 @@ def written(folder: Path) -> None:
 
 
 def reopened(folder: Path, key: bytes = KEY) -> bool:
-    store = catalog_cache.open_cached(folder, key)
+    store = catalog_cache.open_cached(folder, key, REGISTRY)
     if store is None:
         return False
     assert store.index == INDEX
@@ -110,8 +111,8 @@ def test_a_process_that_is_killed_while_writing_leaves_nothing_that_is_used(
         import os, signal, sys
         from pathlib import Path
         from olmkit.edges.catalog import cache as catalog_cache
-        with catalog_cache.new_file(Path(sys.argv[1])) as file:
-            catalog_cache.Writer(file.stream, b"k" * 32).append(b"half")
+        with catalog_cache.new_file(Path(sys.argv[1]), catalog_cache.REGISTRY.file_name) as file:
+            catalog_cache.Writer(file.stream, b"k" * 32, catalog_cache.REGISTRY).append(b"half")
             file.stream.flush()
             os.kill(os.getpid(), signal.SIGKILL)
         """
@@ -126,8 +127,8 @@ def test_a_process_that_is_killed_while_writing_leaves_nothing_that_is_used(
 
 def test_an_error_while_writing_leaves_the_old_file(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
-    with pytest.raises(ZeroDivisionError), catalog_cache.new_file(tmp_path) as file:
-        _ = Writer(file.stream, b"x" * 32).append(b"half") / 0
+    with pytest.raises(ZeroDivisionError), catalog_cache.new_file(tmp_path, FILE_NAME) as file:
+        _ = Writer(file.stream, b"x" * 32, REGISTRY).append(b"half") / 0
     assert reopened(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [FILE_NAME]
 
@@ -154,7 +155,7 @@ def test_a_folder_that_cannot_be_made_does_not_stop_anybody(tmp_path: Path) -> N
 
 def test_an_open_file_answers_on_when_the_cache_is_replaced(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
-    old = catalog_cache.open_cached(tmp_path, KEY)
+    old = catalog_cache.open_cached(tmp_path, KEY, REGISTRY)
     assert old is not None
     write(tmp_path, b"x" * 32)[0].close()
     assert old.read(5, 6) == b"second"
@@ -163,7 +164,7 @@ def test_an_open_file_answers_on_when_the_cache_is_replaced(tmp_path: Path) -> N
 
 def test_a_file_that_is_cut_while_it_is_served_is_told(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
-    store = catalog_cache.open_cached(tmp_path, KEY)
+    store = catalog_cache.open_cached(tmp_path, KEY, REGISTRY)
     assert store is not None
     os.truncate(tmp_path / FILE_NAME, 10)
     with pytest.raises(OSError, match="changed while it was served"):
@@ -187,7 +188,7 @@ def test_a_file_that_is_overwritten_in_place_is_noticed(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_with_the_place(tmp_path: Path) -> None:
     with (
         pytest.raises(RemoteError, match=r"cannot write the cache in .*: No space left") as error,
-        catalog_cache.new_file(tmp_path),
+        catalog_cache.new_file(tmp_path, FILE_NAME),
     ):
         raise OSError(28, "No space left on device")
     assert "--cache-dir" in error.value.hint
@@ -245,7 +246,7 @@ def test_a_link_in_place_of_the_cache_is_not_read(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / FILE_NAME).symlink_to(elsewhere / FILE_NAME)
 
-    assert catalog_cache.open_cached(folder, KEY) is None
+    assert catalog_cache.open_cached(folder, KEY, REGISTRY) is None
 
 
 def test_a_new_folder_is_for_this_user_alone(tmp_path: Path) -> None:
@@ -262,7 +263,7 @@ def test_a_folder_that_others_can_change_is_refused(tmp_path: Path, mode: int) -
     with pytest.raises(ConfigurationError, match="other users can change the cache folder"):
         write(folder)
     with pytest.raises(ConfigurationError, match="other users can change the cache folder"):
-        catalog_cache.open_cached(folder, KEY)
+        catalog_cache.open_cached(folder, KEY, REGISTRY)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
@@ -270,14 +271,14 @@ def test_a_cache_of_another_user_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     written(folder)
     os.chown(folder / FILE_NAME, 12345, -1)
-    assert catalog_cache.open_cached(folder, KEY) is None
+    assert catalog_cache.open_cached(folder, KEY, REGISTRY) is None
 
     os.chown(folder, 12345, -1)
     with pytest.raises(ConfigurationError, match="other users can change"):
-        catalog_cache.open_cached(folder, KEY)
+        catalog_cache.open_cached(folder, KEY, REGISTRY)
 
 
 def test_a_pipe_in_place_of_the_cache_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / FILE_NAME)
     tmp_path.chmod(0o700)
-    assert catalog_cache.open_cached(tmp_path, KEY) is None
+    assert catalog_cache.open_cached(tmp_path, KEY, REGISTRY) is None

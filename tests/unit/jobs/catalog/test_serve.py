@@ -12,7 +12,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.catalog.serve.registry_api import Registry
 from olmkit.cli import main
-from olmkit.edges.catalog.cache import FILE_NAME
+from olmkit.edges.catalog.cache import REGISTRY
 from olmkit.edges.folder import Folder
 from olmkit.jobs.catalog import serve
 from olmkit.jobs.catalog.serve import Prepared, Serving
@@ -39,6 +39,8 @@ properties:
       packageName: cog
       version: 1.0.0
 """
+
+FILE_NAME = REGISTRY.file_name
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""HTTP servers that run with a manager: probes, metrics, webhooks.
+"""HTTP servers that run in the background: probes, metrics, webhooks, catalogs.
 
 An address is written as everywhere in the field: `:8081` listens on all
 interfaces, `127.0.0.1:8081` on one, `[::1]:8081` on an IPv6 one, port 0 picks a
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -37,6 +38,29 @@ def parse_address(text: str) -> tuple[str | None, int] | None:
             hint="write `:8081`, `127.0.0.1:8081` or `0`",
         )
     return host.removeprefix("[").removesuffix("]") or None, int(port)
+
+
+def tls_context(certificate: Path, key: Path) -> ssl.SSLContext:
+    """The TLS context of a server from files in PEM form.
+
+    Raises `ConfigurationError` when they are not a certificate and its key.
+    """
+    made = fresh_tls_context()
+    try:
+        # Without a password, the library would ask for one at the terminal.
+        made.load_cert_chain(certificate, key, password="")
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigurationError(
+            f"`{certificate}` and `{key}` are not a certificate and its key: {error}"
+        ) from error
+    return made
+
+
+def fresh_tls_context() -> ssl.SSLContext:
+    """A server's context that has no certificate yet."""
+    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    return made
 
 
 class HttpServer:

@@ -9,8 +9,8 @@ import pytest
 from aiohttp import web
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.runtime.serve import serving
-from olmkit.runtime.serve.serving import HttpServer
+from olmkit.edges import http_server
+from olmkit.edges.http_server import HttpServer
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,13 @@ from olmkit.runtime.serve.serving import HttpServer
     ],
 )
 def test_address_is_read_as_everywhere(text: str, parsed: tuple[str | None, int] | None) -> None:
-    assert serving.parse_address(text) == parsed
+    assert http_server.parse_address(text) == parsed
 
 
 @pytest.mark.parametrize("text", ["8081", ":", ":x", ":65536", "a:-1", ":²"])
 def test_what_is_no_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is not an address"):
-        serving.parse_address(text)
+        http_server.parse_address(text)
 
 
 def test_server_answers_until_it_is_cancelled() -> None:
@@ -68,7 +68,7 @@ def test_port_that_is_taken_is_an_error_with_a_hint() -> None:
 def test_connection_that_sends_no_whole_head_is_closed_and_others_stay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(serving, "_HEAD", 0.2)
+    monkeypatch.setattr(http_server, "_HEAD", 0.2)
 
     async def check() -> None:
         server = HttpServer("probes", web.Application(), ("127.0.0.1", 0))

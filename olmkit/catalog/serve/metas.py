@@ -1,0 +1,158 @@
+"""A catalog as OLM v1 reads it: one line of JSON for each blob, and an index of the lines.
+
+The index finds lines by schema, package and name without reading any. It is small and
+lives in memory; the lines lie wherever their reader keeps them (spec: catalogd's HTTP API,
+https://github.com/operator-framework/operator-controller/tree/main/docs).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+
+from olmkit.catalog.blobs.blob import Blob
+
+PARAMETERS: Final = ("schema", "package", "name")
+
+
+class BadQueryError(ValueError):
+    """A query that the API does not have."""
+
+
+class Query(NamedTuple):
+    """What the wanted blobs have; an empty text stands for anything."""
+
+    schema: str = ""
+    package: str = ""
+    name: str = ""
+
+
+class Span(NamedTuple):
+    """`length` bytes from `offset` of the lines."""
+
+    offset: int
+    length: int
+
+
+class Line(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One blob: what it is found by, and the length of its line in bytes."""
+
+    schema: str
+    package: str
+    name: str
+    length: int
+
+
+class Metas(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """All lines of a catalog in the order of its files.
+
+    `digest` is the SHA-256 of the lines in hexadecimal; `packed` the length of their gzip form,
+    which is stored behind them.
+    """
+
+    digest: str
+    length: int
+    packed: int
+    lines: tuple[Line, ...]
+
+
+def build(
+    blobs: Iterable[Blob], append: Callable[[bytes], int], pack: Callable[[bytes], bytes]
+) -> Metas:
+    """Store the line of each blob with `append`, then all of them once more as gzip.
+
+    `pack` compresses piece by piece and gives what remains for an empty piece.
+    """
+    digest = hashlib.sha256()
+    packed: list[bytes] = []
+    lines: list[Line] = []
+    for blob in blobs:
+        text = blob.raw
+        append(text)
+        digest.update(text)
+        packed.append(pack(text))
+        lines.append(Line(blob.schema, blob.package, blob.name, len(text)))
+    packed.append(pack(b""))
+    for piece in packed:
+        append(piece)
+    return Metas(
+        digest=digest.hexdigest(),
+        length=sum(line.length for line in lines),
+        packed=sum(map(len, packed)),
+        lines=tuple(lines),
+    )
+
+
+def encode(metas: Metas) -> bytes:
+    return msgspec.msgpack.encode(metas)
+
+
+def decode(data: bytes) -> Metas:
+    """The index of `encode`; `ValueError` when `data` is something else."""
+    return msgspec.msgpack.decode(data, type=Metas)
+
+
+def parse_query(given: Sequence[tuple[str, str]]) -> Query:
+    """The query that parameters make; of one that is given twice, the first counts.
+
+    Raises `BadQueryError` for a parameter that the API does not have.
+    """
+    found: dict[str, str] = {}
+    for name, value in given:
+        if name not in PARAMETERS:
+            raise BadQueryError(f"unknown parameter `{name}`")
+        found.setdefault(name, value)
+    return Query(**found)
+
+
+class LineIndex:
+    """Finds the lines that a query asks for."""
+
+    def __init__(self, metas: Metas) -> None:
+        self._lines = metas.lines
+        self._all = Span(0, metas.length)
+        self._offsets: list[int] = []
+        self._by: tuple[dict[str, list[int]], ...] = ({}, {}, {})
+        offset = 0
+        for number, line in enumerate(metas.lines):
+            self._offsets.append(offset)
+            offset += line.length
+            for found, value in zip(self._by, (line.schema, line.package, line.name), strict=True):
+                found.setdefault(value, []).append(number)
+
+    def select(self, query: Query) -> list[Span]:
+        """Where the lines are, in the order of the catalog; neighbours are joined."""
+        asked = [(by, value) for by, value in zip(self._by, query, strict=True) if value]
+        if not asked:
+            return [self._all] if self._all.length else []
+        candidates = min((by.get(value, []) for by, value in asked), key=len)
+        return list(
+            _joined(
+                Span(self._offsets[number], self._lines[number].length)
+                for number in candidates
+                if self._matches(number, query)
+            )
+        )
+
+    def _matches(self, number: int, query: Query) -> bool:
+        line = self._lines[number]
+        return all(
+            wanted in ("", found)
+            for wanted, found in zip(query, (line.schema, line.package, line.name), strict=True)
+        )
+
+
+def _joined(spans: Iterable[Span]) -> Iterator[Span]:
+    last: Span | None = None
+    for span in spans:
+        if last is not None and last.offset + last.length == span.offset:
+            last = Span(last.offset, last.length + span.length)
+            continue
+        if last is not None:
+            yield last
+        last = span
+    if last is not None:
+        yield last

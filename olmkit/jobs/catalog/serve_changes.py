@@ -1,0 +1,43 @@
+"""Noticing that the catalog which is served has changed."""
+
+from __future__ import annotations
+
+import asyncio
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.edges import folder
+from olmkit.edges.images import transports
+from olmkit.edges.images.access_settings import Access
+from olmkit.oci.reference import FolderReference
+
+
+async def wait_for_change(reference: str, known: str, interval: float, access: Access) -> str:
+    """Wait until the catalog is another than `known`, and at rest; what it is then called by.
+
+    Looks every `interval` seconds. A folder is at rest when nothing in it changed between two
+    looks, so that one which is being written is not read half-way.
+    """
+    last = known
+    while True:
+        await asyncio.sleep(interval)
+        now = await state(reference, access)
+        if now not in ("", known) and (now == last or _is_image(reference)):
+            return now
+        last = now
+
+
+async def state(reference: str, access: Access) -> str:
+    """What tells this state of the catalog from others; empty when it cannot be looked at."""
+    try:
+        source = transports.parse(reference)
+        if isinstance(source, FolderReference):
+            path = transports.local_path(source.folder)
+            return await asyncio.to_thread(folder.fingerprint, path)
+        async with transports.open_store(source, access) as store:
+            return str((await store.resolve(transports.selector(source))).digest)
+    except (OlmkitError, OSError):
+        return ""
+
+
+def _is_image(reference: str) -> bool:
+    return not isinstance(transports.parse(reference), FolderReference)
