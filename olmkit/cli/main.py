@@ -141,7 +141,8 @@ COMMANDS: Mapping[str, Entry] = {
         "Render a substitutes template: rebuilt bundles replace others.",
     ),
     "catalog serve": Entry(
-        "olmkit.cli.catalog.serve:serve", "Serve a catalog to OLM v0 over gRPC."
+        "olmkit.cli.catalog.serve:serve",
+        "Serve a catalog to OLM v0 over gRPC, and to OLM v1 over HTTP.",
     ),
     "completion": Entry(
         "olmkit.cli.completion:completion", "Print the completion script for a shell."

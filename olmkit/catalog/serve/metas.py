@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
 
-from olmkit.catalog.blobs.blob import Blob
+if TYPE_CHECKING:  # with a cache, no reader of YAML is loaded
+    from olmkit.catalog.blobs.blob import Blob
 
 PARAMETERS: Final = ("schema", "package", "name")
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from pathlib import Path
 
+import aiohttp
 import grpc
 import grpc.aio
 import pytest
 
-from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
 from olmkit.catalog.serve.registry_api import Registry
 from olmkit.cli import main
 from olmkit.edges.catalog.cache import REGISTRY
 from olmkit.edges.folder import Folder
 from olmkit.jobs.catalog import serve
-from olmkit.jobs.catalog.serve import Prepared, Serving
+from olmkit.jobs.catalog.serve import HttpSettings, Prepared, Serving
 
 CATALOG = """\
 ---
@@ -270,3 +272,86 @@ def test_a_cache_that_is_cut_while_it_is_served_is_built_again(catalog: Path, ca
         return after
 
     assert len(asyncio.run(scenario())) == 1
+
+
+async def _get(port: int, path: str) -> tuple[int, str]:
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{port}{path}") as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+def test_a_changed_catalog_is_served_over_both_protocols(catalog: Path, cache: Path) -> None:
+    async def scenario() -> None:
+        announced: asyncio.Queue[Serving] = asyncio.Queue()
+        failed: asyncio.Queue[OlmkitError] = asyncio.Queue()
+        stop = asyncio.Event()
+        running = asyncio.create_task(
+            serve.serve(
+                str(catalog),
+                host="127.0.0.1",
+                port=0,
+                http=HttpSettings(name="shop", port=0),
+                reload=0.05,
+                cache_folder=cache,
+                ready=announced.put_nowait,
+                failed=failed.put_nowait,
+                stop=stop,
+            )
+        )
+        first = await announced.get()
+        path = "/catalogs/shop/api/v1/metas?schema=olm.bundle"
+        assert '"name":"cog.v1.0.0"' in (await _get(first.http_port, path))[1]
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{first.port}") as channel:
+            bundles = channel.unary_stream("/api.Registry/ListBundles")
+            file = catalog / "cog.yaml"
+            file.write_text("schema: [")
+            assert "is not valid" in str(await failed.get())
+            assert b"cog.v1.0.0" in b"".join([one async for one in bundles(b"")])
+            file.write_text(CATALOG.replace("1.0.0", "1.2.0"))
+            second = await announced.get()
+            assert (second.port, second.http_port) == (first.port, first.http_port)
+            assert b"cog.v1.2.0" in b"".join([one async for one in bundles(b"")])
+            assert '"name":"cog.v1.2.0"' in (await _get(first.http_port, path))[1]
+        stop.set()
+        await running
+
+    asyncio.run(scenario())
+
+
+def test_a_call_that_began_before_a_change_ends_as_it_began(catalog: Path) -> None:
+    old, new = prepare(catalog, None), prepare(catalog, None)
+    registry = Registry(old.store.index, old.store.read)
+    answers = registry.list_bundles()
+    del old, registry
+    gc.collect()
+    assert b"cog.v1.0.0" in next(iter(answers))
+    new.store.close()
+
+
+def test_the_cache_has_what_http_needs_when_it_is_wanted(catalog: Path, cache: Path) -> None:
+    serve.prepare(str(catalog), Folder(catalog), cache)
+    first = serve.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
+    again = serve.prepare(str(catalog), Folder(catalog), cache, with_lines=True)
+    assert (first.cached, again.cached) == (False, True)
+    assert again.lines is not None
+    assert first.lines is not None
+    assert again.lines.index == first.lines.index
+
+
+@pytest.mark.parametrize(
+    ("reference", "name"),
+    [
+        ("quay.io/example/catalog:v1", "catalog"),
+        ("localhost:5000/shop@sha256:" + "0" * 64, "shop"),
+        ("oci:somewhere", ""),
+    ],
+)
+def test_the_name_of_a_catalog_in_an_image(reference: str, name: str) -> None:
+    assert serve.default_name(reference) == name
+
+
+def test_the_name_of_a_catalog_in_a_folder(catalog: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(catalog)
+    assert serve.default_name(".") == "catalog"
