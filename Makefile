@@ -51,7 +51,7 @@ cluster: $(STAMP) ## a real cluster with OLM, left running for hand work; says h
 cluster-down: ## end that cluster
 	@$(BIN)/python tests/cluster down
 
-bench: $(STAMP) ## figures beside the reference tools (OPM and OPERATOR_SDK name their programs)
+bench: $(STAMP) ## compare with the reference tools (OPM and OPERATOR_SDK name their programs)
 	@for file in benchmarks/*.py benchmarks/*/*.py; do case $$file in */_*) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done
 
 lock: $(STAMP) ## write requirements.lock again from pyproject.toml

@@ -73,7 +73,7 @@ def _engine(folder: Path) -> Iterator[Environment | None]:
 
 
 def _plugin(folder: Path) -> Environment:
-    """Where `docker` finds a client of BuildKit, when it has none of its own."""
+    """Where `docker` finds a client of BuildKit, when it has no client itself."""
     if _succeeds(["docker", "buildx", "version"], {}) or shutil.which("go") is None:
         return {}
     built = subprocess.run(

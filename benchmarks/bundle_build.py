@@ -1,10 +1,10 @@
 """`olmkit bundle build --push` next to `docker build` and `docker push`, into one registry.
 
-All sides run on this machine in one run, in turn, and medians are told: olmkit, and
+All sides run on this machine in one run, in turn, and the medians are printed: olmkit, and
 each builder that `docker build` has here (`_docker`). Without an engine only our side is
 measured. The registry is docker-registry on loopback. Docker's image is for one
 platform, ours for the four that OLM runs on. Ten bundles are one call of ours and ten
-of Docker's; what is told is the time of one of them.
+of Docker's; the printed time is that of one of them.
 
     python benchmarks/bundle_build.py [--rounds 7] [--bundle FOLDER]
 """

@@ -1,6 +1,6 @@
 """`olmkit catalog render` compared with `opm render`: all bundles at once, and one alone.
 
-Both sides run on this machine in one run, in turn, and medians are told. OPM names
+Both sides run on this machine in one run, in turn, and the medians are printed. OPM names
 the reference program (default: `opm` on PATH); without it only our side is measured.
 OLMKIT_CASES names the folder of real bundles. What the two print is compared too.
 

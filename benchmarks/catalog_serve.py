@@ -1,6 +1,6 @@
 """`olmkit catalog serve` compared with `opm serve`: start, memory at rest, answers a second.
 
-Both sides run on this machine in one run, in turn, and medians are told. OPM names
+Both sides run on this machine in one run, in turn, and the medians are printed. OPM names
 the reference program (default: `opm` on PATH); without it only our side is measured.
 OLMKIT_CASES names the folder of real catalogs, from which the large one is made.
 

@@ -1,6 +1,6 @@
 """`olmkit catalog validate` compared with `opm validate`: wall time, CPU time, peak memory.
 
-Both sides run on this machine in one run, in turn, and medians are told. OPM names
+Both sides run on this machine in one run, in turn, and the medians are printed. OPM names
 the reference program (default: `opm` on PATH); without it only our side is measured.
 OLMKIT_CASES names the folder of real catalogs; a large one is made of copies of them
 under other names, as one JSON file with everything in it, or as a file for each package.
@@ -116,7 +116,7 @@ def compare(folder: Path, rounds: int) -> None:
         print(line)
 
 
-# Told by a process of its own, since a child's peak is at least its parent's size at the fork.
+# Measured by a separate process, since a child's peak is at least its parent's size at the fork.
 MEASURE = """
 import json, os, subprocess, sys, time
 begin = time.perf_counter()

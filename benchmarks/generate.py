@@ -2,10 +2,10 @@
 
     python benchmarks/generate.py [--rounds N] [PROJECT…]
 
-A PROJECT is the folder of a Go module whose dependencies lie in the module cache
+A PROJECT is the folder of a Go module whose dependencies are in the module cache
 (default: some of the shared cases). The reference is the program named by
 CONTROLLER_GEN, or `controller-gen` on PATH; it needs a Go toolchain. Each works on
-a copy of its own. Runs alternate, so that what else the machine does falls on both;
+a separate copy. Runs alternate, so that what else the machine does falls on both;
 medians and ratios are what to quote, and whether both wrote the same files.
 """
 

@@ -3,7 +3,7 @@
 All sides build the code of the shipped operator with one small package, from a
 folder of wheels, on the base image of `scripts/base-image`; the engine builds the
 shipped Containerfile, with each builder that `docker build` has here (`_docker`). All run
-on this machine in one run, in turn, and medians are told.
+on this machine in one run, in turn, and the medians are printed.
 
     python benchmarks/image_build.py [--rounds 7]
 """

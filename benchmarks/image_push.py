@@ -1,7 +1,7 @@
 """A large image from a layout into a registry: olmkit next to `skopeo copy`.
 
 Both sides run on this machine in one run, in turn; medians of wall time, CPU time
-and peak memory are told. The registry is docker-registry on loopback, and each
+and peak memory are printed. The registry is docker-registry on loopback, and each
 push goes to an empty one.
 
     python benchmarks/image_push.py [--rounds 3] [--megabytes 500]

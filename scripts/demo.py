@@ -120,7 +120,7 @@ def main() -> None:
         package, channel = "memcached-operator", "alpha"
         ask(client, "ListPackages")
         ask(client, "GetBundleForChannel", pkgName=package, channelName=channel)
-        say("7. The predicted upgrade: what OLM is told to install where 0.0.1 runs")
+        say("7. The predicted upgrade: what OLM installs where 0.0.1 runs")
         ask(
             *(client, "GetBundleThatReplaces"),
             csvName="memcached-operator.v0.0.1",

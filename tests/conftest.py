@@ -76,7 +76,7 @@ def root() -> Path:
 
 @pytest.fixture(scope="session")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RegistryServer]:
-    """A docker-registry on loopback that lets everybody in; tests use repositories of their own."""
+    """A docker-registry on loopback without credentials; tests use their own repositories."""
     require("docker-registry", registry_program())
     with RegistryServer(folder=tmp_path_factory.mktemp("registry")) as server:
         yield server
@@ -219,7 +219,7 @@ BLOCK = re.compile(r"^```(\w+)(?: (\w+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE
 
 
 class Reader:
-    """Somebody who follows a page: runs its `sh`, applies its `diff`, looks for its `text`.
+    """A user who follows a page: runs its `sh`, applies its `diff`, looks for its `text`.
 
     Each block of commands begins in the folder and with the variables in which the one
     before has ended.
@@ -341,5 +341,5 @@ def write_bundle() -> Callable[[Path, dict[str, Any]], None]:
 
 @pytest.fixture
 def reader_of(tmp_path: Path) -> Callable[[Path], Reader]:
-    """Somebody who follows that page in a folder of this test."""
+    """A user who follows that page in a folder of this test."""
     return lambda page: Reader(page, tmp_path)

@@ -1,7 +1,7 @@
 """The same small controller on olmkit, kopf and controller-runtime, ready to be started.
 
 kopf goes into a virtual environment that is thrown away; the Go program is built once
-and kept next to the programs of the tests. A peer that cannot be had is told and left out.
+and kept next to the programs of the tests. A peer that is not available is reported and skipped.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class World:
 
 
 class Watcher:
-    """A watch: each line is a chunk of its own, as Go's server sends them."""
+    """A watch: each line is a separate chunk, as Go's server sends them."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -393,7 +393,7 @@ async def main() -> None:
     loop = asyncio.get_running_loop()
     server = await loop.create_server(lambda: Connection(world), "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
-    await loop.run_in_executor(None, sys.stdin.read)  # whoever started us is gone
+    await loop.run_in_executor(None, sys.stdin.read)  # the process that started this one has ended
     server.close()
 
 

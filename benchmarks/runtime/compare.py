@@ -3,7 +3,7 @@
 The same small controller runs on each against a fast API server in a process of its
 own: it writes one status when an object's specification changes. All figures of speed
 are per second of the controller's CPU time, so that the server and other work on the
-machine do not count; medians over the rounds are told. kopf goes into a virtual
+machine do not count; the medians of the rounds are printed. kopf goes into a virtual
 environment that is thrown away; controller-runtime needs Go. A peer that cannot be had
 is left out. Ends with 1 when a figure of olmkit is twice as bad as its target.
 

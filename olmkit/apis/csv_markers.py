@@ -65,7 +65,7 @@ def owned(
                 "API020",
                 f"`{key.kind}` of `{key.group}/{key.version}` has no type in the sources",
                 at,
-                hint="declare it, or take it out of the project file",
+                hint="declare it, or remove it from the project file",
             )
             continue
         plural = manifests.plural(versions)

@@ -28,27 +28,41 @@ RULES: dict[str, Rule] = {
     for rule in (
         Rule("API001", "source-syntax", _ERROR, "A source file cannot be parsed."),
         Rule("API002", "source-encoding", _ERROR, "A source file is not text."),
-        Rule("API003", "marker-syntax", _ERROR, "A marker is not written as it must be."),
-        Rule("API004", "unknown-marker", _WARNING, "A marker has no meaning to anybody known."),
-        Rule("API005", "misplaced-marker", _WARNING, "A marker stands where nobody reads it."),
-        Rule("API006", "unsupported-type", _ERROR, "A type has no form in a CRD."),
+        Rule("API003", "marker-syntax", _ERROR, "A marker has a syntax error."),
+        Rule("API004", "unknown-marker", _WARNING, "A marker is unknown."),
+        Rule(
+            "API005", "misplaced-marker", _WARNING, "A marker is in a place where it is not read."
+        ),
+        Rule("API006", "unsupported-type", _ERROR, "A type cannot be expressed in a CRD."),
         Rule("API007", "unknown-type", _ERROR, "A type cannot be found in the sources."),
         Rule(
             "API008",
             "duplicate-kind",
             _ERROR,
-            "A type is declared twice, or two kinds make one CRD.",
+            "A type is declared twice, or two kinds define the same CRD.",
         ),
         Rule("API009", "marker-does-not-fit", _ERROR, "A marker does not fit the type it is on."),
         Rule("API010", "conflicting-constraints", _ERROR, "Two constraints contradict each other."),
         Rule("API011", "recursive-type", _ERROR, "A type contains itself; CRDs cannot."),
-        Rule("API012", "storage-version", _ERROR, "Not exactly one version of a kind is stored."),
+        Rule(
+            "API012", "storage-version", _ERROR, "A kind does not have exactly one storage version."
+        ),
         Rule("API013", "no-served-version", _ERROR, "No version of a kind is served."),
         Rule("API014", "no-group", _WARNING, "A kind's package names no API group."),
         Rule("API015", "differing-resource", _ERROR, "Versions of a kind disagree on its names."),
-        Rule("API016", "invalid-metadata", _ERROR, "A label or an annotation is no `key=value`."),
-        Rule("API017", "duplicate-field", _ERROR, "Two fields have one JSON name, or one has two."),
-        Rule("API018", "default-does-not-fit", _ERROR, "A default is not of the field's type."),
+        Rule("API016", "invalid-metadata", _ERROR, "A label or an annotation is not `key=value`."),
+        Rule(
+            "API017",
+            "duplicate-field",
+            _ERROR,
+            "Two fields have the same JSON name, or a field has two.",
+        ),
+        Rule(
+            "API018",
+            "default-does-not-fit",
+            _ERROR,
+            "A default does not have the type of its field.",
+        ),
         Rule("API019", "csv-resource", _ERROR, "A resource of a CSV marker lacks kind or version."),
         Rule("API020", "kind-not-found", _WARNING, "A kind of the project file has no type."),
         Rule(
@@ -57,15 +71,22 @@ RULES: dict[str, Rule] = {
         Rule("API022", "docstring-marker", _WARNING, "A marker is in a docstring."),
         Rule("API023", "invalid-name", _ERROR, "A group, version or kind is not a valid name."),
         Rule("API024", "stale-crd", _WARNING, "A CRD file belongs to no kind of the sources."),
-        Rule("API025", "other-release", _WARNING, "Types of Kubernetes are of another release."),
+        Rule(
+            "API025",
+            "other-release",
+            _WARNING,
+            "The Kubernetes types are those of another release.",
+        ),
         Rule("API026", "kind-without-spec", _ERROR, "A kind has neither spec nor status."),
-        Rule("API027", "mixed-packages", _ERROR, "The files of a folder are of two packages."),
-        Rule("API028", "schema-refused", _ERROR, "The API server refuses what a type says."),
-        Rule("API029", "nothing-fits", _ERROR, "Limits leave no value that a field could have."),
+        Rule("API027", "mixed-packages", _ERROR, "The files of a folder belong to two packages."),
+        Rule("API028", "schema-refused", _ERROR, "The API server refuses what a type declares."),
+        Rule("API029", "nothing-fits", _ERROR, "No value satisfies the limits of a field."),
         Rule("API030", "import-circle", _ERROR, "Modules import each other and cannot be loaded."),
-        Rule("API031", "name-clash", _ERROR, "Two kinds of a group are served under one name."),
-        Rule("API032", "unwritable-text", _ERROR, "A text has no form in YAML."),
-        Rule("API033", "ignored-metadata", _WARNING, "Metadata of a field do not reach the CRD."),
+        Rule(
+            "API031", "name-clash", _ERROR, "Two kinds of a group are served under the same name."
+        ),
+        Rule("API032", "unwritable-text", _ERROR, "YAML cannot represent a string."),
+        Rule("API033", "ignored-metadata", _WARNING, "Metadata of a field does not reach the CRD."),
     )
 }
 
@@ -108,7 +129,7 @@ class Findings:
             fix=fix,
             related=related,
         )
-        # A type that is used twice is looked at twice; its faults are told once.
+        # A type that is used twice is looked at twice; its faults are reported once.
         items = self.apart.get(code, self.items)
         if found not in items:
             items.append(found)

@@ -21,10 +21,10 @@ def check(imports: Imports, findings: Findings) -> None:
         places = [imports[a][b] for a, b in zip(circle, (*circle[1:], circle[0]), strict=True)]
         findings.add(
             "API030",
-            f"the imports go in a circle: {names}",
+            f"the modules import each other in a cycle: {names}",
             places[0],
-            hint="move what both need into a module of its own",
-            related=tuple(Related(place, "and on from here") for place in places[1:]),
+            hint="move what both need into a third module",
+            related=tuple(Related(place, "the cycle continues here") for place in places[1:]),
         )
 
 

@@ -105,7 +105,7 @@ TypeExpression = (
 
 
 class Missing(Enum):
-    """The one value that says there is no default."""
+    """The value that means that there is no default."""
 
     MISSING = "missing"
 

@@ -117,7 +117,7 @@ def _check_words(marker: Marker) -> None:
         raise _UnfitError(f"has the match policy `{match}`", "use `Exact` or `Equivalent`")
     versions = [one for one in marker.get("webhookVersions") or () if one != "v1"]
     if versions:
-        raise _UnfitError(f"asks for webhook version `{versions[0]}`", "v1 is the only one")
+        raise _UnfitError(f"requests webhook version `{versions[0]}`", "v1 is the only one")
 
 
 def _check(webhook: Manifest, marker: Marker) -> None:
@@ -126,13 +126,13 @@ def _check(webhook: Manifest, marker: Marker) -> None:
     if effects not in ("None", "NoneOnDryRun"):
         word = effects or marker.get("sideEffects")
         said = f"`{word}`" if word else "nothing"
-        raise _UnfitError(f"says {said} about side effects", "write `sideEffects=None`")
+        raise _UnfitError(f"declares {said} as side effects", "write `sideEffects=None`")
     timeout = webhook.get("timeoutSeconds", 1)
     if not 1 <= timeout <= 30:
         raise _UnfitError(f"has a timeout of {timeout} s", "a timeout is 1 to 30 seconds")
     client = webhook.get("clientConfig", {})
     if ("service" in client) == ("url" in client):
-        raise _UnfitError("has a patch that leaves it not one of a service and a URL")
+        raise _UnfitError("has a patch after which it has no service and no URL, or both")
     port = client.get("service", {}).get("port", 443)
     if not 1 <= port <= 65535:
         raise _UnfitError(f"has the port {port}", "a port is 1 to 65535")

@@ -1,7 +1,7 @@
 """What is said about the user's material, and the errors that end work.
 
 A `Diagnostic` is a judgement with a place and a fix; an exception means that
-work cannot go on. Both are values: nothing here prints, and nothing exits.
+work cannot continue. Both are values: nothing here prints, and nothing exits.
 How they look is decided in `olmkit.cli.frame.output`.
 """
 
@@ -128,7 +128,7 @@ def _below(root: str, at: Location) -> Location:
 
 @dataclass(eq=False)
 class OlmkitError(Exception):
-    """Work cannot go on. Carries words for people and, where there are places, diagnostics."""
+    """Work cannot continue. Carries a message and, where there are places, diagnostics."""
 
     message: str
     hint: str = ""

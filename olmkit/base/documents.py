@@ -3,7 +3,7 @@
 The only module that knows the YAML libraries. YAML is read as Kubernetes' own
 reader does (the YAML 1.1 family of Go's yaml.v2), which differs from PyYAML's
 defaults in timestamps, sexagesimals, booleans and octal numbers. Places are
-worked out only when somebody asks for one.
+worked out only on request.
 """
 
 from __future__ import annotations
@@ -486,7 +486,7 @@ def _place(data: bytes, start: int, line: int, column: int) -> tuple[int, int]:
 
 
 def error_at(data: bytes, path: str, offset: int, message: str, *, hint: str = "") -> InputError:
-    """The error that something stands at byte `offset` of a file."""
+    """The error of what is at byte `offset` of a file."""
     before = data[data.rfind(b"\n", 0, offset) + 1 : offset]
     line = data.count(b"\n", 0, offset)
     column = len(before.decode("utf-8", "replace"))

@@ -145,7 +145,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# Acronyms end a part when the next letter begins a word of its own: `APIService` is API, Service.
+# Acronyms end a part when the next letter begins a new word: `APIService` is API, Service.
 _ACRONYMS = frozenset(
     _words(
         "ACL API ASCII CPU CSS DNS EOF GUID HTML HTTP HTTPS ID IP JSON QPS RAM RPC SLA SMTP SQL "

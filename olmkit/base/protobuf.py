@@ -87,7 +87,7 @@ def _struct_value(value: Any) -> bytes:
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Number and value of each field, in order; `ValueError` when `data` is no message."""
+    """Number and value of each field, in order; `ValueError` when `data` is not a message."""
     at = 0
     end = len(data)
     while at < end:
@@ -114,7 +114,7 @@ def fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
 def strings(data: bytes, count: int) -> list[str]:
     """The text fields 1 to `count` of a message; absent ones are empty, the last one wins.
 
-    Raises `ValueError` when `data` is no such message.
+    Raises `ValueError` when `data` is not such a message.
     """
     found = [""] * count
     for number, value in fields(data):

@@ -108,7 +108,7 @@ class VersionConstraint:
 
     @staticmethod
     def parse(text: str) -> VersionConstraint:
-        """`text` in the language of OLM v1; `InvalidRangeError` when it is no constraint."""
+        """`text` in the language of OLM v1; `InvalidRangeError` when it is not a constraint."""
         if len(text) > MAX_LENGTH:
             raise _no_constraint(text[:60] + "…", "constraint is too long")
         groups = tuple(_group(part, text) for part in _without_hyphens(text).split("||"))

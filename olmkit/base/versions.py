@@ -2,7 +2,7 @@
 
 Versions are strict semantic versions. The range language is the one of
 `skipRange` and `olm.package.required`: blanks mean *and*, `||` means *or*, the
-letter `x` stands for any minor or patch number, and pre-releases take part like
+letter `x` means any minor or patch number, and pre-releases take part like
 any other version. It has oddities that decide what a catalog means (a lone
 character is dropped, a word with an `x` is a wildcard), so they are kept.
 The other range language, that of OLM v1, lives in `version_constraints`.

@@ -18,7 +18,7 @@ from olmkit.bundle import findings
 from olmkit.bundle.model import INSTALL_MODES, BundleObject, ClusterServiceVersion
 from olmkit.kube.objects import Manifest
 
-_BY_DEFAULT = "so its names and texts are defaults"
+_BY_DEFAULT = "so its names and descriptions are defaults"
 
 
 def choose(
@@ -35,7 +35,7 @@ def choose(
     if csvs:
         ours = [csv for csv in csvs if _belongs(csv, package)]
         if not ours:
-            note(_foreign(package, csvs[0]))
+            note(_of_other_package(package, csvs[0]))
             return None
         if len(ours) > 1:
             error = findings.refusal(
@@ -52,19 +52,19 @@ def choose(
                 "PRJ105",
                 f"there is no base ClusterServiceVersion of package `{package}`, {_BY_DEFAULT}",
                 hint=f"write `config/manifests/bases/{package}.clusterserviceversion.yaml`, "
-                "for a start with `olmkit generate csv`",
+                "for example with `olmkit generate csv`",
             )
         )
         return None
     csv = ClusterServiceVersion(stored)
     if csv.kind != "ClusterServiceVersion":
         raise findings.refusal(
-            f"`{stored.path}` holds no ClusterServiceVersion",
+            f"`{stored.path}` contains no ClusterServiceVersion",
             at=stored.at("kind"),
-            hint="write `kind: ClusterServiceVersion`, or take the file away",
+            hint="write `kind: ClusterServiceVersion`, or remove the file",
         )
     if not _belongs(csv, package):
-        note(_foreign(package, csv))
+        note(_of_other_package(package, csv))
         return None
     return csv
 
@@ -107,13 +107,13 @@ def _belongs(csv: BundleObject, package: str) -> bool:
     return csv.name.startswith(f"{package}.")
 
 
-def _foreign(package: str, csv: BundleObject) -> Diagnostic:
+def _of_other_package(package: str, csv: BundleObject) -> Diagnostic:
     other = csv.name.partition(".")[0]
     return findings.found(
         "PRJ105",
         f"the ClusterServiceVersion `{csv.name}` is not one of package `{package}`, " + _BY_DEFAULT,
         at=csv.at("metadata", "name"),
-        hint=f"say `--package {other}`, or name the ClusterServiceVersion `{package}.v…`",
+        hint=f"pass `--package {other}`, or name the ClusterServiceVersion `{package}.v…`",
     )
 
 

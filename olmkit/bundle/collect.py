@@ -109,7 +109,7 @@ def _resources(documents: Iterable[Document], notes: list[Diagnostic]) -> Iterat
                     "PRJ104",
                     f"the document has no `{missing}` and is left out",
                     at=document.at(),
-                    hint=f"write its `{missing}`, or take the document away",
+                    hint=f"write its `{missing}`, or remove the document",
                 )
             )
         else:

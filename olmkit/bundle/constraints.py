@@ -3,7 +3,7 @@
 A constraint is one of `gvk`, `package`, `cel`, `all`, `any` and `not`; the last three have a list
 of constraints. OLM decodes the value with Go's JSON (keys in any case, unknown keys refused), then
 makes predicates of it, and one error in either stops the resolution of a whole namespace. An
-empty list or an API without a kind is no error for OLM, and means nothing that one could want.
+empty list or an API without a kind is not an error for OLM, and means nothing that one could want.
 
 Source: github.com/operator-framework/api/pkg/constraints; `convertConstraints` of OLM's resolver.
 """
@@ -159,7 +159,7 @@ class _Reader:
                 message = f"unknown field {json.dumps(str(key))}"
                 self.add((*keys, key), message, Stage.PARSE, f"known are {listed}")
             elif field in texts and inner is not None and not isinstance(inner, str):
-                self.add((*keys, key), f"`{key}` must be text", Stage.PARSE, "put it in quotes")
+                self.add((*keys, key), f"`{key}` must be a string", Stage.PARSE, "put it in quotes")
             elif inner is not None:
                 found[field] = inner
         return found

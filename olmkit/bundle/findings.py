@@ -1,8 +1,8 @@
 """What generating a bundle has to say.
 
 Generation never drops or changes something of the author's in silence: each
-such act is one of these findings. They are no rules, since they judge what was
-done and not what lies there.
+such act is one of these findings. They are not rules, since they are about what was
+done and not about what exists.
 """
 
 from __future__ import annotations

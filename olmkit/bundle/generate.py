@@ -37,7 +37,7 @@ EXAMPLES = "alm-examples"
 SCORECARD_FILE = "tests/scorecard/config.yaml"
 
 _BASE, _DEFAULT = "base CSV", "default"
-# What the base may say of these is replaced, or is told of in parts.
+# What the base may say of these is replaced, or is reported in parts.
 _COMPUTED = frozenset(
     {
         ("metadata", "annotations"),
@@ -54,7 +54,7 @@ class GenerateRequest:
     """What the user asks for, and facts of the project.
 
     `version` is empty for that of the base. `created_at` is a time to write, or
-    empty for that of the base or of the CSV that lies there.
+    empty for that of the base or of the existing CSV.
     """
 
     package: str
@@ -170,7 +170,7 @@ def check_version(version: str) -> None:
         parsed = Version.parse(version)
     except InputError as error:
         if _is_version(version.removeprefix("v")):
-            hint = f"say `--version {version.removeprefix('v')}`"
+            hint = f"pass `--version {version.removeprefix('v')}`"
         reason = error.message.partition(": ")[2] or error.message
         raise ConfigurationError(
             f"{version} is not a valid semantic version: {reason}", hint=hint
@@ -179,7 +179,7 @@ def check_version(version: str) -> None:
         raise ConfigurationError(
             f"{version} is not a version that a bundle can have: a build part after `+` cannot "
             "be part of an object's name",
-            hint=f"say `--version {parsed.without_build}`",
+            hint=f"pass `--version {parsed.without_build}`",
         )
 
 
@@ -246,8 +246,8 @@ class _CsvBuilder:
         if base is None:
             if not self.request.version:
                 raise ConfigurationError(
-                    "the bundle has no version: no base ClusterServiceVersion says one",
-                    hint="say `--version`",
+                    "the bundle has no version: no base ClusterServiceVersion sets one",
+                    hint="pass `--version`",
                 )
             csv = base_csv.default(self.request.package)
             self.origins.extend(Origin(field=f"spec.{key}", source=_DEFAULT) for key in csv["spec"])
@@ -266,9 +266,9 @@ class _CsvBuilder:
             self._from("spec.version", "`--version`")
         elif base is not None and not base.version:
             raise findings.refusal(
-                "the bundle has no version: the base ClusterServiceVersion says none",
+                "the bundle has no version: the base ClusterServiceVersion sets none",
                 at=base.at("spec"),
-                hint="say `--version`, or write `spec.version`",
+                hint="pass `--version`, or write `spec.version`",
             )
         name = csv["metadata"]["name"]
         if not names.is_subdomain(name):
@@ -276,7 +276,7 @@ class _CsvBuilder:
                 f'metadata.name "{name}" is invalid',
                 at=base.at("metadata", "name") if base and not version else None,
                 hint="use lower-case letters, digits, `-` and `.` only; "
-                "the name is made from package and version",
+                "the name is built from package and version",
             )
 
     def _relate_images(self, csv: Manifest, base: ClusterServiceVersion | None) -> None:
@@ -342,9 +342,9 @@ class _CsvBuilder:
             )
         self._note(
             "PRJ116",
-            "the input has no Deployment, so that of the base CSV stays"
+            "the input has no Deployment, so the Deployment of the base CSV is kept"
             if spec["deployments"]
-            else "the input has no Deployment, and the base CSV has an empty list of them",
+            else "the input has no Deployment, and the base CSV has an empty list of Deployments",
             at=at,
             hint=hint,
         )
@@ -359,12 +359,12 @@ class _CsvBuilder:
             if objects.metadata(deployment.value).get(key):
                 self._note(
                     "PRJ112",
-                    f"a CSV has no place for the {key} of a Deployment",
+                    f"a CSV cannot contain the {key} of a Deployment",
                     at=deployment.at_key("metadata", key),
                     subject=collect.subject(deployment),
-                    hint="write them at the pod template, or leave them out"
+                    hint="set them on the pod template, or remove them"
                     if key == "annotations"
-                    else "OLM sets its own; leave them out",
+                    else "remove them: OLM sets these itself",
                 )
         self._from("spec.install.spec.deployments", collect.subject(deployment), deployment)
         labels = dict(deployment.labels)
@@ -394,7 +394,8 @@ class _CsvBuilder:
                 key = (crd.name, version, crd.defined_kind)
                 self._from(
                     f"spec.customresourcedefinitions.owned {crd.defined_kind} {version}",
-                    collect.subject(crd) + (f", words of the {_BASE}" if key in described else ""),
+                    collect.subject(crd)
+                    + (f", descriptions of the {_BASE}" if key in described else ""),
                     crd,
                 )
                 bare = {"name": crd.name, "version": version, "kind": crd.defined_kind}
@@ -407,7 +408,7 @@ class _CsvBuilder:
                     f"`{item.name}` {item.gvk.version} is described as owned, "
                     "but no CRD of the input serves it",
                     at=base.at(*item.keys),
-                    hint="add its CRD to the input, or take the description away",
+                    hint="add its CRD to the input, or remove the description",
                 )
         definitions = csv["spec"].setdefault("customresourcedefinitions", {})
         definitions["owned"] = owned
@@ -426,7 +427,7 @@ class _CsvBuilder:
             kinds = ", ".join(f"`{objects.kind(item) or '?'}`" for item in lost)
             self._note(
                 "PRJ106",
-                f"examples of the base CSV give way to the samples of the input: {kinds}",
+                f"the samples of the input replace the examples of the base CSV: {kinds}",
                 at=base.at("metadata", "annotations", EXAMPLES),
                 hint="keep samples in `config/samples`, or write `[]` into the base",
             )
@@ -453,7 +454,7 @@ class _CsvBuilder:
         computed: Sequence[str],
         name_key: str,
     ) -> None:
-        """Tell of entries of the base's list under `keys` that no manifest stands for."""
+        """Tell of entries of the base's list under `keys` that no manifest provides."""
         if base is None:
             return
         for index, item in enumerate(objects.sequence(base.document.get("spec", *keys))):
@@ -461,9 +462,9 @@ class _CsvBuilder:
             if name not in computed:
                 self._note(
                     "PRJ106",
-                    f"`{name}` of the base CSV gives way to the manifests of the input",
+                    f"`{name}` of the base CSV is replaced by the manifests of the input",
                     at=base.at("spec", *keys, index),
-                    hint="write it as a manifest, or take it out of the base",
+                    hint="write it as a manifest, or remove it from the base",
                 )
 
     def _stamp(self, csv: Manifest) -> None:
@@ -494,7 +495,7 @@ class _CsvBuilder:
             self._from(f"metadata.annotations.{CREATED_AT}", "the last run")
 
     def written(self) -> Iterator[Manifest]:
-        """The objects that are files of their own, in the order in which they are named."""
+        """The objects that are separate files, in the order in which they are named."""
         yield from map(serialise.manifest, _crds(self.collection.crds))
         yield from map(serialise.manifest, self.collection.services)
         for other in self.collection.others:
@@ -525,7 +526,7 @@ class _CsvBuilder:
                 self._note(
                     "PRJ102",
                     f"a bundle cannot hold the kind `{other.kind}`, so `{other.name}` is left out",
-                    hint="let the operator create it, or install it apart from the bundle",
+                    hint="let the operator create it, or install it separately from the bundle",
                     **where,
                 )
 
@@ -540,7 +541,7 @@ class _CsvBuilder:
                         "cert-manager overwrite it",
                         at=crd.at_key("metadata", "annotations", key),
                         subject=collect.subject(crd),
-                        hint="leave the annotation out of `config/manifests`",
+                        hint="remove the annotation from `config/manifests`",
                     )
 
 
@@ -575,7 +576,7 @@ def _same_name(manifest: Manifest) -> Diagnostic:
     return findings.found(
         "PRJ111",
         f"there are several objects of kind `{kind}` with the name `{name}`, "
-        "and in a bundle they have one namespace",
+        "and in a bundle all objects have the same namespace",
         subject=f"{kind} {name}",
         hint="give them different names",
     )

@@ -63,7 +63,7 @@ def files(bundle: Bundle) -> Tree:
         if not part and noun != "tests":
             raise InputError(
                 f"the folder of {noun}, `{model.join(bundle.root, folder)}`, has no files",
-                hint="make the bundle again with `olmkit bundle generate`, "
+                hint="generate the bundle again with `olmkit bundle generate`, "
                 "or correct the folder in its annotations",
             )
         found = found.merge(part.at(folder))
@@ -79,7 +79,7 @@ def labels(bundle: Bundle, containerfile: bytes = b"") -> dict[str, str]:
     if not bundle.annotations.get(model.PACKAGE):
         raise InputError(
             f"the bundle's annotations lack `{model.PACKAGE}`",
-            hint="make the bundle again with `olmkit bundle generate`",
+            hint="generate the bundle again with `olmkit bundle generate`",
         )
     return {**containerfile_labels(containerfile), **bundle.annotations}
 
@@ -106,7 +106,7 @@ def containerfile_labels(data: bytes) -> dict[str, str]:
 
 
 def default_tag(bundle: Bundle) -> str:
-    """The name of the image in a layout when nobody gives one: `PACKAGE-bundle:vVERSION`."""
+    """The name of the image in a layout by default: `PACKAGE-bundle:vVERSION`."""
     return f"{_word(package(bundle.annotations))}-bundle:v{_word(version(bundle) or '0')}"
 
 

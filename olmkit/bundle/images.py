@@ -165,7 +165,7 @@ def pin(csv: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
     """The CSV with every image replaced by its pinned reference, and all of them related.
 
     `digests` maps an image as written to `name@sha256:…`. Raises `InputError`
-    when one name would stand for two images.
+    when one name would refer to two images.
     """
     related_images: dict[str, str] = {}
     named = {item.image for item in pullspecs(csv) if item.name}
@@ -175,7 +175,7 @@ def pin(csv: Mapping[str, Any], digests: Mapping[str, str]) -> dict[str, Any]:
         image = digests.get(item.image, item.image)
         if related_images.setdefault(item.name, image) != image:
             raise findings.refusal(
-                f"the name `{item.name}` stands for two images, "
+                f"the name `{item.name}` refers to two images, "
                 f"`{related_images[item.name]}` and `{image}`",
                 hint="give the containers or the variables different names",
             )

@@ -97,7 +97,7 @@ def annotations_file(values: Mapping[str, str]) -> bytes:
 def containerfile(
     values: Mapping[str, str], directory: str, existing: bytes | None = None
 ) -> bytes:
-    """The text of the Containerfile of a bundle whose files lie in `directory`.
+    """The text of the Containerfile of a bundle whose files are in `directory`.
 
     `directory` is as seen from where the image will be built; empty for that
     folder itself. Lines of `existing` that are not about the bundle stay.

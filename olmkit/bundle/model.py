@@ -2,7 +2,7 @@
 
 A `Bundle` is read from a `Tree` by `olmkit.bundle.layout`. It is lenient on
 purpose: what could not be read is kept as `Unreadable`, values of the wrong
-type are left out of the typed views, and the rules say so with a place. Whoever
+type are left out of the typed views, and the rules say so with a place. Code that
 needs a sound bundle asks the rules first.
 """
 

@@ -1,6 +1,6 @@
 """Permissions: from roles and bindings to what a CSV grants to service accounts.
 
-OLM creates the service accounts of a CSV with roles and bindings of its own,
+OLM creates the service accounts of a CSV with its own roles and bindings,
 so what is bound to the operator's accounts moves into the CSV, by binding:
 RoleBindings become `permissions`, ClusterRoleBindings `clusterPermissions`.
 What is bound to others stays a manifest. Rules are neither merged nor resolved.
@@ -84,7 +84,7 @@ def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -
 def _stays(
     binding: BundleObject, collection: Collection, accounts: Sequence[str], used: list[BundleObject]
 ) -> bool:
-    """Whether a binding has subjects besides our accounts; notes the role it uses for ours."""
+    """Whether a binding has subjects other than our accounts; notes the role it uses for ours."""
     role = _bound_role(binding, collection)
     subjects = objects.sequence(binding.value.get("subjects"))
     if role is None:
@@ -160,7 +160,7 @@ def _dangling(
         if role is not None and _among(role, used):
             yield findings.found(
                 "PRJ110",
-                f"`{binding.name}` stays for its other subjects, but its role "
+                f"`{binding.name}` is kept for its other subjects, but its role "
                 f"`{role.name}` moves into the CSV",
                 at=binding.at("subjects"),
                 subject=subject(binding),
@@ -197,7 +197,7 @@ def _unknown(collection: Collection, extra: Sequence[str]) -> Iterator[Diagnosti
             yield findings.found(
                 "PRJ115",
                 f"no binding names the extra service account `{name}`",
-                hint="leave it out of `--extra-service-accounts`, or bind a role to it",
+                hint="remove it from `--extra-service-accounts`, or bind a role to it",
             )
 
 

@@ -38,8 +38,8 @@ SUPPORTED: Mapping[str, bool] = {
 REPLACED_BY_OLM: Mapping[tuple[str, str], str] = {
     ("", "Namespace"): "OLM installs into the namespace that the user chooses; suggest one with "
     "the annotation `operatorframework.io/suggested-namespace`",
-    ("cert-manager.io", "Certificate"): "OLM makes the certificates of webhooks itself",
-    ("cert-manager.io", "Issuer"): "OLM makes the certificates of webhooks itself",
-    ("cert-manager.io", "ClusterIssuer"): "OLM makes the certificates of webhooks itself",
+    ("cert-manager.io", "Certificate"): "OLM creates the certificates of webhooks itself",
+    ("cert-manager.io", "Issuer"): "OLM creates the certificates of webhooks itself",
+    ("cert-manager.io", "ClusterIssuer"): "OLM creates the certificates of webhooks itself",
 }
 """Kinds that a bundle does not hold because OLM does their work, and how."""

@@ -52,11 +52,11 @@ def _admission(
             note(
                 findings.found(
                     "PRJ107",
-                    f"a CSV has no place for the `{lost}` of webhook `{name}`",
+                    f"a CSV cannot contain the `{lost}` of webhook `{name}`",
                     at=hook.source.at_key(*hook.keys, lost),
                     subject=where,
                     hint="OLM limits webhooks to the namespaces of the operator group; "
-                    "let the webhook itself judge the rest",
+                    "let the webhook decide about the rest",
                 )
             )
     result: dict[str, Any] = {
@@ -110,7 +110,7 @@ def _target(
                 "PRJ108",
                 f"the service `{name}` of {what} is not in the input",
                 at=at,
-                hint=f"add the Service `{name}`, which tells the port and the Deployment",
+                hint=f"add the Service `{name}`, which sets the port and the Deployment",
             )
         )
         return result | guess, ()

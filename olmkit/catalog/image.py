@@ -52,7 +52,7 @@ def opm_server() -> Server:
 
 
 def olmkit_server(packages: Layer, probe: bytes, library: str, *, created: int = 0) -> Server:
-    """Served by ourselves: `packages` lie below `library`, `probe` is what OLM executes."""
+    """Served by ourselves: `packages` are below `library`, `probe` is what OLM executes."""
     tree = Tree({PROBE.lstrip("/"): File(probe, 0o755)})
     return Server(
         entrypoint=("python3", "-m", "olmkit"),
@@ -119,7 +119,7 @@ def _placed(tree: Tree) -> Tree:
 
 
 def default_tag(packages: Iterable[str]) -> str:
-    """The name of the image in a layout when nobody gives one."""
+    """The name of the image in a layout by default."""
     names = sorted(set(packages))
     word = re.sub(r"[^A-Za-z0-9]+", "-", names[0]).strip("-") if len(names) == 1 else ""
     return f"{word}-catalog:latest" if word else "catalog:latest"

@@ -108,5 +108,5 @@ def _display_name(bundle: Bundle) -> str:
 def _json(data: bytes) -> object:
     try:
         return json.loads(data)
-    except ValueError:  # it begins like JSON, and nobody had to read it so far
+    except ValueError:  # it begins like JSON, and it was not read so far
         return None

@@ -3,7 +3,7 @@
 The model is built from anything that could be read, faulty or not, so that rules
 can report all faults at once. Where two blobs claim one name the first counts;
 what belongs nowhere is kept in `Catalog.outlines` only. A catalog is valid when
-`olmkit.rules.catalogs` finds no error in it, and whoever serves or resolves asks
+`olmkit.rules.catalogs` finds no error in it, and serving and resolving ask
 for that first.
 """
 
@@ -129,7 +129,9 @@ class Catalog:
             near = difflib.get_close_matches(name, list(self.packages), n=1)
             raise InputError(
                 f"package {quoted(name)} not found",
-                f"did you mean `{near[0]}`?" if near else "`olmkit catalog list packages` has all",
+                f"did you mean `{near[0]}`?"
+                if near
+                else "run `olmkit catalog list packages` to see all",
             )
         return (self.packages[name],)
 

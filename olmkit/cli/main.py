@@ -323,7 +323,7 @@ def run(arguments: list[str]) -> int:
     except KeyboardInterrupt:
         return _interrupted()
     except BrokenPipeError:
-        # Whoever read our output has enough: not an error of ours.
+        # The reader of our output has enough: not an error of ours.
         _drop_output()
         return Exit.DONE
     except OSError as error:
@@ -395,13 +395,13 @@ def _drop_output() -> None:
 
 
 def _tell(words: str) -> None:
-    """Say something on stderr; when nobody can hear it, the exit code must be enough."""
+    """Say something on stderr; when it cannot be written, the exit code must be enough."""
     with contextlib.suppress(OSError):
         sys.stderr.write(words + "\n")
 
 
 def _disk_error(error: OSError) -> OlmkitError:
-    """What the disk said where nobody expected it to say anything."""
+    """The message of an unexpected error of the disk."""
     import errno
 
     from olmkit.base.diagnostics import ConfigurationError, RemoteError

@@ -21,7 +21,7 @@ from olmkit.base.tree import Change, Changes, File, Tree
 # A manifest must fit etcd (1.5 MiB); catalogs of whole distributions reach 200 MB in many files.
 MAX_FILE_SIZE = 128 * 1024 * 1024
 MAX_TREE_SIZE = 1024 * 1024 * 1024
-# How a file is called until it is complete, and the seconds after which nobody completes it.
+# How a file is called until it is complete, and the seconds after which it is abandoned.
 ASIDE = (".olmkit-", ".tmp")
 _ABANDONED = 600
 
@@ -84,8 +84,7 @@ def _opened(path: Path, limit: int | None) -> Iterator[BinaryIO]:
             info = os.fstat(stream.fileno())
             if limit is not None and info.st_size > limit:
                 raise InputError(
-                    f"`{path}` is {info.st_size / 1e6:.0f} MB large, more than the "
-                    f"{limit / 1e6:.0f} MB that are read"
+                    f"`{path}` is {info.st_size / 1e6:.0f} MB; the limit is {limit / 1e6:.0f} MB"
                 )
             yield stream
     except FileNotFoundError:
@@ -109,7 +108,7 @@ def read_tree(
         total += len(data)
         if total > total_limit:
             raise InputError(
-                f"`{folder}` holds more than the {total_limit / 1e6:.0f} MB that are read"
+                f"`{folder}` contains more than the limit of {total_limit / 1e6:.0f} MB"
             )
         files[path.relative_to(folder).as_posix()] = File(data, path.stat().st_mode & 0o777)
     return Tree(files)

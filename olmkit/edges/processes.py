@@ -1,6 +1,6 @@
 """A process in the foreground: its words are ours, and so are the signals and its end.
 
-The process gets a group of its own, so that an interrupt from the terminal reaches
+The process gets its own group, so that an interrupt from the terminal reaches
 it once, through us, and not a second time behind our back: many programs take a
 second interrupt as a request to end at once.
 """

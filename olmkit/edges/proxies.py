@@ -36,7 +36,8 @@ def proxy_for(url: str, environment: Mapping[str, str]) -> str | None:
     proxy = environment[name] if "://" in environment[name] else f"http://{environment[name]}"
     if not _is_valid(proxy):
         raise ConfigurationError(
-            f"the variable `{name}` holds no URL of a proxy", hint="write it as `http://host:port`"
+            f"the variable `{name}` does not contain the URL of a proxy",
+            hint="write it as `http://host:port`",
         )
     return proxy
 

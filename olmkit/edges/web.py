@@ -52,16 +52,16 @@ class WebOptions:
     # Between two pieces of an answer; registries hash whole layers before they answer a push.
     read_timeout: float = 120.0
     attempts: int = 6  # with the waits below: some seconds for an outage to pass
-    connect_attempts: int = 3  # nobody there: more often a wrong port than a restart
+    connect_attempts: int = 3  # nothing there: more often a wrong port than a restart
     first_wait: float = 0.2
     longest_wait: float = 15.0
-    longest_retry_after: float = 60.0  # a server that wants more than this is told of, not obeyed
+    longest_retry_after: float = 60.0  # a server that wants more than this is reported, not obeyed
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 @dataclass(eq=False)
 class UnreachableError(RemoteError):
-    """Nobody answers at this address."""
+    """Nothing answers at this address."""
 
 
 @dataclass(eq=False)
@@ -124,11 +124,11 @@ class Reply:
                     data += chunk
                     if len(data) > limit:
                         raise RemoteError(
-                            f"the answer of `{self.url}` is larger than {limit} bytes"
+                            f"the response of `{self.url}` is larger than {limit} bytes"
                         )
         except TimeoutError:
             raise RemoteError(
-                f"the answer of `{self.url}` does not end within {_WHOLE_BODY:.0f} seconds"
+                f"the response of `{self.url}` does not end within {_WHOLE_BODY:.0f} seconds"
             ) from None
         return bytes(data)
 
@@ -143,7 +143,7 @@ class Web:
 
     def __init__(self, options: WebOptions, *, source: random.Random | None = None) -> None:
         self.options = options
-        # Only spreads retries out; nobody gains from guessing it.
+        # Only spreads retries out; guessing it gains nothing.
         self._random = source or random.Random()  # noqa: S311
         self._session: aiohttp.ClientSession | None = None
         self._tls: ssl.SSLContext | bool | None = None
@@ -303,7 +303,7 @@ def parse_count(text: str) -> int | None:
 def trusted(options: WebOptions) -> ssl.SSLContext | bool:
     """Whom to trust: the system's authorities and those of `--ca-file`.
 
-    True stands for the system's alone, which the HTTP library has read at its import:
+    True means only the system's, which the HTTP library has read at its import:
     reading them takes as long as a small push.
     """
     if options.ca_file is None and not options.skip_tls_verify:
@@ -353,8 +353,8 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
             )
         case aiohttp.ClientSSLError() | ssl.SSLError():
             return NotEncryptedError(
-                f"cannot reach `{host}`: it does not speak TLS as it should",
-                hint="if it speaks plain HTTP, say `--plain-http`",
+                f"cannot reach `{host}`: the TLS handshake failed",
+                hint="pass `--plain-http` if it uses HTTP without TLS",
                 temporary=False,
             )
         case ConnectionRefusedError():
@@ -372,7 +372,7 @@ def _translated(error: BaseException, url: URL) -> RemoteError:
         case aiohttp.InvalidURL() | ValueError():
             return RemoteError(f"`{urls.redact(str(url))}` is not a valid URL")
         case aiohttp.ClientError():
-            return RemoteError(f"the connection to `{host}` was cut", temporary=True)
+            return RemoteError(f"the connection to `{host}` was interrupted", temporary=True)
         case _:
             return _unreachable(error, host)
 

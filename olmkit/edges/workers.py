@@ -21,7 +21,7 @@ R = TypeVar("R")
 # Fewer things are done before the workers are ready.
 _WORTH_IT = 4
 _INDEX = struct.Struct("=I")
-# A pipe holds 64 KiB, and the list of what is to be done is written before anybody reads.
+# A pipe holds 64 KiB, and the list of what is to be done is written before it is read.
 _MAX_TICKETS = 65536 // _INDEX.size
 
 

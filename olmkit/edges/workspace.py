@@ -1,6 +1,6 @@
 """A folder as it is, with files laid over it that are not written yet.
 
-What reads a folder through this sees what will lie there, so that a plan made of two steps is
+What reads a folder through this sees what will be there, so that a plan made of two steps is
 known before either is carried out.
 """
 
@@ -49,7 +49,7 @@ class Workspace:
         yield from sorted(found)
 
     def present(self, paths: Iterable[str]) -> Tree:
-        """What lies at these paths, of those where something does."""
+        """What is at these paths, for those that exist."""
         files: dict[str, File] = {}
         for path in paths:
             place = self.folder / path

@@ -37,7 +37,7 @@ class ValidationResult:
 
 
 def are_folders(references: Sequence[str]) -> bool:
-    """Whether all lie on the disk, so that nothing has to be pulled."""
+    """Whether all are on the disk, so that nothing has to be pulled."""
     return all(paths.exists(Path(name)) for name in references)
 
 

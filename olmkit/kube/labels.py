@@ -163,7 +163,7 @@ def _parse_object(selector: Mapping[str, Any]) -> Iterable[Requirement]:
         except (KeyError, TypeError, ValueError):
             raise InputError(f"`{expression}` is not an expression of a label selector") from None
         if operator in (Operator.GREATER, Operator.LESS):
-            raise InputError(f"`{operator}` is no operator of a label selector's expression")
+            raise InputError(f"`{operator}` is not an operator of a label selector's expression")
         yield _checked(key, operator, values)
 
 

@@ -2,7 +2,7 @@
 
 Kubernetes' own schema is too large to mirror, so an object is a `Manifest`, a
 mapping as read, and only what is reasoned about has a type. The functions are
-lenient: what is missing or has the wrong type counts as empty, and whoever
+lenient: what is missing or has the wrong type counts as empty, and code that
 needs more asks the rules.
 """
 
@@ -167,7 +167,7 @@ def is_cluster_scoped(api: GVK) -> bool:
 
 
 def pod_spec(manifest: Any) -> Mapping[str, Any]:
-    """The pod spec that a workload carries, empty when it is no workload."""
+    """The pod spec that a workload carries, empty when it is not a workload."""
     spec = mapping(mapping(manifest).get("spec"))
     if kind(manifest) == "Pod":
         return spec

@@ -1,7 +1,7 @@
 """In which order objects are applied, and which of them are waited for.
 
 What others need comes first: namespaces and kinds, then accounts and roles, then what
-configures, then what runs, and last what would stand in the way of all of it: webhook
+configures, then what runs, and last what would block all of it: webhook
 configurations. Deleting goes the other way.
 """
 

@@ -269,13 +269,13 @@ def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIn
     value = _decode(data, "image manifest", MAX_MANIFEST_SIZE)
     said = value.get("mediaType", "")
     if not isinstance(said, str):
-        raise InputError("image manifest: `mediaType` is not a text")
+        raise InputError("image manifest: `mediaType` is not a string")
     if media_type in INDEX_TYPES | MANIFEST_TYPES and said and said != media_type:
-        raise InputError(f"image manifest: it came as `{media_type}` and says it is `{said}`")
+        raise InputError(f"image manifest: it was served as `{media_type}` but declares `{said}`")
     if value.get("schemaVersion") == 1:
         raise InputError(
             "image manifest: schema 1 of Docker is not supported",
-            hint="push the image again with a tool of this decade, for example `skopeo copy`",
+            hint="push the image again with a current tool, for example `skopeo copy`",
         )
     if value.get("schemaVersion") != 2:
         raise InputError("image manifest: `schemaVersion` is not 2")
@@ -307,8 +307,7 @@ def parse_manifest(data: bytes, media_type: str = "") -> ImageManifest | ImageIn
 def _decode(data: bytes, noun: str, limit: int) -> dict[str, Any]:
     if len(data) > limit:
         raise InputError(
-            f"{noun}: it is {len(data) / 1e6:.1f} MB large, more than the "
-            f"{limit / 1e6:.0f} MB that are read"
+            f"{noun}: it is {len(data) / 1e6:.1f} MB; the limit is {limit / 1e6:.0f} MB"
         )
     import msgspec  # names of images, for which most need this module, are not JSON
 
@@ -326,7 +325,7 @@ def _encode(value: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
-        raise InputError("a label or annotation of the image is no valid Unicode text") from None
+        raise InputError("a label or annotation of the image is not valid Unicode") from None
 
 
 def _descriptors(value: Mapping[str, Any], key: str, limit: int) -> tuple[Descriptor, ...]:
@@ -392,7 +391,7 @@ def _strings(value: Mapping[str, Any], key: str, where: str) -> Mapping[str, str
     if found is None:
         return {}
     if not isinstance(found, dict) or not _all_text(found.values()):
-        raise InputError(f"{where} is not an object of texts")
+        raise InputError(f"{where} is not an object of strings")
     return found
 
 

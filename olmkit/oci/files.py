@@ -153,15 +153,15 @@ class Files:
     def _check_total(self, total: int, name: str) -> None:
         if total > self._limits.total_size:
             raise InputError(
-                f"{name}: its files are larger than the "
-                f"{self._limits.total_size / 1e6:.0f} MB that are read"
+                f"{name}: its files are larger than the limit of "
+                f"{self._limits.total_size / 1e6:.0f} MB"
             )
 
     def _read(self, path: str, entry: TarInfo, content: BinaryIO, name: str) -> File:
         if entry.size > self._limits.file_size:
             raise InputError(
-                f"{name}: `{archives.shown(path)}` is {entry.size / 1e6:.0f} MB large, more "
-                f"than the {self._limits.file_size / 1e6:.0f} MB that are read"
+                f"{name}: `{archives.shown(path)}` is {entry.size / 1e6:.0f} MB; the limit "
+                f"is {self._limits.file_size / 1e6:.0f} MB"
             )
         return File(content.read(), entry.mode & 0o777)
 
@@ -273,7 +273,7 @@ class Files:
                 continue
             links += 1
             if links > _MAX_LINKS:
-                raise InputError(f"image: the link `{archives.shown(path)}` goes round in a circle")
+                raise InputError(f"image: the link `{archives.shown(path)}` is part of a cycle")
             if child.link.startswith("/"):
                 names.clear()
                 del nodes[1:]

@@ -52,8 +52,8 @@ class Budget:
         self._bytes += size
         if self._bytes > self.limits.archive_size:
             raise InputError(
-                f"{name}: the image unpacks to more than the "
-                f"{self.limits.archive_size / 1e9:.1f} GB that are read"
+                f"{name}: the image unpacks to more than the limit of "
+                f"{self.limits.archive_size / 1e9:.1f} GB"
             )
 
     def begin_member(self, name: str) -> None:

@@ -166,7 +166,7 @@ def _moved(reference: Reference, prefix: str, location: str) -> Reference | None
 def _text(item: Mapping[str, Any], key: str, path: str) -> str:
     value = item.get(key, "")
     if not isinstance(value, str):
-        raise ConfigurationError(f"`{path}`: `{key}` is not text")
+        raise ConfigurationError(f"`{path}`: `{key}` is not a string")
     return value
 
 

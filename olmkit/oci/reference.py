@@ -97,7 +97,7 @@ class Reference:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the registry is this machine, so that nobody else hears what is said."""
+        """Whether the registry is this machine, so that no other host receives the requests."""
         return names.is_loopback(self.host)
 
     @property
@@ -285,12 +285,12 @@ def _invalid(text: str, reason: str) -> InvalidReferenceError:
 def _hint(text: str, reason: str) -> str:
     scheme, found, rest = text.partition("://")
     if found and rest:
-        return f"leave out `{scheme}://`"
+        return f"remove `{scheme}://`"
     if "lowercase" in reason:
         return "write the repository in lower case"
     if "64-byte" in reason:
-        return "an image is named `registry/repository@sha256:…`, not by the bare hash"
-    return "an image is named `registry/repository:tag` or `registry/repository@sha256:…`"
+        return "write `registry/repository@sha256:…`, not the bare hash"
+    return "write `registry/repository:tag` or `registry/repository@sha256:…`"
 
 
 def _shown(text: str) -> str:

@@ -30,7 +30,7 @@ from olmkit.oci.content import (
 from olmkit.oci.image import Image, Index, contents
 
 Opener = Callable[[int], AsyncIterator[bytes]]
-"""Starts some content again from a byte offset, so that a broken transfer can go on."""
+"""Starts some content again from a byte offset, so that an interrupted transfer can continue."""
 
 _CHUNK = 256 * 1024
 _MAX_DEPTH = 4  # an index of indexes of indexes is more than anyone has needed
@@ -70,11 +70,11 @@ class Store(Protocol):
         ...
 
     async def resolve(self, selector: str) -> Descriptor:
-        """What a tag, or a digest as text, stands for."""
+        """What a tag, or a digest as text, refers to."""
         ...
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
-        """Let `tag` stand for an image that is here."""
+        """Let `tag` refer to an image that is here."""
         ...
 
     async def tags(self) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ class Mounting(Protocol):
 
 
 class MemoryStore:
-    """A store in memory; what it lacks may lie in `base`."""
+    """A store in memory; what it lacks may be in `base`."""
 
     def __init__(
         self,
@@ -185,8 +185,8 @@ async def checked(descriptor: Descriptor, content: AsyncIterator[bytes]) -> Asyn
         )
     if running.hexdigest() != descriptor.digest.encoded:
         raise ContentError(
-            f"content `{descriptor.digest}` is another: "
-            f"its digest is `{descriptor.digest.algorithm}:{running.hexdigest()}`"
+            f"content `{descriptor.digest}` has another digest: "
+            f"`{descriptor.digest.algorithm}:{running.hexdigest()}`"
         )
 
 
@@ -194,8 +194,8 @@ async def read(store: Store, descriptor: Descriptor, *, limit: int = MAX_MANIFES
     """Small content as a whole, checked; `InputError` when it is larger than `limit` bytes."""
     if descriptor.size > limit:
         raise InputError(
-            f"`{descriptor.digest}` is {descriptor.size / 1e6:.1f} MB large, more than the "
-            f"{limit / 1e6:.0f} MB that are read"
+            f"`{descriptor.digest}` is {descriptor.size / 1e6:.1f} MB; the limit is "
+            f"{limit / 1e6:.0f} MB"
         )
     return b"".join([chunk async for chunk in checked(descriptor, store.fetch(descriptor))])
 
@@ -237,7 +237,7 @@ async def pull(
                 hint=f"it is for {offered}" if offered else "it is for no platform at all",
             )
         descriptor = selected
-    raise InputError(f"image `{selector}` is an index of indexes without end")
+    raise InputError(f"image `{selector}` is an endlessly nested index")
 
 
 async def levels(store: Store, root: Descriptor) -> tuple[tuple[Descriptor, ...], ...]:

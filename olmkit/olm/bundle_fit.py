@@ -1,4 +1,4 @@
-"""What of a bundle a cluster would refuse, before OLM is told to install it.
+"""What of a bundle a cluster would refuse, before OLM is requested to install it.
 
 A pure judgement of a bundle's manifests and of facts about the cluster. Every refusal is
 certain: what is found here, OLM or the API server refuses too, and some of it after the old
@@ -23,7 +23,7 @@ from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
 
 Kind = tuple[str, str]
-# A server prunes fields that a schema does not have, so that they are no fault of an object.
+# A server prunes fields that a schema does not have, so that they are not a fault of an object.
 _PRUNED = "is not in the schema"
 _NAMED = 3
 
@@ -86,7 +86,7 @@ def refusals(
             "service-account-forbidden",
             f"the OperatorGroup's service account `{facts.namespace}/{account}` may not "
             f"{_some(facts.denied)}",
-            "bind it a role that allows what the operator brings",
+            "bind a role to it that allows what the operator contains",
         )
 
 
@@ -248,8 +248,7 @@ def _of_crd(new: Manifest, old: Manifest, facts: ClusterFacts) -> Iterator[Refus
     if faults:
         yield Refusal(
             "crd-rejects-objects",
-            f"the new CustomResourceDefinition `{name}` refuses objects that are there: "
-            f"{_some(faults)}",
+            f"the new CustomResourceDefinition `{name}` refuses existing objects: {_some(faults)}",
             "correct or delete those objects first",
         )
 

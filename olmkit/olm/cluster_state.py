@@ -28,7 +28,7 @@ _PARTS = {
     "Pod": "pods",
     "Event": "events",
 }
-# Those kinds are looked at in other namespaces too: the catalogs may lie there.
+# Those kinds are looked at in other namespaces too: the catalogs may be there.
 _WIDE = ("CatalogSource", "Job", "Pod", "Event")
 LOG = ("olmkit.dev/v1", "ContainerLog")
 BUNDLE = ("olmkit.dev/v1", "BundleImage")

@@ -74,11 +74,11 @@ class Mode:
             )
         for name in places:
             if not names.is_label(name):
-                raise ConfigurationError(f"`{name}` is not a name of a namespace")
+                raise ConfigurationError(f"`{name}` is not a valid namespace name")
         return cls(type=type_, namespaces=places)
 
     def targets(self, namespace: str) -> tuple[str, ...]:
-        """What an OperatorGroup in `namespace` names; nothing stands for all namespaces."""
+        """What an OperatorGroup in `namespace` names; nothing means all namespaces."""
         return (namespace,) if self.type == "OwnNamespace" else self.namespaces
 
     def __str__(self) -> str:
@@ -170,7 +170,7 @@ def subscription(request: InstallRequest) -> Manifest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Served:
-    """A catalog of our own making, and the image that serves it: `opm serve` must run there."""
+    """A catalog that olmkit creates, and the image that serves it: `opm serve` must run there."""
 
     namespace: str
     package: str
@@ -295,7 +295,7 @@ def choose_mode(supported: Sequence[str], namespace: str, wanted: Mode | None) -
         return Mode(type="OwnNamespace")
     raise InputError(
         f"the bundle supports only {', '.join(f'`{mode}`' for mode in supported)}: "
-        "say which namespaces it shall watch",
+        "name the namespaces to watch",
         hint=f"`--mode {supported[0]}=NAMESPACE`",
     )
 
@@ -315,7 +315,7 @@ def check_group(group: Manifest, supported: Sequence[str], wanted: Mode | None) 
     if supported and lacking:
         raise InputError(
             f"the bundle does not support the install mode `{lacking[0]}` that OperatorGroup "
-            f"`{objects.name(group)}` of namespace `{place}` asks for",
+            f"`{objects.name(group)}` of namespace `{place}` requires",
             hint=f"it supports {', '.join(f'`{mode}`' for mode in supported)}: "
             "use another namespace",
         )

@@ -112,7 +112,7 @@ def is_copy(csv: Manifest) -> bool:
 
 
 def copied_from(csv: Any) -> str:
-    """The namespace of the real CSV that this is a copy of; empty when it is no copy."""
+    """The namespace of the real CSV that this is a copy of; empty when it is not a copy."""
     return objects.labels_of(csv).get(COPIED_FROM, "")
 
 
@@ -214,7 +214,7 @@ def _crds(csv: Any, side: str) -> tuple[str, ...]:
 
 
 def target_namespaces(group: Manifest) -> tuple[str, ...]:
-    """The namespaces of an OperatorGroup; one empty name stands for all of them."""
+    """The namespaces of an OperatorGroup; one empty name means all of them."""
     found = status(group).get("namespaces")
     if isinstance(found, list):
         return tuple(text(name) for name in found)

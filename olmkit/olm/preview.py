@@ -117,8 +117,8 @@ def lines(preview: Preview, targets: Iterable[str], before: Preview | None = Non
     yield f"{preview.csv} (version {preview.version}), watching {where}"
     for title, values in (
         ("images", preview.images),
-        ("brings the APIs", preview.crds),
-        ("needs the APIs", preview.requires),
+        ("provides the APIs", preview.crds),
+        ("requires the APIs", preview.requires),
         ("webhooks", preview.webhooks),
     ):
         if values:

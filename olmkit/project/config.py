@@ -123,7 +123,7 @@ def parse(
     if project_file is None:
         raise ConfigurationError(
             f"there is no project here: `{prefix + PROJECT_FILE}` does not exist",
-            hint="change into a project's folder, name one with `-C`, or begin one with "
+            hint="change into a project's folder, name one with `-C`, or create one with "
             "`olmkit init`",
         )
     if isinstance(project_file, bytes):
@@ -212,7 +212,7 @@ class _Reader:
     def project(self) -> Project:
         document = self.document
         if not isinstance(document.value, Mapping):
-            self._wrong("PRJ001", "the project file holds no keys", document.at())
+            self._wrong("PRJ001", "the project file has no keys", document.at())
             return Project(name="", document=document)
         version = document.get("version")
         if str(version).partition("-")[0] != "3":
@@ -255,7 +255,7 @@ class _Reader:
         for index, entry in enumerate(listed):
             at = self.document.at("resources", index)
             if not isinstance(entry, Mapping):
-                self._wrong("PRJ001", "an entry of `resources` holds no keys", at)
+                self._wrong("PRJ001", "an entry of `resources` has no keys", at)
                 continue
             version = self._text("resources", index, "version")
             kind = self._text("resources", index, "kind")
@@ -284,7 +284,7 @@ class _Reader:
             return ""
         if isinstance(value, str):
             return value
-        self._wrong("PRJ001", f"`{keys[-1]}` is not text", self.document.at(*keys))
+        self._wrong("PRJ001", f"`{keys[-1]}` is not a string", self.document.at(*keys))
         return ""
 
     def _wrong(self, code: str, message: str, at: Location, hint: str = "") -> None:
@@ -315,7 +315,7 @@ _NAMES = {
 def parse_settings(
     data: bytes | None, path: str = PYPROJECT_FILE
 ) -> tuple[Settings, tuple[Diagnostic, ...]]:
-    """`[tool.olmkit]` of a `pyproject.toml`, and warnings about what it has and nobody reads.
+    """`[tool.olmkit]` of a `pyproject.toml`, and warnings about settings that are not read.
 
     Raises `ConfigurationError` for what is not TOML or has a wrong type.
     """
@@ -373,7 +373,7 @@ def _setting(kind: str, said: Any) -> Any:
             return (said,)
         if isinstance(said, list) and all(isinstance(item, str) for item in said):
             return tuple(said)
-        words = "a list of texts"
+        words = "a list of strings"
     elif kind.startswith("bool"):
         if isinstance(said, bool):
             return said

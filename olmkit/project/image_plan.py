@@ -2,7 +2,7 @@
 
 The image is the base, a layer with the packages that the operator needs, and on
 top of it a layer with the operator's own code, so that a change of code makes
-and moves the last layer alone. Packages lie in a folder of their own that
+and moves the last layer alone. Packages are in a separate folder that
 `PYTHONPATH` names, whatever the base calls its site-packages: the same image
 comes from a Containerfile with `pip install --target`.
 """
@@ -138,8 +138,8 @@ def python_version(base: Image, asked: str = "") -> str:
                 f"`{asked}` is not a version of Python", hint="write it as `3.13`"
             )
         raise ConfigurationError(
-            "the base image does not say which Python it has",
-            hint="say it: `--python 3.13`, or `image-python` below `[tool.olmkit]`",
+            "the base image does not declare its Python version",
+            hint="set it: `--python 3.13`, or `image-python` below `[tool.olmkit]`",
         )
     return f"{match[1]}.{match[2]}"
 
@@ -164,7 +164,7 @@ def machine_of(platform: Platform) -> str:
     machine = _MACHINES.get(platform.architecture)
     if platform.os != "linux" or machine is None:
         raise InputError(
-            f"no Python packages are made for `{platform}`",
+            f"no Python packages are built for `{platform}`",
             hint=f"known are {', '.join(f'`linux/{name}`' for name in _MACHINES)}",
         )
     return machine
@@ -240,7 +240,7 @@ def code_tree(files: Mapping[str, Tree]) -> Tree:
 
 
 def default_tag(application: Application) -> str:
-    """The name of the image in a layout when nobody gives one."""
+    """The name of the image in a layout by default."""
     word = re.sub(r"[-_.]+", "-", application.name).lower().strip("-")
     version = re.sub(r"[^A-Za-z0-9_.-]", "-", application.version)
     return f"{word}:v{version}" if version else f"{word}:latest"
@@ -263,7 +263,7 @@ def _packages(
     if len(folders) == 1:
         return tuple(folders)
     raise ConfigurationError(
-        "it is not plain which folder is the operator's package",
+        "the folder of the operator's package is ambiguous",
         hint="name it: `image-packages` below `[tool.olmkit]`"
         + (f"; there are {', '.join(f'`{folder}`' for folder in sorted(folders))}" * bool(folders)),
     )
@@ -273,7 +273,7 @@ def _existing(listed: Sequence[str], folders: Collection[str]) -> tuple[str, ...
     for folder in listed:
         if folder not in folders:
             raise ConfigurationError(
-                f"the package `{folder}` that `{PYPROJECT_FILE}` names is not there",
+                f"the package `{folder}` that `{PYPROJECT_FILE}` names does not exist",
                 hint="it must be a folder with an `__init__.py`",
             )
     return tuple(listed)

@@ -72,7 +72,7 @@ class Found:
 def read(text: str) -> Found | None:
     """The options of the first line that makes CRDs; None when no line does.
 
-    The name of the role may stand on a line of its own.
+    The name of the role may be on a separate line.
     """
     variables = {m.group(1): m.group(3) for m in _VARIABLE.finditer(text)}
     found: Found | None = None
@@ -126,7 +126,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _expand(word: str, variables: dict[str, str]) -> str:
-    for _ in range(5):  # variables of variables; more is no simple one
+    for _ in range(5):  # variables of variables; more is not a simple one
 
         def value(match: re.Match[str]) -> str:
             return variables.get(match.group(1) or match.group(2), match.group())
@@ -213,7 +213,7 @@ def _ignored_output(word: str, rule: str, called: set[str]) -> Iterator[Ignored]
 
 
 def _folder(path: str) -> str | None:
-    """`./api/...` → `api`, `./api` → `api/.`, `./...` → an empty text; None for foreign ones."""
+    """`./api/...` → `api`, `./api` → `api/.`, `./...` → an empty string; None for external ones."""
     if not path.startswith("./") and path != ".":
         return None
     path = path.removeprefix("./")

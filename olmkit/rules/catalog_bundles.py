@@ -42,7 +42,7 @@ def bundle_without_package(catalog: Catalog) -> Iterator[Finding]:
 def bundle_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
     """A bundle belongs to a package that is not in the catalog.
 
-    Why: nobody could install it.
+    Why: the bundle could not be installed.
 
     Fix: add the `olm.package`, or correct the `package` of the bundle.
     """
@@ -59,7 +59,7 @@ def bundle_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_bundle(catalog: Catalog) -> Iterator[Finding]:
     """Two bundles of a package have one name.
 
-    Why: nobody could tell which of the two an entry means.
+    Why: it is not clear which of the two an entry means.
 
     Fix: keep one of the two; a bundle may be listed in any number of channels.
     """
@@ -222,7 +222,7 @@ def invalid_release(catalog: Catalog) -> Iterator[Finding]:
 def bundle_in_no_channel(catalog: Catalog) -> Iterator[Finding]:
     """No channel lists a bundle.
 
-    Why: nobody could install it.
+    Why: the bundle could not be installed.
 
     Fix: add an entry to a channel of its package, or remove the bundle.
     """
@@ -302,7 +302,7 @@ def missing_image(catalog: Catalog) -> Iterator[Finding]:
 def build_metadata_with_release(catalog: Catalog) -> Iterator[Finding]:
     """A bundle has a release, and build metadata in its version.
 
-    Why: build metadata once stood for a release, so nobody could tell which counts.
+    Why: build metadata once stood for a release, so it is not clear which counts.
 
     Fix: leave out one of the two.
     """

@@ -2,7 +2,7 @@
 
 The words of a message are those that `opm validate` prints, since people search
 for them; where that tool stops at the first fault, all are found here. Bundles,
-deprecations and upgrade graphs have modules of their own.
+deprecations and upgrade graphs have their own modules.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def unnamed_package(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_package(catalog: Catalog) -> Iterator[Finding]:
     """Two `olm.package` blobs have one name.
 
-    Why: nobody could tell whose default channel counts. It happens when two catalogs that share a
+    Why: it is not clear whose default channel counts. It happens when two catalogs that share a
     package are put into one folder.
 
     Fix: keep one of the two, with the channels and bundles of both.
@@ -172,9 +172,9 @@ def package_without_channels(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
     """Two bundles of a package have one version.
 
-    Why: nobody could tell which of the two is meant by that version, or follows the other.
+    Why: it is not clear which of the two is meant by that version, or follows the other.
 
-    Fix: give each bundle a version of its own. A rebuild of the same version takes a `release`.
+    Fix: give each bundle a different version. A rebuild of the same version takes a `release`.
     """
     for package in catalog.packages.values():
         names: dict[str, set[str]] = {}
@@ -201,7 +201,7 @@ def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
         yield Finding(
             f"duplicate versions found in bundles: [{listed}]",
             at=one.place.at("properties"),
-            hint="give each bundle a version of its own, or a `release`",
+            hint="give each bundle a different version, or a `release`",
             subject=within(package.name),
             related=tuple(Related(other.place.at("properties"), "also") for other in others[:5]),
         )
@@ -238,7 +238,7 @@ def unfit_icon(catalog: Catalog) -> Iterator[Finding]:
         yield Finding(
             message,
             at=package.place.at("icon", field),
-            hint="embed a PNG, JPEG, GIF or SVG image and say which in `mediatype`",
+            hint="embed a PNG, JPEG, GIF or SVG image and set its type in `mediatype`",
             subject=within(package.name),
         )
 
@@ -272,7 +272,7 @@ def unservable_custom_blob(catalog: Catalog) -> Iterator[Finding]:
 def channel_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
     """A channel belongs to a package that is not in the catalog.
 
-    Why: nobody could subscribe to it.
+    Why: no Subscription could use it.
 
     Fix: add the `olm.package`, or correct the `package` of the channel.
     """
@@ -315,7 +315,7 @@ def unnamed_channel(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_channel(catalog: Catalog) -> Iterator[Finding]:
     """Two channels of a package have one name.
 
-    Why: nobody could tell whose entries count.
+    Why: it is not clear whose entries count.
 
     Fix: put the entries of both into one `olm.channel`.
     """
@@ -333,7 +333,7 @@ def duplicate_channel(catalog: Catalog) -> Iterator[Finding]:
 def duplicate_entry(catalog: Catalog) -> Iterator[Finding]:
     """A channel lists a bundle twice.
 
-    Why: nobody could tell whose `replaces`, `skips` and `skipRange` count.
+    Why: it is not clear whose `replaces`, `skips` and `skipRange` count.
 
     Fix: keep one entry for each bundle.
     """

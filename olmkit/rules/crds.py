@@ -1,8 +1,8 @@
 """Rules about CustomResourceDefinitions: what the API server checks when one is created.
 
 The words are the API server's. Rules describe a CRD in its internal form, where
-v1 and v1beta1 are one: fields that are the same in all versions stand at the
-top. Schemas have a module of their own.
+v1 and v1beta1 are one: fields that are the same in all versions are at the
+top. Schemas have their own module.
 """
 
 from __future__ import annotations
@@ -243,7 +243,7 @@ def crd_preserve_unknown_fields(bundle: Bundle) -> Iterator[Finding]:
 def crd_not_served(bundle: Bundle) -> Iterator[Finding]:
     """No version of a CRD is served.
 
-    Why: nobody can use the API.
+    Why: the API cannot be used.
 
     Fix: set `served: true` for at least one version.
     """
@@ -269,7 +269,7 @@ def crd_status(bundle: Bundle) -> Iterator[Finding]:
         status = kube_objects.mapping(crd.value.get("status"))
         if any(status.values()) and any(kube_objects.mapping(status.get("acceptedNames")).values()):
             yield Finding(
-                "a status does not belong into a bundle", at=crd.at_key("status"), hint="remove it"
+                "a bundle must not contain a status", at=crd.at_key("status"), hint="remove it"
             )
 
 

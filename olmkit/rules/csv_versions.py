@@ -101,7 +101,7 @@ def no_min_kube_version(bundle: Bundle) -> Iterator[Finding]:
         yield Finding(
             "csv.Spec.minKubeVersion is not informed",
             at=csv.at("spec", "minKubeVersion"),
-            hint="write the oldest Kubernetes version that it works with: `minKubeVersion: 1.28.0`",
+            hint="write the oldest supported Kubernetes version: `minKubeVersion: 1.28.0`",
         )
 
 
@@ -181,7 +181,7 @@ def skips_name(bundle: Bundle) -> Iterator[Finding]:
     for index, name in enumerate(csv.skips if csv else ()):
         if csv is not None and any(_name_problems(name)):
             yield Finding(
-                f"`{name}` in `spec.skips` is not a name of a CSV",
+                f"`{name}` in `spec.skips` is not a CSV name",
                 at=csv.at("spec", "skips", index),
                 hint="write the `metadata.name` of the CSV that is skipped",
             )
@@ -192,7 +192,7 @@ def skip_range(bundle: Bundle) -> Iterator[Finding]:
     """The skip range is not a range of versions.
 
     Why: OLM passes over a range that it cannot read, and no version is skipped. It
-    is a warning where only a `v` or quotes stand in the way.
+    is a warning where only a `v` or quotes are the problem.
 
     Fix: write it like `>=1.0.0 <1.2.0`.
     """

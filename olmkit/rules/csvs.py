@@ -30,7 +30,7 @@ _CASED = (
 _DESCRIPTIVE = frozenset(
     {"APIResourceReference", "SpecDescriptor", "StatusDescriptor", "ActionDescriptor"}
 )
-# Missing fields that rules of their own describe, with the words that people search for.
+# Missing fields that other rules describe, with the words that people search for.
 _JUDGED_ELSEWHERE = frozenset(
     {
         ("ClusterServiceVersion", "metadata"),
@@ -100,13 +100,13 @@ def several_csvs(bundle: Bundle) -> Iterator[Finding]:
 
     Why: a bundle is exactly one version of one operator.
 
-    Fix: keep one CSV; make a bundle of its own for each other version.
+    Fix: keep one CSV; make a separate bundle for each other version.
     """
     for csv in bundle.csvs[1:]:
         yield Finding(
             "invalid bundle: contains multiple CSVs",
             at=csv.at("kind"),
-            hint="keep one; each version is a bundle of its own",
+            hint="keep one; each version is a separate bundle",
             related=(Related(bundle.csvs[0].at("kind"), "the first is here"),),
         )
 
@@ -245,7 +245,7 @@ def csv_status(bundle: Bundle) -> Iterator[Finding]:
     csv = bundle.csv
     if csv is not None and _has_content(csv.value.get("status")):
         yield Finding(
-            "a status does not belong into a bundle", at=csv.at_key("status"), hint="remove it"
+            "a bundle must not contain a status", at=csv.at_key("status"), hint="remove it"
         )
 
 
@@ -403,5 +403,5 @@ def _differences(
 
 
 def _is_worth_saying(difference: Difference) -> bool:
-    """A resource without a name is the rule rather than the exception, and harms nobody."""
+    """A resource without a name is the rule rather than the exception, and does no harm."""
     return (difference.type, difference.wanted) != ("APIResourceReference", "name")

@@ -199,7 +199,7 @@ def constraint_without_message(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(
                 "the constraint has no `failureMessage`",
                 at=entry.at("value"),
-                hint="say in it what the user should do",
+                hint="describe in it what the user should do",
             )
 
 
@@ -339,7 +339,7 @@ def constraint_content(bundle: Bundle) -> Iterator[Finding]:
 
 
 def _is_judged_alone(entry: FileProperty, problem: constraints.Problem) -> bool:
-    """Whether a rule of its own has a problem of the constraint at the top."""
+    """Whether a separate rule has a problem of the constraint at the top."""
     said = [atom for atom in _ATOMS if atom in entry.value]
     if not problem.keys:
         return len(said) > 1 or (not said and entry.document.path.endswith("dependencies.yaml"))
@@ -375,7 +375,7 @@ def property_derived(bundle: Bundle) -> Iterator[Finding]:
     for entry in bundle.properties:
         if entry.type in ("olm.package", "olm.gvk"):
             yield Finding(
-                f"property `{entry.type}` is made from the bundle, not written",
+                f"property `{entry.type}` is derived from the bundle, not written",
                 at=entry.at("type"),
                 hint="remove it",
             )
@@ -394,7 +394,7 @@ def property_openshift_version(bundle: Bundle) -> Iterator[Finding]:
     for entry in entries:
         if not isinstance(entry.value, str) or not _OPENSHIFT_VERSION.fullmatch(entry.value):
             yield Finding(
-                f"`{MAX_OPENSHIFT}` must be major and minor number as text",
+                f"`{MAX_OPENSHIFT}` must be major and minor number as a string",
                 at=entry.at("value"),
                 hint='write it like "4.15"',
                 fix=fixes.quote_value(entry.document, (*entry.keys, "value")),
@@ -456,9 +456,9 @@ def property_repeated(bundle: Bundle) -> Iterator[Finding]:
 
 
 _SHAPES: Mapping[str, str] = {
-    "olm.gvk": "its value has the texts `group`, `kind` and `version`",
-    "olm.package": "its value has the texts `packageName` and `version`",
-    "olm.label": "its value has the text `label`",
+    "olm.gvk": "its value has the strings `group`, `kind` and `version`",
+    "olm.package": "its value has the strings `packageName` and `version`",
+    "olm.label": "its value has the string `label`",
     "olm.constraint": "its value has `failureMessage` and one of `cel`, `gvk`, `package`, "
     "`all`, `any` and `not`",
 }
@@ -486,7 +486,7 @@ def _is_readable(entry: FileProperty) -> bool:
 
 def _range_problem(text: Any) -> str:
     if not isinstance(text, str):
-        return "not a text"
+        return "not a string"
     from olmkit.base.versions import InvalidRangeError, VersionRange
 
     try:

@@ -89,7 +89,7 @@ def deprecation_without_schema(catalog: Catalog) -> Iterator[Finding]:
 def repeated_deprecation(catalog: Catalog) -> Iterator[Finding]:
     """One thing is deprecated twice.
 
-    Why: nobody could tell which message counts.
+    Why: it is not clear which message counts.
 
     Fix: keep one entry.
     """
@@ -197,7 +197,7 @@ def deprecation_without_message(catalog: Catalog) -> Iterator[Finding]:
             yield Finding(
                 "invalid deprecation: message must be set",
                 at=blob.place.at("entries", index),
-                hint="say what users should do instead",
+                hint="describe what users should do instead",
                 subject=within(package.name, names["channel"], names["bundle"]),
             )
 

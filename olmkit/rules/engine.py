@@ -192,7 +192,7 @@ PROFILES: Mapping[str, Profile] = {
     for profile in (
         Profile(
             name="default",
-            summary="what OLM and every catalog demand",
+            summary="what OLM and every catalog require",
             suites=frozenset({DEFAULT_SUITE, SOUND_SUITE}),
         ),
         Profile(
@@ -202,13 +202,13 @@ PROFILES: Mapping[str, Profile] = {
         ),
         Profile(
             name="operatorhub",
-            summary="also what OperatorHub.io demands of a publication",
+            summary="also what OperatorHub.io requires",
             suites=_HUB_SUITES,
             severities=_STRICT,
         ),
         Profile(
             name="community",
-            summary="also what the community catalog of OpenShift demands",
+            summary="also what the community catalog of OpenShift requires",
             suites=_OPENSHIFT_SUITES | {"community", "required-fields", "yaml-lint"},
             severities=_STRICT,
         ),
@@ -220,7 +220,7 @@ PROFILES: Mapping[str, Profile] = {
         ),
         Profile(
             name="certified",
-            summary="also what certification for OpenShift demands",
+            summary="also what certification for OpenShift requires",
             suites=_OPENSHIFT_SUITES | {"multiarch", "certified"},
             severities=_OPENSHIFT,
         ),
@@ -385,7 +385,7 @@ def _run_one(
             severity=Severity.ERROR,
             message=f"rule `{entry.code}` stopped with {type(error).__name__}: {_one_line(error)}",
             hint="this is a fault in olmkit: report it with the bundle, "
-            f"and go on with `--ignore {entry.code}`",
+            f"and continue with `--ignore {entry.code}`",
         )
 
 

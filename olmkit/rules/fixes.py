@@ -1,6 +1,6 @@
 """Fixes of findings: renamed keys, quoted values, removed entries.
 
-Each is None where the text does not allow it without a doubt: the right key is there already,
+Each is None where the text is ambiguous: the right key is there already,
 the value has several lines, or an entry shares its line with others.
 """
 

@@ -57,7 +57,7 @@ def no_channel_head(catalog: Catalog) -> Iterator[Finding]:
 def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
     """Several entries of a channel are replaced or skipped by none.
 
-    Why: nobody could tell which of them is installed, and where upgrades lead to. `skipRange`
+    Why: it is not clear which of them is installed, and where upgrades lead to. `skipRange`
     does not count here.
 
     Fix: let the newest replace one of the others, and skip the rest.
@@ -100,8 +100,8 @@ def replaces_cycle(catalog: Catalog) -> Iterator[Finding]:
 def stranded_entries(catalog: Catalog) -> Iterator[Finding]:
     """No way leads up to the head from some entries of a channel.
 
-    Why: whoever has one of them installed gets no more upgrades. A chain of `replaces` ends where
-    it meets a skipped entry, so what lies below that must be skipped too.
+    Why: clusters with one of them installed get no more upgrades. A chain of `replaces` ends where
+    it meets a skipped entry, so what is below that must be skipped, too.
 
     Fix: add them to the `skips` of an entry of the chain, or let one of the chain replace them.
     """
@@ -132,7 +132,7 @@ def empty_skip(catalog: Catalog) -> Iterator[Finding]:
                     yield Finding(
                         f"skip[{index}] is empty",
                         at=channel.place.at("entries", entry.index, "skips", index),
-                        hint="name a bundle, or remove the empty text",
+                        hint="name a bundle, or remove the empty string",
                         subject=within(channel.package, channel.name, entry.name),
                     )
 

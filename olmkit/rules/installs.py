@@ -24,7 +24,7 @@ _DEPLOYMENTS: tuple[Key, ...] = ("spec", "install", "spec", "deployments")
 def service_account_clash(bundle: Bundle) -> Iterator[Finding]:
     """A ServiceAccount of the bundle is one that a deployment of the CSV uses.
 
-    Why: OLM makes the ServiceAccounts of the deployments itself, and one in the
+    Why: OLM creates the ServiceAccounts of the deployments itself, and one in the
     bundle overwrites it, so that the operator loses its permissions on upgrade.
 
     Fix: remove the manifest.
@@ -40,7 +40,7 @@ def service_account_clash(bundle: Bundle) -> Iterator[Finding]:
                     f"{name} in your bundle is not valid, because a service account with the "
                     "same name was already specified in your CSV",
                     at=account.at("metadata", "name"),
-                    hint="remove this manifest: OLM makes the ServiceAccount",
+                    hint="remove this manifest: OLM creates the ServiceAccount",
                 )
 
 
@@ -65,7 +65,7 @@ def service_account_permissions(bundle: Bundle) -> Iterator[Finding]:
         is_account = account.api_version == "v1" and account.kind == "ServiceAccount"
         if is_account and account.name in given - used - {"default"}:
             yield Finding(
-                f"OLM makes ServiceAccount `{account.name}` too, from the permissions",
+                f"OLM creates ServiceAccount `{account.name}` too, from the permissions",
                 at=account.at("metadata", "name"),
                 hint="remove this manifest",
             )
@@ -157,7 +157,7 @@ def deployment_name(bundle: Bundle) -> Iterator[Finding]:
     Why: the name becomes that of the Deployment, and two with one name overwrite
     each other without end.
 
-    Fix: give each a name of its own.
+    Fix: give each a different name.
     """
     csv = bundle.csv
     seen: dict[str, int] = {}
@@ -191,7 +191,7 @@ def deployment_selector(bundle: Bundle) -> Iterator[Finding]:
             if csv is not None and kube_objects.mapping(labels).get(key) != value:
                 yield Finding(
                     f"the pods of the deployment lack the label `{key}: {value}` "
-                    "that its selector wants",
+                    "that its selector requires",
                     at=csv.at(*_DEPLOYMENTS, index, "spec", "selector", "matchLabels", key),
                     hint="write the same labels at `spec.template.metadata.labels`",
                 )

@@ -170,7 +170,7 @@ def no_manifests(bundle: Bundle) -> Iterator[Finding]:
     if below:
         hint = below
     elif inside:
-        hint = "the files lie in folders below it; put them directly into the folder"
+        hint = "the files are in folders below it; put them directly into the folder"
     elif model.MANIFESTS in bundle.annotations:
         hint = f"the annotation `{model.MANIFESTS}` names this folder; correct either"
     else:
@@ -202,9 +202,9 @@ def annotation_type(bundle: Bundle) -> Iterator[Finding]:
     for key, item in value.items():
         if isinstance(item, dict | list):
             yield Finding(
-                f"the value of `{key}` must be a text, not {_noun(item)}",
+                f"the value of `{key}` must be a string, not {_noun(item)}",
                 at=_at(bundle, key),
-                hint="write it as one text, in quotes",
+                hint="write it as one string, in quotes",
             )
 
 
@@ -221,7 +221,7 @@ def annotation_not_text(bundle: Bundle) -> Iterator[Finding]:
         if value is None or isinstance(value, bool | int | float):
             document = bundle.annotations_document
             yield Finding(
-                f"the value of `{key}` is not a text",
+                f"the value of `{key}` is not a string",
                 at=_at(bundle, key),
                 hint="put it in quotes" if value is not None else "give it a value, or remove it",
                 fix=fixes.quote_value(document, (_section(bundle), key)) if document else None,
@@ -293,7 +293,7 @@ def channel_list_form(bundle: Bundle) -> Iterator[Finding]:
             )
         if not _CHANNEL_FORM.fullmatch(name):
             yield Finding(
-                f"channel name `{name}` has characters that catalogs stumble over",
+                f"channel name `{name}` has characters that break catalogs",
                 at=_at(bundle, model.CHANNELS),
                 hint="use letters, digits, `-`, `_` and `.`",
             )
@@ -355,7 +355,7 @@ def _bundle_below(bundle: Bundle) -> str:
 def manifests_folder(bundle: Bundle) -> Iterator[Finding]:
     """The annotation for the manifests folder is empty or leaves the bundle.
 
-    Why: what lies outside of the bundle is not in its image.
+    Why: what is outside the bundle is not in its image.
 
     Fix: name the folder relative to the bundle, `manifests/` by convention.
     """
@@ -446,7 +446,7 @@ def annotation_unknown(bundle: Bundle) -> Iterator[Finding]:
     Why: keys below `operators.operatorframework.io.` belong to OLM. One that it
     does not know is mostly a misspelt one, and has no effect.
 
-    Fix: correct the key; use a domain of yours for keys of your own.
+    Fix: correct the key; use a domain that you own for your own keys.
     """
     for key in bundle.annotations:
         if key.startswith(model.ANNOTATION_PREFIX) and key not in KNOWN_KEYS:
@@ -487,7 +487,7 @@ def extra_documents(bundle: Bundle) -> Iterator[Finding]:
     Why: only the first document of a file is read; what follows is lost without
     a word.
 
-    Fix: put each object into a file of its own.
+    Fix: put each object into a separate file.
     """
     for document in (*bundle.manifests, *bundle.metadata):
         extra = layout.extra_documents(bundle, document)
@@ -495,7 +495,7 @@ def extra_documents(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(
                 f"only the first document of a file is read, and this file has {len(extra) + 1}",
                 at=extra[0].at(),
-                hint="put each object into a file of its own",
+                hint="put each object into a separate file",
             )
 
 

@@ -2,7 +2,7 @@
 
 First that the folder holds one object a file and nothing else, then that each
 object is of a kind that OLM installs, then that its metadata is sound. CSVs and
-CRDs have modules of their own.
+CRDs have their own modules.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def later_document_syntax(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("DOC002", "duplicate-key", suite=SOUND_SUITE)
 def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
-    """A key stands twice in a mapping.
+    """A key occurs twice in a mapping.
 
     Why: the last one wins, so what the first one says is lost without a word.
     Strict readers refuse the file. It is a warning where both say the same.
@@ -113,7 +113,7 @@ def duplicate_key(bundle: Bundle) -> Iterator[Finding]:
         for found in document.duplicate_keys():
             is_same = _is_same_line(bundle, document, found)
             yield Finding(
-                f"key `{found.keys[-1]}` stands twice in a mapping, and the last one wins",
+                f"key `{found.keys[-1]}` occurs twice in a mapping, and the last one wins",
                 at=found.again,
                 hint="remove one of them",
                 related=(Related(found.first, "first here"),),
@@ -299,20 +299,20 @@ def object_name(bundle: Bundle) -> Iterator[Finding]:
         if resource.kind in _PATH_NAMES:
             if "/" in name or "%" in name or name in (".", ".."):
                 yield Finding(
-                    f"`{name}` is not a name of a {resource.kind}",
+                    f"`{name}` is not a valid name for a {resource.kind}",
                     at=resource.at("metadata", "name"),
                 )
         elif resource.kind == "Service" and not names.is_label_1035(name):
             # Kubernetes 1.36 takes a digit in front, older releases do not.
             yield Finding(
-                f"`{name}` is not a name of a Service",
+                f"`{name}` is not a valid name for a Service",
                 at=resource.at("metadata", "name"),
                 hint="begin with a letter; use lower case letters, digits and `-`",
                 severity=Severity.WARNING if names.is_label(name) else None,
             )
         elif not names.is_subdomain(name):
             yield Finding(
-                f"`{name}` is not a name of a {resource.kind}",
+                f"`{name}` is not a valid name for a {resource.kind}",
                 at=resource.at("metadata", "name"),
                 hint="use lower case letters, digits, `-` and `.`",
             )
@@ -412,7 +412,7 @@ def misfit_finding(document: Document, difference: Difference) -> Finding:
             )
         case Misfit.TEXT:
             return Finding(
-                f"`{field}` must be a text, not {difference.found}",
+                f"`{field}` must be a string, not {difference.found}",
                 at=document.at(*difference.keys),
                 hint="put it in quotes",
                 fix=fixes.quote_value(document, difference.keys),
@@ -471,10 +471,10 @@ def _find_differences(bundle: Bundle) -> list[tuple[Document, Difference]]:
 
 def _kind_hint(value: Mapping[str, object]) -> str:
     if "annotations" in value or "dependencies" in value or "properties" in value:
-        return "this file belongs into the metadata folder"
+        return "move this file to the metadata folder"
     if "name" in value and "version" in value:
-        return "this is a Helm chart's file; it does not belong into a bundle"
-    return "every file of the manifests folder is one Kubernetes object: write `kind`"
+        return "remove this file: it is part of a Helm chart"
+    return "write `kind`: every file of the manifests folder is one Kubernetes object"
 
 
 def _kind_fix(resource: BundleObject) -> Fix | None:
@@ -492,11 +492,11 @@ def _unsupported_hint(kind: str) -> str:
             return f"write `{known}`"
     match kind:
         case "Deployment" | "DaemonSet" | "StatefulSet":
-            return "deployments stand in the CSV, at `spec.install.spec.deployments`"
+            return "write deployments into the CSV, at `spec.install.spec.deployments`"
         case "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration":
-            return "webhooks stand in the CSV, at `spec.webhookdefinitions`"
+            return "write webhooks into the CSV, at `spec.webhookdefinitions`"
         case "List":
-            return "put each object into a file of its own"
+            return "put each object into a separate file"
         case "Namespace" | "OperatorGroup" | "Subscription" | "CatalogSource":
             return "users and OLM create it; remove it from the bundle"
         case _:

@@ -42,14 +42,14 @@ def _index(families: Mapping[str, list[Code]], rules: Mapping[str, Rule]) -> str
     lines = [
         "# Rules",
         "",
-        "`olmkit bundle validate` and `olmkit catalog validate` judge by these rules.",
+        "`olmkit bundle validate` and `olmkit catalog validate` apply these rules.",
         "`--list-rules` shows the rules of a profile, `--select` and `--ignore` take codes, names",
         "and families. The other codes are what commands report about their input;",
         "`olmkit explain CODE` prints the page of each code.",
         "",
         "## Profiles",
         "",
-        "| profile | what it asks | suites |",
+        "| profile | what it checks | suites |",
         "| --- | --- | --- |",
     ]
     lines += [

@@ -1,6 +1,6 @@
-"""Rules for a new state of a catalog next to the old one: does it leave anybody behind.
+"""Rules for a new state of a catalog: can every installed version still upgrade.
 
-They go the way that OLM v0 goes, from everything that somebody may have installed: what is in
+They follow the path that OLM v0 takes, from everything that may be installed: what is in
 a channel now, and what was in it before. What the bundles depend on is taken to be there.
 """
 
@@ -30,7 +30,7 @@ class Release(NamedTuple):
 def stranded_version(release: Release) -> Iterator[Finding]:
     """No upgrade leads to the head of a channel from a version that may be installed.
 
-    Why: whoever has it gets no more upgrades, and OLM says nothing: the Subscription reads
+    Why: clusters with it get no more upgrades, and OLM says nothing: the Subscription reads
     `AtLatestKnown`. A version that is gone from the catalog counts, too.
 
     Fix: let the head replace or skip it, or cover it with the `skipRange` of the head.
@@ -69,7 +69,7 @@ def endless_upgrade(release: Release) -> Iterator[Finding]:
         ]
         if lost:
             yield Finding(
-                f"upgrades go round in circles and never stay at `{head}` from {_listed(lost)}",
+                f"upgrades form a cycle and never end at `{head}` from {_listed(lost)}",
                 at=channel.place.at("entries"),
                 hint="no entry below the head may replace, skip or cover what is above it",
                 subject=within(channel.package, channel.name),
@@ -82,7 +82,7 @@ def channel_without_order(release: Release) -> Iterator[Finding]:
 
     Why: it resolves nothing then in a namespace with a Subscription to it.
 
-    Fix: let one entry be the head, and all others lie below it by `replaces` or `skips`.
+    Fix: let one entry be the head, and put all others below it with `replaces` or `skips`.
     """
     for channel in _channels(release.new):
         try:
@@ -109,7 +109,7 @@ def package_gone(release: Release) -> Iterator[Finding]:
     for name in sorted(release.old.packages):
         if name not in release.new.packages:
             yield Finding(
-                f"package `{name}` is gone",
+                f"package `{name}` was removed",
                 hint="keep it, and deprecate it",
                 subject=within(name),
             )
@@ -127,7 +127,7 @@ def channel_gone(release: Release) -> Iterator[Finding]:
         package = release.new.packages.get(channel.package)
         if package is not None and channel.name not in package.channels:
             yield Finding(
-                f"channel `{channel.name}` of package `{channel.package}` is gone",
+                f"channel `{channel.name}` of package `{channel.package}` was removed",
                 at=package.place.at("name"),
                 hint="keep it, and deprecate it",
                 subject=within(channel.package, channel.name),

@@ -13,7 +13,7 @@ OPENSHIFT_VERSIONS = "com.redhat.openshift.versions"
 def kube_minor(bundle: Bundle, facts: Facts) -> int | None:
     """The newest minor version of Kubernetes 1 that the caller or the CSV names; None if unknown.
 
-    Of several versions of OpenShift the newest counts. A pre-release is of its own minor version
+    Of several versions of OpenShift the newest counts. A pre-release belongs to its minor version
     if the caller names it; as a `minKubeVersion` it comes before, as `1.25.0-0` is written to
     allow any build of 1.25.
     """

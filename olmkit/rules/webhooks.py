@@ -123,7 +123,7 @@ def webhook_name(bundle: Bundle) -> Iterator[Finding]:
 
     Why: OLM fails to install the CSV, whatever the types of the two are.
 
-    Fix: give each a `generateName` of its own.
+    Fix: give each a different `generateName`.
     """
     seen: dict[str, int] = {}
     for csv, index, webhook in _webhooks(bundle):

@@ -183,7 +183,7 @@ class Client:
         return await self._apply(manifest, force=force)
 
     async def apply_status(self, manifest: Manifest, *, force: bool = True) -> Manifest:
-        """The same for the status subresource, under a field manager of its own."""
+        """The same for the status subresource, under a separate field manager."""
         only: Manifest = {
             key: manifest[key] for key in ("apiVersion", "kind", "status") if key in manifest
         }

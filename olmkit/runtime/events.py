@@ -132,7 +132,7 @@ class EventRecorder:
         except asyncio.QueueFull:
             self._drop("the queue is full", reason)
         except Exception:
-            _LOG.exception("event not told", extra={"reason": reason})
+            _LOG.exception("event not queued", extra={"reason": reason})
 
     async def run(self) -> None:
         """Send until told to stop; then what is queued, and last counts."""

@@ -135,11 +135,16 @@ def _parser(
     text("--webhook-bind-address", f":{webhook.PORT}", "HOST:PORT", "where webhooks answer")
     files("webhook", "the webhooks' certificate; none: where OLM mounts it")
     switch("--leader-elect", "let one of several replicas work")
-    text("--leader-election-namespace", "", "NAME", "where the lease lies; the pod's own")
+    text(
+        "--leader-election-namespace",
+        "",
+        "NAME",
+        "namespace of the lease; default: that of the pod",
+    )
     seconds("--leader-elect-lease-duration", 15.0, "how long a silent leader is respected")
-    seconds("--leader-elect-renew-deadline", 10.0, "how long a leader tries to stay it")
+    seconds("--leader-elect-renew-deadline", 10.0, "how long a leader tries to renew its lease")
     seconds("--leader-elect-retry-period", 2.0, "pause between tries")
-    switch("--enable-http2", "accepted, without effect: HTTP/1.1 is spoken")
+    switch("--enable-http2", "accepted, without effect: HTTP/1.1 is used")
     parser.add_argument(
         "--max-concurrent-reconciles", type=_count, default=workers, metavar="N", help="workers"
     )

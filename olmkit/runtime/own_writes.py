@@ -48,7 +48,7 @@ class OwnWrites:
                 await asyncio.sleep(0.005)
 
     def _forget_shown(self) -> None:
-        """Forget what the cache has shown meanwhile: nobody would wait for it."""
+        """Forget what the cache has shown meanwhile: nothing would wait for it."""
         informers = {
             one.gvk: one for one in self._cache.informers if one.synced and not one.metadata_only
         }

@@ -72,7 +72,7 @@ def main(
 ) -> int:
     """Run the operator as a process; the exit code.
 
-    1 when it could not go on, with the reason in the log: a container that ends so is
+    1 when it could not continue, with the reason in the log: a container that ends so is
     started again, with growing pauses. Once the manager has ended, what does not end by
     itself within two seconds, such as a thread that hangs, ends with the process.
     """
@@ -215,7 +215,7 @@ def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFi
 
 
 def user_agent(name: str) -> str:
-    """Who asks, as audit logs show it; an operator is mostly a distribution of its own name."""
+    """Who asks, as audit logs show it; an operator mostly has its own distribution name."""
     try:
         version = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

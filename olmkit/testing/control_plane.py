@@ -67,7 +67,7 @@ def programs(environment: Mapping[str, str] | None = None) -> Programs:
 class ControlPlane:
     """One API server with its etcd, from entering to leaving it as a context manager.
 
-    `kubeconfig` speaks as `system:masters`; `user_kubeconfig` as anybody. `flags` are more
+    `kubeconfig` speaks as `system:masters`; `user_kubeconfig` as an ordinary user. `flags` are more
     flags of kube-apiserver. The data in `folder` outlive `stop` and `start`.
     """
 
@@ -131,7 +131,7 @@ class ControlPlane:
                 "--unsafe-no-fsync",
             ],
             # Bookmarks tell how far etcd has come. As a variable, since releases that do not
-            # know it go on, which they would not with a flag.
+            # know it continue, which they would not with a flag.
             {"ETCD_EXPERIMENTAL_WATCH_PROGRESS_NOTIFY_INTERVAL": "1s"},
         )
         self.start_server()
@@ -199,7 +199,7 @@ class ControlPlane:
 
     @property
     def unprivileged_token(self) -> str:
-        """The token of the user `nobody`, whom no role allows anything."""
+        """The token of a user without any role."""
         return f"{self.token}u"
 
     def compact(self) -> None:
@@ -221,7 +221,7 @@ class ControlPlane:
         tokens = self.folder / "tokens.csv"
         tokens.touch(mode=0o600)
         tokens.write_text(
-            f"{self.token},admin,1,system:masters\n{self.unprivileged_token},nobody,2,nothing\n"
+            f"{self.token},admin,1,system:masters\n{self.unprivileged_token},unprivileged,2,nothing\n"
         )
 
     def _start(

@@ -2,7 +2,7 @@
 
 An `Access` is one sort of request as RBAC sees it. They come from the double
 (`ApiServer.accesses`), or from the audit log of a real server. `compare` says which
-of them no rule grants, which is an error, and which grants nobody used, which is
+of them no rule grants, which is an error, and which grants were not used, which is
 a note: a test may not have come so far.
 
     report = rbac.compare(server.accesses, rbac.read([Path("config/rbac/role.yaml")]))
@@ -116,7 +116,7 @@ class Report:
 
 
 def access_of(method: str, path: str, query: Mapping[str, str] | None = None) -> Access | None:
-    """What RBAC sees of a request; None for what is no resource, such as discovery."""
+    """What RBAC sees of a request; None for what is not a resource, such as discovery."""
     query = query or {}
     parts = [part for part in path.split("/") if part]
     match parts:

@@ -189,7 +189,7 @@ def covers(found: Any, wanted: Any) -> bool:
 def realigned(found: Any, wanted: Any) -> Any:
     """`found`, with our ports under the numbers that they should have.
 
-    Ports merge by number: applying one whose number somebody changed would add a second
+    Ports merge by number: applying one whose number was changed would add a second
     of the same name, which the server refuses.
     """
     if isinstance(wanted, Mapping) and isinstance(found, Mapping):

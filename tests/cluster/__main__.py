@@ -12,7 +12,7 @@
     python tests/cluster stop NAME [SIGNAL] | start NAME    one of its processes
 
 It needs root, and what `scripts/system-packages --e2e` and `scripts/build-programs`
-bring. Everything runs inside namespaces of its own: nothing is bound to the machine's
+bring. Everything runs inside its own namespaces: nothing is bound to the machine's
 addresses, and killing one process ends it all. `ready` is one line of JSON.
 """
 
@@ -314,7 +314,7 @@ def _until(done: Any, what: str, folder: Path | None = None) -> None:
     end = time.monotonic() + START
     while not done():
         if time.monotonic() > end:
-            where = f"; the logs lie in {folder}" if folder else ""
+            where = f"; the logs are in {folder}" if folder else ""
             raise ClusterError(f"{what} did not get ready in {START:.0f} seconds{where}")
         time.sleep(0.05)
 
@@ -345,7 +345,7 @@ def run(*, detached: bool, has_olm: bool, old_etcd: bool) -> None:
 
 
 def up() -> dict[str, Any]:
-    """Start a cluster that goes on when we have ended."""
+    """Start a cluster that continues to run when this process ends."""
     record = _record()
     if record is not None:
         sys.stderr.write("it has been up already\n")

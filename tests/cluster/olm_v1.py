@@ -2,7 +2,7 @@
 
 catalogd is of a newer release than operator-controller, whose newer releases cannot be built
 from modules that are served. The controller reads the newer catalogd's catalogs. Its CRD is
-the one of its own release: a ClusterExtension names a service account there.
+the one of its release: a ClusterExtension names a service account there.
 
 Left out of the manifests: cert-manager's objects, since both programs get certificates of an
 authority made here; what isolates; metrics; leader election, whose lease outlives a restart.

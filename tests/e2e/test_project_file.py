@@ -47,13 +47,13 @@ def test_kubebuilder_reads_our_project_file_and_loses_nothing(
     path = tmp_path / "PROJECT"
     ours = documents.load(path.read_bytes(), "PROJECT").value
 
-    # A plugin that adds files of its own, and its name to the file that it has read.
+    # A plugin that adds its own files, and its name to the file that it has read.
     words = [kubebuilder, "edit", "--plugins=grafana/v1-alpha"]
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True)
 
     theirs = documents.load(path.read_bytes(), "PROJECT").value
     assert theirs["plugins"].pop(GRAFANA) == {}
     assert theirs == ours
-    # And we go on with theirs.
+    # Continue with theirs.
     project.create_api(tmp_path, ApiRequest(group="cache", version="v1", kind="Other"))
     assert GRAFANA.encode() in path.read_bytes()

@@ -1,4 +1,4 @@
-"""A small cluster on loopback, a line to it that fails as it is told, and the operator."""
+"""A small cluster on loopback, a connection to it that fails on command, and the operator."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Stage:
         return [one for one in self.server.all("events") if one["reason"] == reason]
 
     async def until(self, holds: Callable[[], Any]) -> Any:
-        while not (found := holds()):  # noqa: ASYNC110 - the world changes, nobody tells
+        while not (found := holds()):  # noqa: ASYNC110 - nothing signals the change
             await asyncio.sleep(0.01)
         return found
 

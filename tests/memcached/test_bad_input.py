@@ -1,7 +1,7 @@
 """The operator's own process and what it is given wrong: it says so, and does what helps.
 
 A mistake that only a new start can fix ends it at once with code 1. For what others
-can fix while it runs it goes on, and probes and status tell how it stands.
+can fix while it runs it continues, and probes and status show its state.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Running:
         return found
 
     async def probe(self, path: str) -> int:
-        """The code of a probe; 0 while nobody answers."""
+        """The code of a probe; 0 while nothing answers."""
         try:
             async with (
                 aiohttp.ClientSession() as session,
@@ -158,7 +158,7 @@ def test_server_that_cannot_be_reached_is_said_and_ends_the_life_of_the_process_
             await running.until(lambda: running.said("cannot reach the API server at"))
             assert await running.probe("/healthz") == 200
             await running.until_probe("/healthz", 500)
-        assert len(running.said("cannot ask for the kind")) == 4, "once a kind"
+        assert len(running.said("cannot check for the kind")) == 4, "once a kind"
 
     play(work)
 
@@ -211,7 +211,7 @@ def test_forbidden_verbs_are_said_with_the_rule_and_in_the_status(tmp_path: Path
 
 @pytest.mark.parametrize("how", ["forbidden", "broken"])
 def test_watch_that_is_refused_ends_the_life_of_the_process(tmp_path: Path, how: str) -> None:
-    """Lists are answered all the while: they are no watch."""
+    """Lists are answered all the while: they are not a watch."""
 
     async def work() -> None:
         server = ApiServer.of([MEMCACHEDS, *BUILT_IN])

@@ -69,7 +69,7 @@ def play(
 
 
 async def until(holds: Callable[[], Any]) -> Any:
-    while not (found := holds()):  # noqa: ASYNC110 - the world changes, nobody tells
+    while not (found := holds()):  # noqa: ASYNC110 - nothing signals the change
         await asyncio.sleep(0.01)
     return found
 

@@ -47,7 +47,7 @@ def test_each_version_becomes_the_other() -> None:
 
 
 def _some(chance: random.Random) -> Manifest:
-    """A v1alpha1 object with any of its fields, and some that nobody knows."""
+    """A v1alpha1 object with any of its fields, and some unknown ones."""
     spec: dict[str, Any] = {"size": chance.randint(1, 5), "containerPort": chance.randint(1, 9)}
     status: dict[str, Any] = {
         "nodes": [f"m-{number}" for number in range(chance.randint(0, 3))],

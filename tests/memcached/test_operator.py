@@ -54,7 +54,7 @@ def run(work: Callable[[], Awaitable[None]]) -> None:
 
 async def until(holds: Callable[[], Any]) -> Any:
     """Wait until something is so, and return it."""
-    while not (found := holds()):  # noqa: ASYNC110 - the world changes, nobody tells
+    while not (found := holds()):  # noqa: ASYNC110 - nothing signals the change
         await asyncio.sleep(0.01)
     return found
 
@@ -114,10 +114,10 @@ def test_change_of_size_and_drift_are_put_right() -> None:
         async with operator() as server:
             server.put("memcacheds", memcached(1))
             await until(lambda: server.get("deployments", "sample"))
-            wish = server.get("memcacheds", "sample")
-            assert wish is not None
-            wish["spec"]["size"] = 4
-            server.put("memcacheds", wish)
+            changed = server.get("memcacheds", "sample")
+            assert changed is not None
+            changed["spec"]["size"] = 4
+            server.put("memcacheds", changed)
             await until(lambda: server.get("deployments", "sample")["spec"]["replicas"] == 4)  # type: ignore[index]
             drifted = server.get("deployments", "sample")
             assert drifted is not None

@@ -79,7 +79,7 @@ def live(tmp_path: Path) -> Report:
     )
 
     async def until(holds: Callable[[], Any]) -> Any:
-        while not (found := holds()):  # noqa: ASYNC110 - the world changes, nobody tells
+        while not (found := holds()):  # noqa: ASYNC110 - nothing signals the change
             await asyncio.sleep(0.02)
         return found
 

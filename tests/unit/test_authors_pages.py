@@ -1,4 +1,4 @@
-"""The code on the pages for authors of operators runs as it stands there."""
+"""The code on the pages for authors of operators runs as it is there."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _play(
 
 
 async def _until(holds: Callable[[], Any]) -> Any:
-    while not (found := holds()):  # noqa: ASYNC110 - the world changes, nobody tells
+    while not (found := holds()):  # noqa: ASYNC110 - nothing signals the change
         await asyncio.sleep(0.01)
     return found
 

@@ -63,10 +63,10 @@ ADDED = {
 LEFT_OUT = {
     ".gitignore": "the repository's",
     "Makefile": "the repository's",
-    "tests/test_memcached.py": "`tests/memcached`, since no test may lie in `operator/`",
+    "tests/test_memcached.py": "`tests/memcached`, since no test may be in `operator/`",
     "tests/test_memcached_v1alpha1_webhooks.py": "`tests/memcached`, as above",
     "tests/test_memcached_v1beta1_conversion.py": "`tests/memcached`, as above",
-    "tests/test_process.py": "`tests/memcached`, since no test may lie in `operator/`",
+    "tests/test_process.py": "`tests/memcached`, since no test may be in `operator/`",
 }
 _PASSING = {"__pycache__", ".ruff_cache", ".mypy_cache", "dist"}
 

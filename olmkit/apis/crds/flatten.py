@@ -83,7 +83,7 @@ def _stays(key: str, old: Any, new: Any, *, is_same: bool) -> bool:
     if key == "enum":
         return True
     if key == "default":
-        # Of plain values nobody can say whether they are one and the same.
+        # Whether two plain values are the same value cannot be known.
         return is_same or (old is new and isinstance(old, (list, dict)))
     return key in _EQUAL_IS_ONE and bool(old == new)
 
@@ -91,7 +91,7 @@ def _stays(key: str, old: Any, new: Any, *, is_same: bool) -> bool:
 def merge_reference(type_schema: Schema, field_schema: Schema) -> Schema:
     """The schema of a field whose type is declared elsewhere; the field's texts win.
 
-    What lies below the top is shared with the schemas that are given.
+    What is below the top level is shared with the schemas that are given.
     """
     merged = _merged(type_schema, field_schema)
     put_texts(merged, field_schema)

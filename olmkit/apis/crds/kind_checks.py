@@ -64,7 +64,7 @@ class ServedNames:
                     f"`{kind.name.name}` and `{first.name.name}` are both served as `{name}`",
                     kind.at,
                     hint="give one of them another name: `+kubebuilder:resource:…`",
-                    related=(Related(first.at, f"`{first.name.name}` stands here"),),
+                    related=(Related(first.at, f"`{first.name.name}` is declared here"),),
                     severity=severity,
                 )
 
@@ -78,22 +78,22 @@ def _names(marker: Marker) -> Iterator[str]:
     for what, found in listed.items():
         for name in found:
             if name and not names.is_label_1035(name):
-                yield f"the {what} `{name}`: lower-case letters, digits and `-` make such names"
+                yield f"the {what} `{name}`: only lower-case letters, digits and `-` are allowed"
 
 
 def _column(marker: Marker) -> Iterator[str]:
     column = f"column `{marker.get('name')}`"
     if marker.get("type") not in _COLUMN_TYPES:
-        yield f"the type `{marker.get('type')}` of {column}: it knows {_listed(_COLUMN_TYPES)}"
+        yield f"the type `{marker.get('type')}` of {column}: allowed are {_listed(_COLUMN_TYPES)}"
     form = marker.get("format")
     if form and form not in _COLUMN_FORMATS:
-        yield f"the format `{form}` of {column}: it knows {_listed(_COLUMN_FORMATS)}"
+        yield f"the format `{form}` of {column}: allowed are {_listed(_COLUMN_FORMATS)}"
     priority = marker.get("priority") or 0
     if priority not in _INT32:
-        yield f"the priority {priority} of {column}: it has 32 bits"
+        yield f"the priority {priority} of {column}: it must fit 32 bits"
     path = marker.get("JSONPath")
     if not path.startswith("."):
-        yield f"the path `{path}` of {column}: it begins with a dot, and has no braces"
+        yield f"the path `{path}` of {column}: it must begin with a dot and contain no braces"
 
 
 def _scale(marker: Marker) -> Iterator[str]:
@@ -105,7 +105,7 @@ def _scale(marker: Marker) -> Iterator[str]:
     for argument, below in places.items():
         path = marker.get(argument)
         if path and (not path.startswith(below) or "[" in path):
-            yield f"`{argument}={path}`: it is a path of fields below {_listed(below)}"
+            yield f"`{argument}={path}`: it must be a path of fields below {_listed(below)}"
 
 
 def _selectable(marker: Marker, schema: Schema, seen: set[str]) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _selectable(marker: Marker, schema: Schema, seen: set[str]) -> Iterator[str]
     if path in seen:
         yield f"the selectable field `{path}`: it is listed twice"
     elif len(seen) == selectable_fields.MOST:
-        yield f"the selectable field `{path}`: there are at most {selectable_fields.MOST}"
+        yield f"the selectable field `{path}`: at most {selectable_fields.MOST} are allowed"
     elif path.startswith(".metadata"):
         yield f"the selectable field `{path}`: it must not point to fields in metadata"
     elif problem := selectable_fields.problem(schema, path):
@@ -124,7 +124,7 @@ def _selectable(marker: Marker, schema: Schema, seen: set[str]) -> Iterator[str]
 def _deprecated(marker: Marker) -> Iterator[str]:
     warning = marker.get("warning") or ""
     if len(warning) > _MOST_WARNING or not warning.isprintable():
-        yield f"the warning: it has at most {_MOST_WARNING} printable characters"
+        yield f"the warning: it must have at most {_MOST_WARNING} printable characters"
 
 
 def _listed(known: tuple[str, ...]) -> str:

@@ -1,6 +1,6 @@
 """Kinds and markers → CustomResourceDefinitions.
 
-All versions of a kind make one CRD. Versions stand in alphabetical order and
+All versions of a kind become one CRD. Versions are in alphabetical order and
 markers count in source order, so the same sources give the same bytes. No
 stamp of a tool's version is written: it would change files without a reason.
 """
@@ -65,7 +65,7 @@ def versions(sources: Sources, findings: Findings) -> Mapping[KindKey, tuple[Ver
                     "API008",
                     f"`{kind.name.name}` is declared twice in `{key.group}/{package.version}`",
                     kind.at,
-                    hint="rename one of them, or put it into a version of its own",
+                    hint="rename one of them, or move it to another version",
                     related=(Related(first.kind.at, "first declared here"),),
                 )
     return {
@@ -154,9 +154,9 @@ class _Crd:
                 at = kept[0].kind.at
         self.findings.add(
             "API032",
-            "YAML has no form for a text of this",
+            "YAML cannot represent a string of this",
             at,
-            hint="take control characters out of its comment and tag, or shorten its name",
+            hint="remove control characters from its comment and tag, or shorten its name",
         )
         return False
 
@@ -179,9 +179,9 @@ class _Crd:
         if not names.is_label_1035(kind.lower()) or not kind[0].isupper():
             self.findings.add(
                 "API023",
-                f"`{kind}` is not a name of a kind",
+                f"`{kind}` is not a valid kind",
                 kept[0].kind.at,
-                hint="use letters and digits only, 63 at most, and begin with a capital one",
+                hint="use at most 63 letters and digits, and begin with a capital letter",
             )
         return len(self.findings.items) == before
 
@@ -222,7 +222,7 @@ class _Crd:
             )
         if not names.is_label_1035(self.names["plural"]):
             self.findings.add(
-                "API023", f"`{self.names['plural']}` is not a name of a resource", marker.at
+                "API023", f"`{self.names['plural']}` is not a valid resource name", marker.at
             )
 
     def _version(self, version: Version, builder: SchemaBuilder) -> Manifest:
@@ -295,7 +295,7 @@ class _Crd:
                 if equals:
                     found.setdefault(kind, {})[key] = value
                 else:
-                    words = f"`{pair}` in `{kind}` is no `key=value`"
+                    words = f"`{pair}` in `{kind}` is not `key=value`"
                     self.findings.add("API016", words, marker.at)
         return found
 

@@ -40,7 +40,7 @@ from olmkit.base.diagnostics import Location, Related, Severity
 
 # An object of a cluster fits 1.5 MB; a schema of more fields than this never does.
 MAX_FIELDS = 50_000
-# Models inside of models, and base classes of base classes: nobody writes that many.
+# Models inside of models, and base classes of base classes: real sources do not have that many.
 MAX_DEPTH = 100
 
 _REQUIRED = (VALIDATION + "Required", "required", "k8s:required")
@@ -113,7 +113,9 @@ class SchemaBuilder:
             self._refuse_cycle(declaration, at)
             return {}
         if len(self._open) >= MAX_DEPTH:
-            self.findings.add("API006", f"more than {MAX_DEPTH} models lie in each other", at)
+            self.findings.add(
+                "API006", f"the models are nested more than {MAX_DEPTH} levels deep", at
+            )
             return {}
         self._open.append(name)
         try:
@@ -125,7 +127,7 @@ class SchemaBuilder:
         if self._sizes[name] > MAX_FIELDS:
             self.findings.add(
                 "API006",
-                f"`{name.name}` unfolds to more than {MAX_FIELDS:,} fields",
+                f"`{name.name}` expands to more than {MAX_FIELDS:,} fields",
                 declaration.at,
                 hint="no cluster accepts a CRD of that size; use free-form fields inside",
             )
@@ -247,7 +249,7 @@ class SchemaBuilder:
                     f"`{one.name}` is `{one.json_name}` here and `{first.json_name}` in a base "
                     "class",
                     one.at,
-                    hint="give both one alias",
+                    hint="give both the same alias",
                     related=(Related(first.at, "first declared here"),),
                 )
 
@@ -402,7 +404,7 @@ class SchemaBuilder:
                 if name == "number" and not self.options.allow_dangerous_types:
                     self.findings.add(
                         "API006",
-                        "a `float` differs between machines and is refused",
+                        "a `float` is refused, because its value can differ between machines",
                         at,
                         hint="use a string or `Quantity`, or set `allow-dangerous-types = true` "
                         "in [tool.olmkit]",
@@ -454,7 +456,7 @@ class SchemaBuilder:
             if items.get("type") in ("object", "array"):
                 self.findings.add(
                     "API006",
-                    "a set may hold texts, numbers and booleans only",
+                    "a set may contain only strings, numbers and booleans",
                     at,
                     hint="use a list, with `+listType=map` and `+listMapKey` if items have a key",
                 )
@@ -485,7 +487,7 @@ class SchemaBuilder:
                     "API010",
                     f"`{keyword}` is `{value}` here and `{schema[keyword]}` in another place",
                     constraint.at,
-                    hint="say it once",
+                    hint="write it once",
                 )
                 continue
             schema[keyword] = value

@@ -87,13 +87,13 @@ def _hint(marker: Marker, schema: Schema) -> str:
     if schema.get("x-kubernetes-int-or-string") or "type" in schema:
         return ""
     return (
-        f"say the type with `+{VALIDATION}Type=…` next to it" if "type" not in marker.name else ""
+        f"set the type with `+{VALIDATION}Type=…` next to it" if "type" not in marker.name else ""
     )
 
 
 def _items(schema: Schema) -> Schema:
     if schema.get("type") != "array" or not isinstance(schema.get("items"), dict):
-        raise DoesNotFitError("needs a list whose items are seen here")
+        raise DoesNotFitError("needs a list whose item type is known")
     items: Schema = schema["items"]
     return items
 
@@ -119,7 +119,7 @@ def _needs(fits: bool, what: str, schema: Schema) -> None:
     if not fits:
         kind = schema.get("type")
         raise DoesNotFitError(
-            f"needs {what}, and the type is " + (f"`{kind}`" if kind else "not known")
+            f"needs {what}, and the type is " + (f"`{kind}`" if kind else "unknown")
         )
 
 
@@ -131,7 +131,7 @@ def _bound(keyword: str) -> Effect:
         if schema["type"] == "integer" and not whole:
             raise DoesNotFitError(f"is `{value}`, and the type is `integer`")
         if not math.isfinite(value):
-            raise DoesNotFitError(f"is `{value}`, which JSON cannot write")
+            raise DoesNotFitError(f"is `{value}`, which JSON cannot represent")
         schema[keyword] = value
 
     return effect
@@ -249,7 +249,7 @@ def _example(schema: Schema, marker: Marker) -> None:
 @_effect("kubebuilder:title")
 def _title(schema: Schema, marker: Marker) -> None:
     if not isinstance(marker.value, str):
-        raise DoesNotFitError("needs a text: put the value into double quotes")
+        raise DoesNotFitError("needs a string: put the value in double quotes")
     _put(schema, "title", marker.value)
 
 
@@ -268,7 +268,8 @@ def _rule(schema: Schema, marker: Marker) -> None:
     reason = marker.get("reason")
     if reason and reason not in _REASONS:
         raise DoesNotFitError(
-            f"knows no reason `{reason}`, only " + ", ".join(f"`{r}`" for r in _REASONS)
+            f"has the unknown reason `{reason}`; allowed are "
+            + ", ".join(f"`{r}`" for r in _REASONS)
         )
     rule = {key: value for key, value in marker.arguments.items() if value not in ("", None)}
     rule.setdefault("rule", "")
@@ -319,14 +320,14 @@ def _immutable(schema: Schema, marker: Marker) -> None:  # noqa: ARG001 - fulfil
 @_effect("k8s:enum")
 def _k8s_enum(schema: Schema, marker: Marker) -> None:  # noqa: ARG001 - fulfils Effect
     if not is_textual(schema) or "enum" not in schema:
-        raise DoesNotFitError("belongs on an enumeration of texts")
+        raise DoesNotFitError("belongs on an enumeration of strings")
     schema["enum"] = sorted(schema["enum"], key=str.encode)
 
 
 def _one_of(value: Any, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise DoesNotFitError(
-            f"is `{value}`, and may be " + " or ".join(f"`{one}`" for one in allowed)
+            f"is `{value}`; allowed are " + ", ".join(f"`{one}`" for one in allowed)
         )
 
 

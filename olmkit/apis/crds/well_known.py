@@ -1,7 +1,7 @@
 """Types whose schema Kubernetes fixes, and the texts that its own types carry.
 
 The texts are those of Kubernetes' API machinery (Apache-2.0): they are part of
-every CRD in every cluster, and differ from nobody's.
+every CRD in every cluster, and do not differ between CRDs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Comments of Go sources: groups, what they document, and which of them are markers.
 
 A group is a run of comments without a blank line between them; a comment behind
-code on the same line is a group of its own. Only line comments carry markers.
+code on the same line is a separate group. Only line comments carry markers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from olmkit.apis import docs
 from olmkit.apis.markers.language import Comment
 from olmkit.base.diagnostics import Location
 
-# What the compiler and its friends are told, which no reader of documentation wants.
+# What the compiler and its friends read, which does not belong in documentation.
 _DIRECTIVE = re.compile(r"line |extern |export |[a-z0-9]+:[a-z0-9]", re.ASCII)
 # Other white space at the end of a line is text.
 _SPACE = " \t\r\n"

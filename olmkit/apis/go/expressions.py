@@ -78,7 +78,7 @@ class _TypeReader:
             case "struct_type":
                 return StructBody(tuple(self._fields(node)))
             case kind:
-                return Other(_OTHERS.get(kind, "a type that no schema has a form for"))
+                return Other(_OTHERS.get(kind, "a type that no schema can express"))
 
     def _fields(self, node: Node) -> Iterator[GoField]:
         for listed in node.named_children:

@@ -70,7 +70,7 @@ class GoFile:
         return GoComment(text, line + 1, self._column(line, column), node.end_point[0] + 1)
 
     def imported(self, local: str) -> str:
-        """The path that a package's local name stands for, or an empty text."""
+        """The path that a package's local name refers to, or an empty string."""
         if local in self.imports:
             return self.imports[local]
         guessed: list[str] = []
@@ -100,7 +100,7 @@ def _name_before_version(path: str) -> str:
 
 
 def with_groups(file: GoFile, children: list[Node]) -> Iterator[tuple[Node | None, list[GoGroup]]]:
-    """Each node that is no comment with the groups above it; at the end the groups that are left.
+    """Each node that is not a comment with the groups above it; at the end the rest of the groups.
 
     Comments behind a declaration on the same line document nothing and are left out.
     """

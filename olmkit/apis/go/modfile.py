@@ -26,7 +26,7 @@ class ModFile:
     replacements: dict[Module, Module] = field(default_factory=dict)
 
     def resolve(self, path: str) -> Module | None:
-        """The module that stands for a required path."""
+        """The module that provides a required path."""
         version = self.requirements.get(path, "")
         for key in (Module(path, version), Module(path)):
             if key in self.replacements:

@@ -1,7 +1,7 @@
 """Go packages by import path: the project's own, and those that its types come from.
 
-Where the files of a foreign package lie is the business of whoever implements
-`Modules`; what is not to be had there may be in the table that is shipped.
+An implementation of `Modules` knows where the files of an external package are; what it does
+not find may be in the table that is shipped.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from olmkit.apis.markers.language import Comment, Level
 from olmkit.apis.markers.table import REGISTRY
 from olmkit.base.diagnostics import Location, Related
 
-# A file of others that is without these has nothing to say about types.
+# An external file without these has nothing to say about types.
 _RELEVANT = re.compile(rb"^\s*type\s|\) Marshal(?:JSON|Text)\(", re.MULTILINE)
 
 
@@ -84,17 +84,17 @@ class Library:
     _known: dict[str, GoPackage | None] = field(default_factory=dict)
 
     def package(self, path: str) -> GoPackage | None:
-        """The package of an import path; None when nobody has it."""
+        """The package of an import path; None when it is not available."""
         if path in self.own:
             return self.own[path]
         if path not in self._known:
-            self._known[path] = self._foreign(path)
+            self._known[path] = self._external(path)
         return self._known[path]
 
     def is_own(self, path: str) -> bool:
         return path in self.own
 
-    def _foreign(self, path: str) -> GoPackage | None:
+    def _external(self, path: str) -> GoPackage | None:
         files = self.modules.files(path)
         if files:
             return read_package(path, files, Findings(), is_own=False)

@@ -87,9 +87,9 @@ def read(
     for name, (version, release) in sorted(library.approximated.items()):
         findings.add(
             "API025",
-            f"`{name}` {version} is not in the module cache, and its types are those of {release}",
+            f"`{name}` {version} is not in the module cache, so the types of {release} are used",
             Location(path=f"{prefix}go.mod"),
-            hint="run `go mod download` once; texts and fields may differ",
+            hint="run `go mod download`; descriptions and fields may differ",
         )
     return sources
 
@@ -101,7 +101,7 @@ def _folders(tree: Tree, prefix: str, findings: Findings) -> Mapping[str, dict[s
             continue
         data = tree.data(path)
         if len(data) > MAX_SOURCE_SIZE:
-            message = f"the file is {len(data) / 1e6:.0f} MB large, more than is read"
+            message = f"the file is {len(data) / 1e6:.0f} MB, which is more than olmkit reads"
             findings.add("API002", message, Location(path=prefix + path))
         else:
             found[posixpath.dirname(path)][prefix + path] = data
@@ -180,7 +180,7 @@ class _Reader:
     def _markers(
         self, comments: Iterable[Comment], level: Level, *, is_own: bool
     ) -> tuple[Marker, ...]:
-        """The markers among comments; of foreign packages without words about unknown ones."""
+        """The markers among comments; in external packages, unknown ones are not reported."""
         findings = self.findings if is_own else self._quiet
         found = tuple(read_marker(comment, level, findings) for comment in comments)
         return tuple(marker for marker in found if marker)
@@ -244,7 +244,7 @@ class _Reader:
             if marker.name == VALIDATION + "Type" and marker.value != "string":
                 self.findings.add(
                     "API009",
-                    f"`{declaration.name}` writes itself as text, and `+{marker.name}` says "
+                    f"`{declaration.name}` marshals to a string, but `+{marker.name}` is "
                     f"`{marker.value}`",
                     marker.at,
                 )
@@ -298,7 +298,7 @@ class _Reader:
                 "API006",
                 f"the field {field_words(one)} of `{owner.name}` has no JSON tag",
                 one.at,
-                hint='write `json:"…"` behind its type; `json:"-"` leaves it out',
+                hint='write `json:"…"` after its type; `json:"-"` omits the field',
             )
             if not one.names or is_hidden:
                 return None

@@ -81,7 +81,7 @@ _STANDARD_HINTS = {
 }
 _TOO_DEEP = 100
 _FREE_HINT = (
-    "name a type of its own, use `apiextensionsv1.JSON` for free content, or mark the field "
+    "declare a named type, use `apiextensionsv1.JSON` for free content, or mark the field "
     "`+kubebuilder:validation:Schemaless` and `+kubebuilder:pruning:PreserveUnknownFields`"
 )
 
@@ -118,7 +118,7 @@ class TypeResolver:
         return None
 
     def declaration(self, named: Named) -> tuple[GoDeclaration, Scope] | None:
-        """A declaration and the scope of its own names; None when nobody has it."""
+        """A declaration and the scope of its own names; None when it is not available."""
         package = self.library.package(named.module)
         if package is None or named.name not in package.declarations:
             return None
@@ -197,10 +197,12 @@ class TypeResolver:
                 return self._map(key, value, scope, at)
             case StructBody():
                 return self.refuse(
-                    "a struct inside a type has no form in a CRD", at, "declare it under a name"
+                    "a struct inside a type cannot be expressed in a CRD",
+                    at,
+                    "declare it under a name",
                 )
             case Other(what=what):
-                return self.refuse(f"{what} has no form in a CRD", at, _FREE_HINT)
+                return self.refuse(f"{what} cannot be expressed in a CRD", at, _FREE_HINT)
 
     def refuse(self, message: str, at: Location, hint: str = "") -> Untyped:
         self.findings.add("API006", message, at, hint=hint)
@@ -208,10 +210,12 @@ class TypeResolver:
 
     def _map(self, key: GoType, value: GoType, scope: Scope, at: Location) -> TypeExpression:
         if not self._is_key(key, scope):
-            self.refuse("keys of a map must be strings, or types that write themselves as text", at)
+            self.refuse("keys of a map must be strings, or types that marshal to strings", at)
         is_value = isinstance(value, (Name, Slice, Map, Pointer))
         if not is_value:
-            return MapType(self.refuse("the map's values have no form in a CRD", at, _FREE_HINT))
+            return MapType(
+                self.refuse("the map's values cannot be expressed in a CRD", at, _FREE_HINT)
+            )
         return MapType(self.resolve(value, scope, at))
 
     def _is_key(self, key: GoType, scope: Scope) -> bool:
@@ -235,7 +239,7 @@ class TypeResolver:
         declaration, inner = found
         if declaration.is_generic:
             return self.refuse(
-                f"`{name.name}` is a generic type, which has no form in a CRD",
+                f"`{name.name}` is a generic type, which cannot be expressed in a CRD",
                 at,
                 "declare the type that is meant without type parameters",
             )
@@ -247,11 +251,11 @@ class TypeResolver:
     def _alias(
         self, declaration: GoDeclaration, named: Named, scope: Scope, at: Location
     ) -> TypeExpression:
-        """An alias is what it stands for; of a basic type only, it is a type of its own."""
+        """An alias is the type that it names; an alias of a basic type is a separate type."""
         kind = declaration.type
         if not isinstance(kind, Name):
             return self.refuse(
-                f"`{declaration.name}` is an alias of a type without a name, which is not followed",
+                f"`{declaration.name}` is an alias of an unnamed type, which is not supported",
                 at,
                 f"declare it without the equals sign: `type {declaration.name} …`",
             )
@@ -281,7 +285,8 @@ class TypeResolver:
             return _BASICS[name.name]
         if name.name in _REFUSED_BASICS:
             return self.refuse(
-                f"`{name.name}` is {_REFUSED_BASICS[name.name]}, which has no form in a CRD",
+                f"`{name.name}` is {_REFUSED_BASICS[name.name]}, which cannot be expressed "
+                f"in a CRD",
                 at,
                 _FREE_HINT,
             )
@@ -302,16 +307,17 @@ class TypeResolver:
             )
         elif is_standard and not self.library.is_own(named.module):
             self.refuse(
-                f"`{named.module}.{named.name}` of the standard library has no form in a CRD",
+                f"`{named.module}.{named.name}` of the standard library cannot be expressed "
+                f"in a CRD",
                 at,
-                _STANDARD_HINTS.get(str(named), "use a string, or a type of your own"),
+                _STANDARD_HINTS.get(str(named), "use a string, or declare a type"),
             )
         elif named not in self._missing:
             self._missing.add(named)  # used in a hundred places, it is missed once
             self.findings.add(
                 "API007",
-                f"the type `{named.module}.{named.name}` is not to be had: its package lies "
-                "neither in the project, nor in `vendor`, nor in the module cache",
+                f"the type `{named.module}.{named.name}` cannot be found: its package is not "
+                f"in the project, in `vendor` or in the module cache",
                 at,
                 hint="run `go mod download` or `go mod vendor` once, or mark the field "
                 "`+kubebuilder:validation:Schemaless`",

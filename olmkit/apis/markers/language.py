@@ -17,7 +17,7 @@ from typing import Any
 from olmkit.apis.markers.values import IDENTIFIER, MarkerError, Reader, Scalar, ValueType
 from olmkit.base.diagnostics import Location
 
-# Names below these belong to somebody we know, so that an unknown one is a slip.
+# Names below these belong to known generators, so that an unknown one is a slip.
 PREFIXES = ("kubebuilder:", "k8s:", "operator-sdk:", "olmkit:")
 
 
@@ -242,9 +242,9 @@ def _unknown_argument(name: str, offset: int, known: Mapping[str, Argument]) -> 
 def _expect_end(reader: Reader) -> None:
     if not reader.at_end():
         raise MarkerError(
-            f"`{reader.text[reader.position :]}` is too much",
+            f"`{reader.text[reader.position :]}` is unexpected",
             reader.position,
-            "quote a value that holds a comma, a semicolon or a brace",
+            "quote a value that contains a comma, a semicolon or a brace",
         )
 
 

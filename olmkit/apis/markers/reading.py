@@ -1,4 +1,4 @@
-"""From comments to markers on a level, with words for those that nobody will read.
+"""From comments to markers on a level, with findings for those that are not read.
 
 The reference ignores an unknown marker in silence. Here one under a known
 prefix, or one that looks like a slip, is a finding with what was probably meant.
@@ -24,7 +24,7 @@ def read_marker(comment: Comment, level: Level, findings: Findings) -> Marker | 
             return marker if _is_writable(marker, findings) else None
         except MarkerError as error:
             if not definition.is_used:
-                return None  # whoever reads it knows more of its forms
+                return None  # its reader knows more of its forms
             column = (comment.at.column or 1) + 1 + error.offset
             at = Location(
                 path=comment.at.path,
@@ -47,9 +47,9 @@ def _is_writable(marker: Marker, findings: Findings) -> bool:
         return True
     findings.add(
         "API032",
-        f"`+{marker.name}` has a text that YAML has no form for",
+        f"`+{marker.name}` contains a string that YAML cannot represent",
         marker.at,
-        hint="take control characters out of it",
+        hint="remove the control characters",
     )
     return False
 
@@ -65,7 +65,7 @@ def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
         hint = f"it belongs on {places}"
         if Level.PACKAGE in levels and level is Level.TYPE:
             hint += ": put a blank line below it"
-        findings.add("API005", f"`+{name}` says nothing on a {level}", comment.at, hint=hint)
+        findings.add("API005", f"`+{name}` has no effect on a {level}", comment.at, hint=hint)
         return
     if comment.text.startswith(IGNORED_PREFIXES) or not comment.text[:1].isalpha():
         return

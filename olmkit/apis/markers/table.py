@@ -67,14 +67,18 @@ _VALIDATION: tuple[tuple[str, ValueType | None, str], ...] = (
     ("Pattern", Scalar.STRING, "A regular expression that the string must match."),
     ("MaxItems", Scalar.COUNT, "The largest number of items."),
     ("MinItems", Scalar.INT, "The smallest number of items."),
-    ("UniqueItems", Scalar.BOOL, "Items must differ; API servers refuse it, use `listType=set`."),
+    (
+        "UniqueItems",
+        Scalar.BOOL,
+        "Items must be unique; API servers refuse this: use `listType=set`.",
+    ),
     ("MaxProperties", Scalar.INT, "The largest number of keys."),
     ("MinProperties", Scalar.INT, "The smallest number of keys."),
     ("Enum", ListOf(Scalar.ANY), "The values that are allowed."),
     ("Format", Scalar.STRING, "The OpenAPI format of the value."),
-    ("Type", Scalar.STRING, "The OpenAPI type, in place of the computed one."),
-    ("XPreserveUnknownFields", None, "Keep fields that the schema does not name."),
-    ("XEmbeddedResource", None, "The value is a Kubernetes object of its own."),
+    ("Type", Scalar.STRING, "The OpenAPI type, instead of the computed one."),
+    ("XPreserveUnknownFields", None, "Keep fields that the schema does not declare."),
+    ("XEmbeddedResource", None, "The value is a complete Kubernetes object."),
     ("XIntOrString", None, "The value is an integer or a string."),
 )
 
@@ -101,30 +105,34 @@ def _validation_family() -> list[Definition]:
 
 
 _SCHEMA = [
-    _flag(VALIDATION + "Required", (_F, _P), "The field must be given."),
-    _flag(VALIDATION + "Optional", (_F, _P), "The field, or all of the package, may be left out."),
-    _flag("required", (_F,), "The field must be given."),
-    _flag("optional", (_F,), "The field may be left out."),
-    _flag("k8s:required", (_F,), "The field must be given, and not empty."),
-    _flag("k8s:optional", (_F,), "The field may be left out."),
+    _flag(VALIDATION + "Required", (_F, _P), "The field is required."),
+    _flag(
+        VALIDATION + "Optional", (_F, _P), "The field, or each field of the package, is optional."
+    ),
+    _flag("required", (_F,), "The field is required."),
+    _flag("optional", (_F,), "The field is optional."),
+    _flag("k8s:required", (_F,), "The field is required and must not be empty."),
+    _flag("k8s:optional", (_F,), "The field is optional."),
     _valued("k8s:minimum", (_F,), Scalar.BOUND, "The smallest number.", drops_comment=True),
     _valued("k8s:maximum", (_F,), Scalar.BOUND, "The largest number.", drops_comment=True),
-    _valued("k8s:maxItems", (_F,), Scalar.COUNT, "The most items.", drops_comment=True),
+    _valued(
+        "k8s:maxItems", (_F,), Scalar.COUNT, "The largest number of items.", drops_comment=True
+    ),
     _flag("nullable", (_F,), "The value may be null."),
-    _valued("kubebuilder:default", (_F,), Scalar.ANY, "The value when none is given."),
-    _valued("default", (_F,), Scalar.JSON, "The value when none is given, as JSON."),
+    _valued("kubebuilder:default", (_F,), Scalar.ANY, "The default value."),
+    _valued("default", (_F,), Scalar.JSON, "The default value, as JSON."),
     _valued("kubebuilder:example", (_F,), Scalar.ANY, "An example."),
     _valued("kubebuilder:title", (_F, _T), Scalar.ANY, "A title."),
     _named(
         "kubebuilder:externalDocs",
         (_F, _T),
-        "Where more is written.",
+        "A link to more documentation.",
         url=(Scalar.STRING,),
         description=Scalar.STRING,
     ),
-    _flag(VALIDATION + "EmbeddedResource", (_F,), "The value is a Kubernetes object of its own."),
-    _flag(VALIDATION + "Schemaless", (_F,), "The type is not looked at; only markers count."),
-    _flag("kubebuilder:pruning:PreserveUnknownFields", (_F, _T), "Keep fields of no known name."),
+    _flag(VALIDATION + "EmbeddedResource", (_F,), "The value is a complete Kubernetes object."),
+    _flag(VALIDATION + "Schemaless", (_F,), "The type is ignored; only markers count."),
+    _flag("kubebuilder:pruning:PreserveUnknownFields", (_F, _T), "Keep unknown fields."),
     _valued("listType", (_F, _T), Scalar.STRING, "How lists merge: map, set, atomic."),
     _valued("k8s:listType", (_F, _T), Scalar.STRING, "How lists merge: map, set, atomic."),
     _valued("listMapKey", (_F, _T), Scalar.STRING, "A key field of the items; may repeat."),
@@ -132,7 +140,7 @@ _SCHEMA = [
     _valued("mapType", (_F, _T), Scalar.STRING, "How maps merge: granular, atomic."),
     _valued("structType", (_F, _T), Scalar.STRING, "How objects merge: granular, atomic."),
     _flag("k8s:immutable", (_F,), "The field cannot change once it is set."),
-    _flag("k8s:enum", (_T, _F), "Members sorted, as Kubernetes' own enums."),
+    _flag("k8s:enum", (_T, _F), "Sort the values, as Kubernetes does in its enums."),
     _valued(VALIDATION + "AtMostOneOf", (_T,), _STRINGS, "At most one of these fields."),
     _valued(VALIDATION + "ExactlyOneOf", (_T,), _STRINGS, "Exactly one of these fields."),
     _valued(VALIDATION + "AtLeastOneOf", (_T,), _STRINGS, "At least one of these fields."),
@@ -150,11 +158,11 @@ _CRD = [
         singular=Scalar.STRING,
         scope=Scalar.STRING,
     ),
-    _flag("kubebuilder:subresource:status", (_T,), "Status is written on its own."),
+    _flag("kubebuilder:subresource:status", (_T,), "The status is a subresource."),
     _named(
         "kubebuilder:subresource:scale",
         (_T,),
-        "`kubectl scale` works.",
+        "The scale is a subresource, for `kubectl scale`.",
         specpath=(Scalar.STRING,),
         statuspath=(Scalar.STRING,),
         selectorpath=Scalar.STRING,
@@ -175,14 +183,14 @@ _CRD = [
     _named(
         "kubebuilder:deprecatedversion",
         (_T,),
-        "Users of this version are warned.",
+        "The version is deprecated, and users get a warning.",
         warning=Scalar.STRING,
     ),
-    _flag("kubebuilder:skipversion", (_T,), "This version is left out."),
+    _flag("kubebuilder:skipversion", (_T,), "This version is omitted from the CRD."),
     _named(
         "kubebuilder:selectablefield",
         (_T,),
-        "A field that field selectors may name.",
+        "A field that field selectors can use.",
         JSONPath=(Scalar.STRING,),
     ),
     _named(
@@ -194,7 +202,7 @@ _CRD = [
     ),
     _valued("groupName", (_P,), Scalar.STRING, "The API group of the package.", required=False),
     _valued("versionName", (_P,), Scalar.STRING, "The API version of the package."),
-    _flag("kubebuilder:skip", (_P,), "The package has no types for us."),
+    _flag("kubebuilder:skip", (_P,), "The package is skipped."),
 ]
 
 _RBAC = [
@@ -267,7 +275,7 @@ _CSV = [
 ]
 
 _OTHERS = "Read by other generators."
-_FOREIGN = [
+_EXTERNAL = [
     _valued("kubebuilder:object:generate", (_P, _T), Scalar.BOOL, _OTHERS, is_used=False),
     _valued("kubebuilder:object:root", (_T,), Scalar.BOOL, _OTHERS, is_used=False),
     _valued("k8s:deepcopy-gen", (_P, _T), Scalar.RAW, _OTHERS, is_used=False, required=False),
@@ -278,9 +286,9 @@ _FOREIGN = [
     _flag("genclient:nonNamespaced", (_T,), _OTHERS, is_used=False),
 ]
 
-REGISTRY = Registry([*_validation_family(), *_SCHEMA, *_CRD, *_RBAC, *_WEBHOOK, *_CSV, *_FOREIGN])
+REGISTRY = Registry([*_validation_family(), *_SCHEMA, *_CRD, *_RBAC, *_WEBHOOK, *_CSV, *_EXTERNAL])
 
-# Families whose names nobody lists: insertion points, documentation, other generators.
+# Families whose names are not listed: insertion points, documentation, other generators.
 IGNORED_PREFIXES = (
     "kubebuilder:scaffold:",
     "kubebuilder:docs-gen:",

@@ -24,7 +24,7 @@ class Scalar(Enum):
     STRING = "string"
     INT = "integer"
     NUMBER = "number"
-    BOUND = "number as the whole rest"  # Maximum and Minimum have a reader of their own
+    BOUND = "number as the whole rest"  # Maximum and Minimum have their own reader
     COUNT = "integer as the whole rest"  # so has MaxItems
     BOOL = "bool"
     ANY = "any"
@@ -76,7 +76,7 @@ _WELL_FORMED = re.compile(
 )
 _SPACE = " \t\r\n"
 _ENDS = frozenset(",;}")
-# Deeper values are no marker but an attack; each level costs stack frames.
+# Deeper values are not a marker but an attack; each level costs stack frames.
 _MAX_DEPTH = 50
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _INT64 = range(-(2**63), 2**63)
@@ -104,7 +104,7 @@ class Reader:
             self.position += 1
 
     def peek(self) -> str:
-        """The next character that is no space, or an empty text at the end."""
+        """The next character that is not a space, or an empty string at the end."""
         self.skip_space()
         return self.text[self.position : self.position + 1]
 
@@ -142,7 +142,7 @@ class Reader:
         if char == "`":
             end = text.find("`", start + 1)
             if end < 0:
-                raise MarkerError("the backtick has no partner", start)
+                raise MarkerError("the backtick is not closed", start)
             return "raw", end + 1
         if char.isascii() and (char.isdigit() or char == "."):
             match = _NUMBER.match(text, start)
@@ -163,7 +163,7 @@ class Reader:
             if char == '"':
                 return position + 1
             position += 1
-        raise MarkerError("the double quote has no partner", start)
+        raise MarkerError("the double quote is not closed", start)
 
     # Values
 
@@ -311,7 +311,7 @@ class Reader:
                     return item
                 if token.text == ";":
                     return ListOf(item)
-        return self._lookahead()._guess_one()  # noqa: SLF001 - another of our own kind
+        return self._lookahead()._guess_one()  # noqa: SLF001 - another object of this class
 
     def _guess_one(self) -> ValueType:
         self.depth += 1
@@ -339,7 +339,7 @@ class Reader:
         first = self._guess(may_be_list=False)
         if first is Scalar.STRING:
             ahead = self._lookahead()
-            ahead._string(in_key=True)  # noqa: SLF001 - another of our own kind
+            ahead._string(in_key=True)  # noqa: SLF001 - another object of this class
             if ahead.peek() == ":":
                 return MapOf(Scalar.ANY)
         return ListOf(first)
@@ -433,7 +433,7 @@ def unquote(text: str, offset: int = 0) -> str:
         code = int(four or eight or "0", 16)
         if bad is not None or (octal and int(octal, 8) > 255) or _no_character(code):
             raise MarkerError(
-                f"`{match.group()}` is no escape",
+                f"`{match.group()}` is not a valid escape",
                 offset + match.start(),
                 "put regular expressions into backticks, or double the backslash",
             )

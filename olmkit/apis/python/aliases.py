@@ -1,7 +1,7 @@
 """How the names of a model's fields become those of JSON.
 
 Camel case, unless the model says otherwise: `rename` of msgspec, `alias_generator`
-of pydantic. Both are inherited by classes that say nothing of their own.
+of pydantic. Both are inherited by classes that set nothing themselves.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def of_class(
 ) -> Renaming:
     """What renames the fields of a class; `ancestry` begins with it, then come its bases.
 
-    API006 at what is not understood, and at a class that names its fields in another
+    API006 at what is not supported, and at a class that names its fields in another
     way than its bases do, since that would rename theirs too.
     """
     module, node = next(ancestry)
@@ -83,7 +83,7 @@ def of_class(
     if renaming is None:
         findings.add(
             "API006",
-            f"`{keyword}={shown(value)}` is not understood",
+            f"`{keyword}={shown(value)}` is not supported",
             module.at(value),
             hint=_HINTS[keyword],
         )
@@ -92,7 +92,7 @@ def of_class(
             "API006",
             f"`{keyword}={shown(value)}` changes the names of inherited fields",
             module.at(value),
-            hint="name the fields of a class and of its bases in one way",
+            hint="use the same naming for a class and its bases",
         )
     return renaming or lower_camel
 
@@ -129,7 +129,7 @@ def _configuration(names: Names, module: Module, node: ast.ClassDef) -> Iterator
 
 
 def _assigned(names: Names, module: Module, value: ast.expr) -> ast.expr:
-    """The settings themselves, where a name stands for them."""
+    """The settings themselves, where a name refers to them."""
     declared = names.declared(names.dotted(module, value))
     if declared is None:
         return value

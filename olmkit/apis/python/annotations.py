@@ -1,6 +1,6 @@
 """Annotations of Python fields as type expressions.
 
-Types are known by their dotted names; one that has no form in a CRD is a finding
+Types are known by their dotted names; one that cannot be expressed in a CRD is a finding
 with what to write in its place.
 """
 
@@ -129,7 +129,7 @@ KNOWN: Final = (
     | _typing("Annotated", "Optional", "Union", "Literal", "NewType", "TypeAlias", "Generic")
     | {f"{module}.{name}" for module in _PYDANTIC for name in (*_LIMITED, *_MAKERS)}
 )
-"""Dotted names of other libraries that stand for types."""
+"""Dotted names of other libraries that mean types."""
 
 
 @dataclass(slots=True)
@@ -235,11 +235,11 @@ class TypeReader:
         if dotted in _LISTS | _SETS | _MAPS:
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` does not say what it holds",
+                f"`{shown(expression)}` does not declare its item type",
                 "name the type of its items, such as `list[str]` or `dict[str, str]`",
             )
         if dotted in _UNTYPED:
-            return Untyped(f"`{shown(expression)}` does not say what the value is")
+            return Untyped(f"`{shown(expression)}` does not declare its value type")
         declared = self.names.declared(dotted)
         if declared:
             return self._declared(expression, declared)
@@ -248,13 +248,13 @@ class TypeReader:
         ):
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` has no form in a CRD",
+                f"`{shown(expression)}` cannot be expressed in a CRD",
                 "use a type that JSON has: str, int, bool, list, dict or a model",
             )
         if self.names.is_nested(self.module, dotted):
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` is declared inside of a class, where it is not looked for",
+                f"`{shown(expression)}` is declared inside a class, which is not supported",
                 "declare it at the top of its module",
             )
         self.findings.add(
@@ -277,7 +277,7 @@ class TypeReader:
             )
         return self._refuse(
             expression,
-            f"`{shown(expression)}` is not a type that can be read from the text",
+            f"`{shown(expression)}` is a type that cannot be read from the source",
             "write its type out, or the alias as `X: TypeAlias = …`",
         )
 
@@ -291,7 +291,7 @@ class TypeReader:
         base = _MAKERS[maker]
         if base is None:
             if not call.args:
-                return self._refuse(call, f"`{shown(call)}` does not say what it holds")
+                return self._refuse(call, f"`{shown(call)}` does not declare its item type")
             base = ListType(self.read(call.args[0]), is_set=maker == "conset")
         said = Facts()
         self.facts.keywords(call, said)
@@ -326,13 +326,13 @@ class TypeReader:
         if self.names.declared(head):
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` is generic, which no type of a CRD can be",
+                f"`{shown(expression)}` is generic, and a CRD has no generic types",
                 "write one type for each use",
             )
         return self._refuse(
             expression,
-            f"`{shown(expression)}` has no form in a CRD",
-            "read are list, set, dict, Optional, Literal and Annotated",
+            f"`{shown(expression)}` cannot be expressed in a CRD",
+            "supported are list, set, dict, Optional, Literal and Annotated",
         )
 
     def _list(self, expression: ast.expr, head: str, items: list[ast.expr]) -> TypeExpression:
@@ -342,7 +342,7 @@ class TypeReader:
                 return ListType(self.read(items[0]))
             return self._refuse(
                 expression,
-                f"`{shown(expression)}` has items of their own types each",
+                f"`{shown(expression)}` has items of different types",
                 "use `tuple[T, ...]`, a list, or a model with named fields",
             )
         if len(items) != 1:
@@ -380,7 +380,7 @@ class TypeReader:
             return WellKnown("IntOrString")
         return self._refuse(
             expression,
-            f"`{shown(expression)}` may be several things, which a CRD cannot say",
+            f"`{shown(expression)}` is a union, which a CRD cannot express",
             "use one model with optional fields and "
             "`+kubebuilder:validation:ExactlyOneOf=a;b`, or `int | str`",
         )
@@ -395,11 +395,13 @@ class TypeReader:
             is_literal = isinstance(item, ast.Constant | ast.UnaryOp)
             value = self.literals.value(item) if is_literal else MISSING
             if type(value) not in (str, int, bool):
-                return self._refuse(item, "a `Literal` may hold texts, integers or booleans")
+                return self._refuse(
+                    item, "a `Literal` may contain only strings, integers or booleans"
+                )
             values.append(value)
         kinds = {type(value) for value in values}
         if len(kinds) != 1:
-            return self._refuse(expression, "values of a `Literal` must be of one type")
+            return self._refuse(expression, "values of a `Literal` must have the same type")
         names = {str: "string", int: "integer", bool: "boolean"}
         return Choice(Scalar(names[kinds.pop()]), tuple(values))
 
@@ -423,7 +425,7 @@ class TypeReader:
 
 
 def aliased(value: ast.expr) -> ast.expr:
-    """What an alias stands for: the second argument of `NewType`, else the value itself."""
+    """What an alias means: the second argument of `NewType`, else the value itself."""
     return value.args[1] if isinstance(value, ast.Call) and len(value.args) > 1 else value
 
 

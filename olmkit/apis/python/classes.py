@@ -2,7 +2,7 @@
 
 Models of pydantic, dataclasses, attrs and msgspec are recognised by base class
 or decorator. Comments that no type claims belong to the package, except inside
-functions; a marker that belongs to nothing is told of.
+functions; a marker that belongs to nothing is reported.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class ModuleReader:
     def _types(self) -> TypeReader:
         return TypeReader(self.module, self.names, self.findings)
 
-    # Types that are no models
+    # Types that are not models
 
     def _read_type_statement(self, statement: ast.stmt, after: int) -> None:
         name, value = getattr(statement, "name", None), getattr(statement, "value", None)
@@ -155,7 +155,7 @@ class ModuleReader:
         return replace(self, findings=self.findings.setting_apart(_ABOUT_TYPES, others))
 
     def _check_once(self, node: ast.ClassDef) -> None:
-        """Of two classes of one name nobody can say from the text which one is meant where."""
+        """Of two classes with one name, the source does not show which one is meant where."""
         last = self.module.classes[node.name]
         if last is not node and not bases.is_resource(self.names, self.module, node):
             self.findings.add(
@@ -172,7 +172,7 @@ class ModuleReader:
             if keyword.arg in _OTHER_FORMS and self._types().literals.value(keyword.value):
                 self.findings.add(
                     "API006",
-                    f"`{keyword.arg}` gives `{node.name}` a form that no schema says",
+                    f"`{keyword.arg}` gives `{node.name}` a form that no schema can express",
                     self.module.at(keyword.value),
                     hint="leave it out, and write a tag as a field of type `Literal`",
                 )
@@ -215,7 +215,7 @@ class ModuleReader:
             if dotted.endswith(".Generic") or isinstance(base, ast.Subscript):
                 self.findings.add(
                     "API006",
-                    "generic models have no form in a CRD",
+                    "generic models cannot be expressed in a CRD",
                     self.module.at(base),
                     hint="write one model for each use",
                 )
@@ -252,7 +252,7 @@ class ModuleReader:
         if not kind:
             self.findings.add(
                 "API006",
-                f"members of `{node.name}` are neither texts nor numbers",
+                f"members of `{node.name}` are neither strings nor numbers",
                 self.module.at(node),
                 hint="derive it from `StrEnum` or `IntEnum`",
             )
@@ -273,9 +273,9 @@ class ModuleReader:
             if type(value) is not wanted:
                 self.findings.add(
                     "API006",
-                    f"the value of `{node.name}.{name}` cannot be read from the text",
+                    f"the value of `{node.name}.{name}` cannot be read from the source",
                     self.module.at(statement.value),
-                    hint=f"write {'a text' if kind == 'string' else 'an integer'}",
+                    hint=f"write {'a string' if kind == 'string' else 'an integer'}",
                 )
                 continue
             values.append(value)
@@ -291,7 +291,7 @@ class ModuleReader:
         if _is_text(node.body[0]):
             after = node.body[0].end_lineno or after
         else:
-            # The header may have several lines; comments in it are no field's.
+            # The header may have several lines; comments in it do not belong to a field.
             after = max((base.end_lineno or 0 for base in node.bases), default=0)
             after = max(after, node.lineno)
         for index, statement in enumerate(node.body):
@@ -381,7 +381,7 @@ class ModuleReader:
         return self._words(node.body[0]) if node.body and _is_text(node.body[0]) else None
 
     def _words(self, statement: ast.stmt) -> str:
-        """The text of a docstring; markers in it are told of, since nobody reads them there."""
+        """The text of a docstring; markers in it are reported, since they are not read there."""
         text = statement.value.value  # type: ignore[attr-defined]
         if not literals.is_text(text):
             self.findings.add(
@@ -412,7 +412,7 @@ class ModuleReader:
                     "API021",
                     f"`{target.id}` has no annotation and is not a field of the API",
                     self.module.at(target),
-                    hint=f"write `{target.id}: <type> = …`, or `ClassVar` to say so",
+                    hint=f"write `{target.id}: <type> = …`, or `ClassVar` if this is intended",
                 )
 
     def _warn_inner(self, statement: ast.stmt) -> None:
@@ -467,7 +467,7 @@ class ModuleReader:
             self.comments.drop(group)
             is_opening = group.first < first.lineno and _is_text(first)  # read as the type's own
             if not is_opening and not any(self._is_inside(group, method) for method in methods):
-                self._warn_lost(group, "below no field")
+                self._warn_lost(group, "not above a field")
 
     def _is_inside(
         self, group: Group, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -488,7 +488,7 @@ class ModuleReader:
             if REGISTRY.levels(comment.text):
                 self.findings.add(
                     "API005",
-                    f"`+{language.marker_name(comment.text)}` stands {where} and is not read",
+                    f"`+{language.marker_name(comment.text)}` is {where} and is not read",
                     comment.at,
                     hint="put it directly above what it belongs to",
                 )
@@ -508,9 +508,9 @@ class ModuleReader:
             if comment and REGISTRY.levels(comment.text):
                 self.findings.add(
                     "API005",
-                    f"`+{language.marker_name(comment.text)}` stands after code and is not read",
+                    f"`+{language.marker_name(comment.text)}` is after code and is not read",
                     comment.at,
-                    hint="put it on a line of its own, above",
+                    hint="put it on a separate line above",
                 )
 
 

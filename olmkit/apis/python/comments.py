@@ -2,7 +2,7 @@
 
 A group is a run of whole-line comments without a blank line between them. The
 group that ends directly above a declaration is its documentation; the closest
-one above that belongs to it too; all others belong to nobody. The same rule
+one above that belongs to it too; all others belong to nothing. The same rule
 holds for Go sources, so marker comments mean the same in both languages.
 """
 
@@ -134,7 +134,7 @@ class Comments:
         return claim
 
     def drop(self, group: Group) -> None:
-        """Claim a group for nobody."""
+        """Claim a group without a type."""
         self._claimed.add(id(group))
 
     def unclaimed(self) -> tuple[Group, ...]:

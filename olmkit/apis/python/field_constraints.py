@@ -1,7 +1,7 @@
 """What is said about a field next to its type: `Field(…)`, `Meta(…)`, `Ge(1)`.
 
 Constraints of annotated-types, pydantic and msgspec are understood by their
-dotted names; what has no form in a CRD is a finding, never dropped in silence.
+dotted names; what cannot be expressed in a CRD is a finding, never dropped in silence.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class FactReader:
             values = dict(zip(("min_length", "max_length"), call.args, strict=False))
         elif name != "Interval":
             self.findings.add(
-                "API006", f"`{shown(call)}` has no form in a CRD", at, hint="leave it out"
+                "API006", f"`{shown(call)}` cannot be expressed in a CRD", at, hint="remove it"
             )
             return
         values |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
@@ -146,7 +146,7 @@ class FactReader:
             if keyword.arg is None:
                 self.findings.add(
                     "API006",
-                    "`**` hides what is said about the field",
+                    "`**` hides the options of the field",
                     self.literals.module.at(keyword.value),
                     hint="write the arguments out",
                 )
@@ -188,9 +188,9 @@ class FactReader:
         elif key not in _SILENT_KEYWORDS:
             self.findings.add(
                 "API006",
-                f"`{key}` of `{shown(call.func)}` is not understood",
+                f"`{key}` of `{shown(call.func)}` is not supported",
                 self.literals.module.at(value),
-                hint="say it with a marker comment",
+                hint="use a marker comment instead",
             )
 
     def default(self, value: ast.expr, facts: Facts) -> None:
@@ -205,7 +205,7 @@ class FactReader:
         if isinstance(found, str):
             return found
         self.findings.add(
-            "API006", f"`{shown(value)}` is no plain text", self.literals.module.at(value)
+            "API006", f"`{shown(value)}` is not a string literal", self.literals.module.at(value)
         )
         return ""
 
@@ -226,9 +226,9 @@ class FactReader:
         if not isinstance(value, wanted) or isinstance(value, bool):
             self.findings.add(
                 "API006",
-                f"`{shown(expression)}` is not a value that can be read from the text",
+                f"`{shown(expression)}` is a value that cannot be read from the source",
                 at,
-                hint="write a literal, or a constant of this module that is one",
+                hint="write a literal, or a constant of this module that has a literal value",
             )
             return
         facts.constraints.append(Constraint(keyword, value, at))

@@ -1,4 +1,4 @@
-"""Literals in Python source text, and constants of the sources that stand for one."""
+"""Literals in Python source text, and constants of the sources that have a literal value."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Literals:
         return value
 
     def resolved(self, expression: ast.expr) -> tuple[Module, ast.expr]:
-        """What a name stands for in the end, and the module in whose words that is written."""
+        """The expression that a name means in the end, and the module that contains it."""
         module = self.module
         for _ in range(_TOO_DEEP):
             found = Literals(module, self.names).constant(expression)
@@ -43,7 +43,7 @@ class Literals:
         return module, expression
 
     def constant(self, expression: ast.expr) -> tuple[Module, ast.expr] | None:
-        """What a name that stands for a literal or an enumeration's member was given, and where."""
+        """The value of a name of a literal or of an enumeration's member, and where it is set."""
         dotted = self.names.dotted(self.module, expression).removesuffix(".value")
         declared = self.names.declared(dotted)
         if declared:

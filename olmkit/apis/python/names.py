@@ -1,4 +1,4 @@
-"""What the names in a Python module stand for, worked out from its text.
+"""What the names in a Python module mean, derived from its source.
 
 Imports, classes and simple assignments at module level are looked at, inside
 `if`, `try` and `with` too; what `else` or `except` has instead of something counts
@@ -160,7 +160,7 @@ class Names:
     known: Collection[str] = frozenset()
 
     def dotted(self, module: Module, expression: ast.expr) -> str:
-        """The full dotted name of an expression, or an empty text when it is no plain name."""
+        """The full dotted name of an expression, or an empty string when it is not a plain name."""
         attributes: list[str] = []
         while isinstance(expression, ast.Attribute):
             attributes.append(expression.attr)

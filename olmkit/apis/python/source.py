@@ -88,8 +88,7 @@ def _parse(
     if len(data) > MAX_SOURCE_SIZE:
         findings.add(
             "API002",
-            f"the file is {len(data) / 1e6:.0f} MB large, more than the "
-            f"{MAX_SOURCE_SIZE / 1e6:.0f} MB that are read",
+            f"the file is {len(data) / 1e6:.0f} MB; the limit is {MAX_SOURCE_SIZE / 1e6:.0f} MB",
             Location(path=shown),
         )
         return None
@@ -99,7 +98,7 @@ def _parse(
     except (SyntaxError, UnicodeDecodeError, LookupError) as error:
         findings.add(
             "API002",
-            f"the file is not text: {error}",
+            f"the file is not UTF-8 text: {error}",
             Location(path=shown),
             hint="save it as UTF-8",
         )

@@ -1,4 +1,4 @@
-"""The values that literals of the Common Expression Language stand for.
+"""The values of literals of the Common Expression Language.
 
 Numbers have 64 bits; strings may be raw or of bytes, with one quote or three, and
 know their own escapes.
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 
 class Uint(int):
-    """A number of the type `uint`; a plain `int` stands for CEL's `int`."""
+    """A number of the type `uint`; a plain `int` is CEL's `int`."""
 
 
 MIN_INT: Final = -(2**63)

@@ -117,5 +117,5 @@ def element(container: Any, key: Any) -> Any:
 def contains_key(container: dict[Any, Any], key: Any) -> bool:
     try:
         return key in container
-    except TypeError:  # lists and maps are no keys
+    except TypeError:  # lists and maps are not keys
         return False

@@ -55,7 +55,7 @@ class PatternError(ValueError):
 def matches(pattern: str, text: str, spend: Callable[[int], None]) -> bool:
     """Whether the pattern matches somewhere in `text`; `PatternError` when it is none.
 
-    `spend` is told of each step of work, and may raise.
+    `spend` is called for each step of work, and may raise.
     """
     fault = patterns.fault(pattern)
     if fault:
@@ -88,7 +88,7 @@ def _compiled(pattern: str) -> _States:
 
 @dataclass(slots=True)
 class _States:
-    """By number: where it goes on, and what must be so: a test of a character or of the place."""
+    """By number: where it continues, and the condition: a test of a character or of the place."""
 
     next: list[list[int]] = field(default_factory=list)
     tests: list[Test | None] = field(default_factory=list)

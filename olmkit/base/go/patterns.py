@@ -45,7 +45,7 @@ def fault(pattern: str) -> str:
 
 @dataclass(slots=True)
 class _Reader:
-    """Goes over a pattern once, and keeps no more of it than whether it can go on."""
+    """Reads a pattern once, and keeps only whether it can continue."""
 
     text: str
     at: int = 0
@@ -214,7 +214,7 @@ class _Reader:
 
 
 def literal_escape(text: str, begin: int) -> tuple[str, int]:
-    r"""The character that an escape such as `\n` or `\x41` stands for, and where it ends.
+    r"""The character that an escape such as `\n` or `\x41` means, and where it ends.
 
     `ValueError` when there is none at `begin`.
     """

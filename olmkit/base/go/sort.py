@@ -3,7 +3,7 @@
 Items that are equal to each other end up in an order that depends on the
 algorithm alone: pattern-defeating quicksort, with fixed choices of pivots. Where
 the tools of the field sort so and write the result, the same bytes need the
-same algorithm. Whoever may choose uses `sorted`.
+same algorithm. Code that may choose uses `sorted`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Where values stand in JSON text, and where and why a text is none.
+"""Where values are in JSON text, and where and why a text is not JSON.
 
-Read token by token, and only when somebody asks for a place or a text could not
+Read token by token, and only when a place is requested or a text could not
 be read: the words for what is wrong are those of Go's `encoding/json`, which
 people search for.
 """
@@ -73,7 +73,7 @@ class _Scanner:
                     continue
             elif not stack:
                 return node
-            # A value has ended: go on in what surrounds it, as far out as brackets close.
+            # A value has ended: continue in what surrounds it, as far out as brackets close.
             while stack:
                 if opened is None:
                     self._add(stack[-1], node)

@@ -62,7 +62,7 @@ def skip_space(data: bytes | bytearray, start: int) -> int:
 def read_stream(data: bytes, start: int, *, doubles: bool = True) -> Iterator[tuple[Any, int, int]]:
     """The values that stand one after the other from `start`: value, where it begins and ends.
 
-    The slow and exact way, for a stream in which nobody knows where values end. With `doubles`,
+    The slow and exact way, for a stream in which the ends of values are not known. With `doubles`,
     each number passes through a double.
     """
     text = data[start:].decode("utf-8", "surrogateescape")

@@ -15,7 +15,7 @@ import msgspec
 from olmkit.base.go import floats
 
 _HTML: Final = ((b"<", b"\\u003c"), (b">", b"\\u003e"), (b"&", b"\\u0026"))
-# Go escapes these two whatever it is told: JavaScript takes them for line ends.
+# Go escapes these two with any option: JavaScript takes them for line ends.
 _SEPARATORS: Final = ((b"\xe2\x80\xa8", b"\\u2028"), (b"\xe2\x80\xa9", b"\\u2029"))
 # Ends of numbers that Go writes in another way, or what looks like one inside a string.
 _WHOLE: Final = re.compile(rb"\.0(?:[,\]}]|\Z)")

@@ -1,8 +1,8 @@
-"""The events of libyaml's parser, and its errors as places and words of our own.
+"""The events of libyaml's parser, and its errors as places and messages of olmkit.
 
 Where libyaml reads a text in another way than Go's parser, which was made from an
 older release of it, the text is changed (an escape that only Go knows) or refused
-(a byte order mark inside it) before anybody sees a wrong value.
+(a byte order mark inside it) before a wrong value is used.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def events(data: bytes) -> Iterator[Any]:
                 and type(event) is not yaml_events.DocumentEndEvent
             ):
                 raise YamlError(
-                    "a byte order mark stands inside the text",
+                    "a byte order mark is inside the text",
                     offset=mark,
                     hint="remove it; it comes from joining files",
                 )
@@ -104,7 +104,7 @@ def decoded(data: bytes) -> str:
 
 
 def error_at(event: Any, message: str, *, hint: str = "") -> YamlError:
-    """The error that something is wrong with what an event stands for."""
+    """The error that something is wrong with the meaning of an event."""
     mark = event.start_mark
     return YamlError(message, line=mark.line, column=mark.column, hint=hint)
 

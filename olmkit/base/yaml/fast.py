@@ -31,7 +31,7 @@ MAX_DEPTH: Final = 500
 
 
 class Refused:
-    """Stands for `read this with yaml_reader`."""
+    """Means `read this with yaml_reader`."""
 
 
 REFUSED: Final = Refused()
@@ -62,7 +62,7 @@ _NUMBER_PARTS: Final = (
 )
 # Over a long one the fast parser broods for minutes.
 _LONG_NUMBER: Final = re.compile(rb"0[xXbBoO][0-9A-Fa-f_]{64}")
-# No number that anybody means is longer; one that is counts as odd.
+# No real number is longer; a longer one counts as odd.
 _LONGEST_NUMBER: Final = 64
 # Outside of brackets a number is all that stands on the line after a key or a dash, or is a key.
 _IN_BLOCK: Final = (
@@ -119,7 +119,7 @@ def _plain_text(data: bytes) -> bytes | None:
     if _LONG_NUMBER.search(outside):
         return None
     if _has_flow(outside):
-        # What looks like a block may stand in brackets, and so be none.
+        # What looks like a block may be in brackets, and so not be a block.
         odd = b"?" in data or _EMPTY_VALUE.search(data) or _has_odd_number(data, _IN_FLOW)
     else:
         odd = _has_odd_number(outside, _IN_BLOCK)

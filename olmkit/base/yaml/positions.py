@@ -1,7 +1,7 @@
 """Where values stand: a tree of places next to the tree of values.
 
-Made only when somebody asks for a place, by reading the text a second time.
-JSON needs nothing of its own, since it is read as YAML here; what only one of
+Created only when a place is requested, by reading the text a second time.
+JSON needs nothing else, since it is read as YAML here; what only one of
 them accepts has been decided before.
 """
 

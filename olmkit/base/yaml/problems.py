@@ -1,4 +1,4 @@
-"""What is wrong with a text that is not YAML, in words of our own and at the line of the fault.
+"""What is wrong with a text that is not YAML, in our own words and at the line of the fault.
 
 libyaml reports what its parser missed, often lines behind the fault: an open quote at the end of
 the text, an open bracket at the next key. Its own words never reach a user.
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 _SPACES: Final = "indent with spaces"
 _INDENT: Final = "indent this line like the lines that it belongs to"
 _UTF_8: Final = "save the file as UTF-8"
-_BRACKET: Final = "close the bracket, or quote a text that begins with one"
+_BRACKET: Final = "close the bracket, or quote a string that begins with one"
 _CONTROL: Final = "remove the character; a binary file is not a manifest"
 _ESCAPE: Final = "use single quotes, in which a backslash is a backslash"
 _PERCENT: Final = "write a character as `%` and two hexadecimal digits"
@@ -28,11 +28,11 @@ class Problem(NamedTuple):
 TABLE: Final = {
     "mapping values are not allowed in this context": Problem(
         "a key cannot begin inside the value of another key",
-        "quote a text with a colon and a space in it, or correct the indentation",
+        "quote a string with a colon and a space in it, or correct the indentation",
     ),
     "could not find expected ':'": Problem(
         "expected `:` after the key that begins here",
-        "add the colon, or indent the line like the text that it continues",
+        "add the colon, or indent the line like the string that it continues",
         at_context=True,
     ),
     "did not find expected key": Problem(
@@ -45,10 +45,10 @@ TABLE: Final = {
     "did not find expected node content": Problem("expected a value", _BRACKET),
     "did not find expected ',' or ']'": Problem("expected `,` or `]`", _BRACKET),
     "did not find expected ',' or '}'": Problem(
-        "expected `,` or `}`", "close the brace, or quote a text that begins with one"
+        "expected `,` or `}`", "close the brace, or quote a string that begins with one"
     ),
     "did not find expected alphabetic or numeric character": Problem(
-        "expected the name of an anchor", "quote a text that begins with `*` or `&`"
+        "expected the name of an anchor", "quote a string that begins with `*` or `&`"
     ),
     "did not find expected <document start>": Problem(
         "expected the end of the document",
@@ -59,7 +59,7 @@ TABLE: Final = {
         "an entry of a list cannot begin here", "put the list on the lines below its key"
     ),
     "mapping keys are not allowed in this context": Problem(
-        "a key cannot begin here", "quote a text that begins with `?`"
+        "a key cannot begin here", "quote a string that begins with `?`"
     ),
     "found unexpected end of stream": Problem(
         "the quote that begins here is not closed", "close the quote", at_context=True
@@ -68,9 +68,9 @@ TABLE: Final = {
         "the quote that begins here is not closed before `---`", "close the quote", at_context=True
     ),
     "found unexpected ':'": Problem(
-        "unexpected `:`", "put a space after the colon, or quote the text"
+        "unexpected `:`", "put a space after the colon, or quote the string"
     ),
-    "found unknown escape character": Problem("unknown escape in a double-quoted text", _ESCAPE),
+    "found unknown escape character": Problem("unknown escape in a double-quoted string", _ESCAPE),
     "did not find expected hexdecimal number": Problem(
         "expected hexadecimal digits of an escape", _ESCAPE
     ),
@@ -85,30 +85,32 @@ TABLE: Final = {
         "expected the end of the line", "begin the text on the next line"
     ),
     "found an indentation indicator equal to 0": Problem(
-        "the indentation of a text cannot be 0", "write `|` alone, or a number from 1 to 9"
+        "the indentation of a block scalar cannot be 0", "write `|` alone, or a number from 1 to 9"
     ),
     "did not find expected whitespace": Problem("expected a space", "put a space there"),
     "did not find expected whitespace or line break": Problem(
         "expected a space or the end of the line", "put a space there"
     ),
-    "did not find expected tag URI": Problem("expected a tag", "quote a text that begins with `!`"),
-    "did not find expected '!'": Problem("expected `!`", "quote a text that begins with `!`"),
+    "did not find expected tag URI": Problem(
+        "expected a tag", "quote a string that begins with `!`"
+    ),
+    "did not find expected '!'": Problem("expected `!`", "quote a string that begins with `!`"),
     "did not find the expected '>'": Problem("expected `>`", "close the tag"),
     "did not find URI escaped octet": Problem("expected an escaped character", _PERCENT),
     "found an incorrect leading UTF-8 octet": Problem("an escape is not UTF-8", _PERCENT),
     "found an incorrect trailing UTF-8 octet": Problem("an escape is not UTF-8", _PERCENT),
-    "found undefined tag handle": Problem("unknown tag", "quote a text that begins with `!`"),
+    "found undefined tag handle": Problem("unknown tag", "quote a string that begins with `!`"),
     "found unknown directive name": Problem(
-        "unknown directive", "quote a text that begins with `%`"
+        "unknown directive", "quote a string that begins with `%`"
     ),
     "could not find expected directive name": Problem(
-        "expected the name of a directive", "quote a text that begins with `%`"
+        "expected the name of a directive", "quote a string that begins with `%`"
     ),
     "found unexpected non-alphabetical character": Problem(
-        "a directive has letters only", "quote a text that begins with `%`"
+        "a directive contains only letters", "quote a string that begins with `%`"
     ),
-    "found duplicate %YAML directive": Problem("`%YAML` is there twice", "remove one of them"),
-    "found duplicate %TAG directive": Problem("`%TAG` is there twice", "remove one of them"),
+    "found duplicate %YAML directive": Problem("`%YAML` occurs twice", "remove one of them"),
+    "found duplicate %TAG directive": Problem("`%TAG` occurs twice", "remove one of them"),
     "found incompatible YAML document": Problem(
         "unknown version of YAML", "remove the line with `%YAML`"
     ),
@@ -122,7 +124,7 @@ TABLE: Final = {
         "expected a version of YAML", "remove the line with `%YAML`"
     ),
     "exceeded maximum simple key length": Problem(
-        "the key is longer than 1,024 characters", "shorten it, or quote the text"
+        "the key is longer than 1,024 characters", "shorten it, or quote the string"
     ),
     "control characters are not allowed": Problem("a control character is in the text", _CONTROL),
     "invalid leading UTF-8 octet": Problem("the text is not UTF-8", _UTF_8),
@@ -141,7 +143,7 @@ _OPEN: Final = {
     True: Problem("the list that begins here is not closed with `]`", _BRACKET),
     False: Problem(
         "the mapping that begins here is not closed with `}`",
-        "close the brace, or quote a text that begins with one",
+        "close the brace, or quote a string that begins with one",
     ),
 }
 _UNKNOWN: Final = Problem("the structure cannot be read", "check indentation, quotes and brackets")

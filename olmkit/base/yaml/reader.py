@@ -26,7 +26,7 @@ MAX_EXPANDED: Final = 128 * 1024 * 1024
 
 
 class Missing:
-    """Stands for `no document here`, since `None` is a value."""
+    """Means `no document here`, since `None` is a value."""
 
 
 MISSING: Final = Missing()
@@ -172,7 +172,7 @@ class _Builder:
             value = self._plain(text) if event.implicit[0] else text
             if "?" in text and event.implicit[0] and self._stack and self._stack[-1].flow:
                 raise yaml_events.error_at(
-                    event, "found unexpected '?'", hint="quote text with a question mark"
+                    event, "found unexpected '?'", hint="quote a string with a question mark"
                 )
         else:
             self._check_tag(event)

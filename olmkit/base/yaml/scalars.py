@@ -87,7 +87,7 @@ def plain_of_kustomize(text: str) -> Scalar:
 
 def _in_full(text: str) -> str:
     match = _TIMESTAMP.fullmatch(text)
-    if match is None:  # pragma: no cover - whoever asks has looked
+    if match is None:  # pragma: no cover - the caller has checked
         return text
     year, month, day, *clock = (int(part or 0) for part in match.groups())
     hour, minute, second = (max(a, b) for a, b in zip(clock[:3], clock[3:], strict=True))

@@ -69,7 +69,7 @@ def write(value: Any) -> str:
 
 
 def _mapping(parts: list[str], mapping: dict[str, Any], indent: int, *, inline: bool) -> None:
-    """The entries, each on lines of its own; with `inline` the first one's indent is there."""
+    """The entries, each on separate lines; with `inline` the first one's indent is there."""
     pad = " " * indent
     for key in natural_order(tuple(mapping)):
         value = mapping[key]
@@ -304,7 +304,7 @@ def _fold_double(text: str, column: int, indent: int) -> str:
 
 
 def _broken(text: str, column: int, indent: int) -> str:
-    """Single-quoted text with line breaks that are no line feeds, which stay as they are."""
+    """Single-quoted text with line breaks that are not line feeds, which stay as they are."""
     parts: list[str] = []
     lines = _BREAK_RUN.split(text)
     for number, line in enumerate(lines):

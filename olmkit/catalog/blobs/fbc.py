@@ -129,7 +129,7 @@ def dump_blob(blob: Blob, form: Form, *, keep_unknown: bool = False) -> bytes:
 
 
 def unknown_fields(blob: Blob) -> Iterator[Diagnostic]:
-    """The fields of an `olm.*` blob that nobody reads, and that are lost when it is written."""
+    """The fields of an `olm.*` blob that are not read, and that are lost when it is written."""
     shape = wire.SHAPES.get(blob.schema)
     if shape is None:
         return
@@ -194,4 +194,4 @@ def _folder(package: str) -> str:
 
 
 def _ignore(found: Diagnostic) -> None:
-    """Nobody wants to know."""
+    """Reports nothing."""

@@ -23,7 +23,7 @@ _MAGIC: Final = (
     (b"8BPS", "image/vnd.adobe.photoshop"),
     (b"\0\0\1\0", "image/vnd.microsoft.icon"),
 )
-# Offsets into a RIFF or an ISO media file, where its kind is told.
+# Offsets into a RIFF or an ISO media file, where its type is given.
 _INNER: Final = (
     (b"WEBP", 8, "image/webp"),
     (b"ftypavif", 4, "image/avif"),

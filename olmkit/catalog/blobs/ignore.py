@@ -165,7 +165,7 @@ def _class(pattern: str, position: int) -> tuple[str, int]:
             high, position = _member(pattern, position + 1)
         if position < 0:
             return "", -1
-        # A range from high to low has no members; one that nothing can match stands for it.
+        # A range from high to low has no members; it becomes one that nothing can match.
         ranges += f"{re.escape(low)}-{re.escape(high)}" if low <= high else "\\udfff"
 
 

@@ -120,7 +120,7 @@ Outline = PackageOutline | ChannelOutline | BundleOutline | DeprecationsOutline 
 
 
 class Files:
-    """Files that are read again, in parts, when somebody wants to know a place in them."""
+    """Files that are read again, in parts, when a place in them is needed."""
 
     __slots__ = ("_document", "_tree", "_where")
 
@@ -176,14 +176,14 @@ def _moved(line: int, column: int | None, by: int) -> int | None:
 
 
 def blob_at(place: Place) -> Blob:
-    """The blob that stands there."""
+    """The blob there."""
     match place:
         case Blob():
             return place
         case FilePlace():
             return place.blob()
         case _:
-            raise TypeError(f"nothing stands at {place!r}")
+            raise TypeError(f"nothing is at {place!r}")
 
 
 def of_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:
@@ -191,7 +191,7 @@ def of_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:
 
 
 def of_blob(blob: Blob, place: Place | None = None) -> Outline:
-    """The outline of one blob, which stands at `place` unless it knows that itself.
+    """The outline of one blob, which is at `place` unless it knows that itself.
 
     Raises `InputError` when a field has a wrong type.
     """

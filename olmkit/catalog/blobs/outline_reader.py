@@ -260,7 +260,7 @@ def _icon(found: _Icon | None) -> Icon | None:
 
 
 def _check_object(text: ValueText) -> None:
-    """Take an inlined manifest when it is JSON, which nobody looks into here."""
+    """Take an inlined manifest when it is JSON, whose content is not read here."""
     if text is None:
         raise _OddError
     try:
@@ -272,7 +272,7 @@ def _check_object(text: ValueText) -> None:
 
 
 def _check_properties(found: list[_Property] | None) -> None:
-    """Properties that nobody reads must be JSON all the same."""
+    """Properties that are not read must be JSON all the same."""
     for item in found or ():
         text = _text(item)
         if text is not None:

@@ -132,7 +132,7 @@ def check_json(text: ValueText) -> None:
 
 
 def check_object(text: ValueText) -> None:
-    """Refuse an inlined manifest that is no base64. Raises `ShapeError`."""
+    """Refuse an inlined manifest that is not base64. Raises `ShapeError`."""
     _read_exactly(OBJECT, text)
 
 
@@ -143,7 +143,7 @@ def parse(
 ) -> Properties:
     """Read properties: pairs of a type and the JSON text of a value.
 
-    `check_object` looks at inlined manifests, whose content is nobody's business here.
+    `check_object` looks at inlined manifests, whose content does not matter here.
     """
     identities: list[PackageIdentity] = []
     wanted: list[PackageRequirement] = []

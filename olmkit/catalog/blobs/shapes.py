@@ -26,7 +26,7 @@ class ShapeError(Exception):
 
 
 class Absent:
-    """Stands for a field that is not there, where `null` would be a value."""
+    """Means a field that is missing, where `null` would be a value."""
 
     def __bool__(self) -> bool:
         return False
@@ -166,7 +166,7 @@ def _written(shape: Shape, value: Any, anything: Callable[[Any], Any] | None) ->
 
 
 def unknown(shape: Shape, value: Any) -> Iterator[tuple[str | int, ...]]:
-    """The ways to the fields of `value` that its shape does not know, and so nobody reads."""
+    """The paths of the fields of `value` that its shape does not know, and that are not read."""
     match shape, value:
         case Object(), dict():
             for key, item in value.items():

@@ -104,7 +104,7 @@ def json_values(data: bytes) -> Iterator[tuple[Any, int, int]]:
     """The JSON values of a stream, each with where it begins and ends.
 
     Ends are guessed from the two usual layouts, which is right whenever the bytes up to the
-    guess are one value; the first wrong guess goes on the slow and exact way.
+    guess are one value; the first wrong guess switches to the slow and exact method.
     """
     position = json_reader.skip_space(data, 0)
     size = len(data)
@@ -132,7 +132,7 @@ def _yaml_begin(data: bytes, position: int) -> int | None:
     while len(data) - position >= 4:
         match = _SPACE.match(data, position)
         if match is None:
-            # Go refuses to go on at a byte that is not UTF-8.
+            # Go refuses to continue at a byte that is not UTF-8.
             return None if _is_broken(data[position : position + 4]) else position
         position = match.end()
         if match.group() == b"\n":

@@ -1,6 +1,6 @@
 """What rendering has to say about a bundle.
 
-These are no rules, since they judge not what lies there but what a catalog
+These are not rules, since they are not about what exists but about what a catalog
 would make of it: a part that is left out is a warning, a bundle that no catalog
 can hold is an error.
 """

@@ -231,7 +231,8 @@ def _texts(bundle: SourceBundle, item: Entry, names: tuple[str, ...]) -> list[st
             "FBC906",
             f'parse property of type "{item.type}": {error}',
             at=Location(path=bundle.root),
-            hint=f"the value `{shown}` needs the texts {', '.join(f'`{name}`' for name in names)}",
+            hint=f"the value `{shown}` needs the strings "
+            f"{', '.join(f'`{name}`' for name in names)}",
         )
         raise findings.refusal([fault], bundle.notes) from None
 

@@ -227,7 +227,7 @@ class _Reader:
             self._refuse(
                 f"the annotations name no package: `{model.PACKAGE}` is missing",
                 at=self._place(METADATA),
-                hint="a catalog has no place for what belongs to no package",
+                hint="add the annotation: a catalog cannot contain a bundle without a package",
             )
         return found[0], found[1], found[2]
 
@@ -344,7 +344,7 @@ def _misfits(
 
 
 def _is_passed_over(type_name: str, found: Difference) -> bool:
-    """Whether a schema or a list may stand there, of which the reader takes none of the two."""
+    """Whether a schema or a list may be there; the reader takes neither."""
     forms = typed.choice(typed.kind_at(type_name, found.keys))
     return "[]" in forms or "[]s" in forms
 
@@ -393,7 +393,7 @@ def _version(csv: Document, spec: Mapping[str, Any]) -> str:
     version = spec.get("version")
     if version is not None and not isinstance(version, str):
         raise _misfit(
-            csv, ("spec", "version"), "`spec.version` must be a text", hint="quote the version"
+            csv, ("spec", "version"), "`spec.version` must be a string", hint="quote the version"
         )
     return version or ""
 
@@ -537,7 +537,7 @@ def _files_in(tree: Tree, folder: str, *, hidden: bool) -> Iterator[str]:
 
 
 def _spellings(value: Mapping[str, Any], name: str) -> list[str]:
-    """The keys that stand for the field `name`, in the order in which they are read."""
+    """The keys that mean the field `name`, in the order in which they are read."""
     return sorted(key for key in value if shapes.fold(key) == shapes.fold(name))
 
 

@@ -2,7 +2,7 @@
 
 What the new version upgrades from is said, or read from its CSV, or else the head
 of the channel. Whether the result is a sound catalog is for the rules to say,
-before anybody writes it.
+before it is written.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def add(
 ) -> Addition:
     """The catalog in `tree` with one more bundle. New blobs go to `file`, or where they fit.
 
-    Raises `InputError` when the bundle is there already, or when nobody can say what it follows.
+    Raises `InputError` when the bundle is there already, or when it is unclear what it follows.
     """
     blobs = list(fbc.load(tree))
     package = model.of_blobs(blobs).packages.get(bundle.package)
@@ -134,7 +134,7 @@ def _entry(
     if channel and source.name in channel.entries:
         raise InputError(
             f"`{source.name}` is in the channel `{name}` of `{source.package}` already",
-            hint="give the new bundle a version of its own",
+            hint="give the new bundle another version",
         )
     if placement.has_edges:
         return NewEntry(
@@ -170,9 +170,9 @@ def _replaced_head(source: SourceBundle, channel: Channel) -> str:
         ) from None
     if not head.version.version < version:
         raise InputError(
-            f"`{source.name}` is no upgrade of `{head.name}`, the head of the channel "
+            f"`{source.name}` is not an upgrade of `{head.name}`, the head of the channel "
             f"`{channel.name}`",
-            hint="say what it follows with `--replaces`, `--skips` or `--skip-range`",
+            hint="name what it follows with `--replaces`, `--skips` or `--skip-range`",
         )
     return head.name
 
@@ -233,7 +233,8 @@ def _is_there(blobs: Iterable[Blob], bundle: RenderedBundle) -> bool:
                 return True
             raise InputError(
                 f"another bundle `{bundle.name}` is in the catalog already",
-                hint="give the new one a version of its own: clusters never look twice at a name",
+                hint="give the new bundle another version: clusters do not notice a change "
+                "under the same name",
             )
     return False
 

@@ -114,8 +114,9 @@ def _only_head(channel: Channel) -> Entry:
     found = graph.head(channel)
     if found is None:
         raise InputError(
-            f"channel `{channel.name}` of package `{channel.package}` has not exactly one head",
-            hint="`olmkit catalog validate` says more",
+            f"channel `{channel.name}` of package `{channel.package}` does not have exactly "
+            f"one head",
+            hint="run `olmkit catalog validate` for details",
         )
     return found
 

@@ -96,7 +96,7 @@ class UpgradePath:
 class UpgradeQuery:
     """What is asked of OLM v1: channels (none: all), versions, and what is installed.
 
-    `is_free`: what is installed is no matter (`upgradeConstraintPolicy: SelfCertified`).
+    `is_free`: what is installed does not matter (`upgradeConstraintPolicy: SelfCertified`).
     """
 
     channels: Sequence[str] = ()
@@ -257,7 +257,7 @@ def path_of_v1(package: Package, channels: Sequence[str], start: Start) -> Upgra
 
 
 def start_of(entries: Mapping[str, Entry], name: str, version: Version | None = None) -> Start:
-    """What is installed under that name; `version` where it is no entry any more."""
+    """What is installed under that name; `version` where it is not an entry any more."""
     entry = entries.get(name)
     if entry is not None and entry.bundle is not None:
         return Start(name, entry.version)
@@ -295,7 +295,7 @@ def chain(by_name: Mapping[str, L], head: L, place: str) -> Iterator[L]:
         if entry.name in visited:
             raise BrokenChannelError(
                 "cycle",
-                f"{place} goes round in circles: below `{head.name}`, `{entry.name}` comes twice",
+                f"{place} has a cycle: below `{head.name}`, `{entry.name}` occurs twice",
             )
         visited.add(entry.name)
         yield entry

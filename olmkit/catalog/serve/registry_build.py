@@ -39,7 +39,7 @@ Append = Callable[[bytes], int]
 """Takes a piece; gives the offset where it lies."""
 
 Content = Callable[[Place, str], Blob]
-"""The blob that stands at a place and has a schema."""
+"""The blob that is at a place and has a schema."""
 
 
 def build(

@@ -136,7 +136,7 @@ def _stdin() -> bytes:
     data = sys.stdin.buffer.read(job.MAX_INPUT_SIZE + 1)
     if len(data) > job.MAX_INPUT_SIZE:
         raise ConfigurationError(
-            f"the input is larger than the {job.MAX_INPUT_SIZE // 1024 // 1024} MB that are read",
+            f"the input is larger than {job.MAX_INPUT_SIZE // 1024 // 1024} MB",
             hint="pipe the manifests of one operator",
         )
     return data

@@ -60,8 +60,8 @@ def build(
 
             if any(given.values()):
                 raise ConfigurationError(
-                    "`--base` and its like are for images with a server",
-                    hint="name it: `--server olmkit` or `--server opm`",
+                    "`--base`, `--pull`, `--python` and `--wheels` are for images with a server",
+                    hint="choose a server: `--server olmkit` or `--server opm`",
                 )
             made = app.run(publish.build_catalog(folder, options, access, report))
         else:

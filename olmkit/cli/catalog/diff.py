@@ -69,7 +69,7 @@ def _name(one: Difference) -> str:
 
 def _field(field: Field) -> str:
     if len(field.old) > _LONG or len(field.new) > _LONG:
-        return f"{field.name}: other than before" if field.old else field.name
+        return f"{field.name}: changed" if field.old else field.name
     if not field.old:
         return f"{field.name}: {field.new}"
     return f"{field.name}: {field.old} → {field.new or 'none'}"

@@ -61,13 +61,13 @@ def filter_(
     """
     if bool(words) == (config is not None):
         raise ConfigurationError(
-            "it is not said what to keep" if config is None else "what to keep is said twice",
-            hint="say it with `--package` or with `--config`",
+            "nothing to keep" if config is None else "`--package` and `--config` are both given",
+            hint="pass either `--package` or `--config`",
         )
     wanted = job.read(config, reference) if config else job.parse(words, is_full=full)
     found = app.run(job.filter_catalog(reference, wanted, access))
     app.report(found.diagnostics)
     for package, names in sorted(found.extra.items()):
         listed = ", ".join(f"`{name}`" for name in names)
-        app.terminal.note(f"kept of `{package}` though not in the range: {listed}")
+        app.terminal.note(f"kept of `{package}` although outside the range: {listed}")
     app.terminal.result_bytes(fbc.dump(found.blobs, form))

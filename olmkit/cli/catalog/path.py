@@ -102,7 +102,7 @@ def _verdict(found: UpgradePath, goal: str, *, reaches: bool) -> str:
     newest = f"`{found.newest}` is the newest" if found.newest else "OLM can select no entry"
     match found.end:
         case End.CIRCLE:
-            return f"upgrades go in circles after {hops}, at `{found.last}`; {newest}"
+            return f"upgrades form a cycle after {hops}, at `{found.last}`; {newest}"
         case End.STRANDED:
             return f"nothing follows `{found.last}`{blocked}; {newest}"
         case _ if found.last != found.newest:

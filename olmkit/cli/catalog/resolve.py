@@ -76,10 +76,10 @@ def resolve(
     """
     asked = [Selection.parse(one) for one in requests]
     if not asked and not installed:
-        raise ConfigurationError("there is nothing to resolve", hint="ask for it with `--install`")
+        raise ConfigurationError("nothing to resolve", hint="name a package with `--install`")
     catalogs = dict(_catalog(app, reference, access) for reference in references)
     if len(catalogs) < len(references):
-        raise ConfigurationError("two catalogs have one name", hint="name them: `NAME=REF`")
+        raise ConfigurationError("two catalogs have the same name", hint="name them: `NAME=REF`")
     if olm == "v1":
         settings = ExtensionSettings(
             priorities=dict(map(_priority, priorities)), is_free=self_certified
@@ -120,7 +120,7 @@ def _show_v1(
 ) -> None:
     if len(asked) != 1:
         raise ConfigurationError(
-            "a ClusterExtension is of one package", hint="ask for one with `--install`"
+            "a ClusterExtension installs one package", hint="name one with `--install`"
         )
     found = job.resolve_v1(catalogs, asked[0], installed, settings)
     is_deprecated = found.bundle.deprecation is not None
@@ -148,7 +148,7 @@ def _lines(found: Resolution) -> Iterator[str]:
         yield "then"
         yield from _answer(result)
     if found.goes_round:
-        yield "and so on: the graph goes round in circles"
+        yield "and so on: the graph has a cycle"
 
 
 def _unmet(answer: Answer) -> tuple[str, ...]:

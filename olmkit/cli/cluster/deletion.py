@@ -27,13 +27,13 @@ dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would be deleted without deleting anything."
 )
 
-_NOTHING = "there is nothing to delete"
+_NOTHING = "nothing to delete"
 
 
 def confirm(app: App, found: Sequence[Manifest], *, also: Sequence[str] = (), yes: bool) -> None:
-    """Go on only when the user wants these objects deleted, and what `also` says in words.
+    """Continue only when the user confirms that these objects, and `also`, are deleted.
 
-    Raises `ConfigurationError` when there is nobody to ask.
+    Raises `ConfigurationError` without a terminal.
     """
     if yes or not (found or also):
         return
@@ -41,7 +41,8 @@ def confirm(app: App, found: Sequence[Manifest], *, also: Sequence[str] = (), ye
         app.terminal.say(f"will delete {what}")
     if not sys.stdin.isatty():
         raise ConfigurationError(
-            "this deletes objects, and there is nobody to ask", hint="say `--yes`"
+            "deleting objects requires confirmation, and there is no terminal to ask on",
+            hint="pass `--yes`",
         )
     more = " and the others" if also else ""
     if not click.confirm(f"delete {plural(len(found), 'object')}{more}?", err=True):
@@ -70,8 +71,8 @@ def give(app: App, done: Removed, *, stays: Sequence[str] = (), **facts: Any) ->
     left = [subject(one) for one in done.left]
     lines = [
         *(f"removed {one}" for one in gone),
-        *(f"still there: {one}" for one in left),
-        *(f"stays: {one}" for one in stays),
+        *(f"still exists: {one}" for one in left),
+        *(f"kept: {one}" for one in stays),
     ]
     app.emit(_value(gone, left, stays, facts), text="\n".join(lines) or _NOTHING)
     if left:

@@ -32,7 +32,7 @@ def text(found: Explanation, *, color: bool = False) -> str:
         lines.append(f"{lead}{printable(link.subject)}: {printable(link.state)}")
     lines += [f"  - {printable(one)}" for one in found.details]
     if found.log:
-        lines.append("  its last words:")
+        lines.append("  its last log lines:")
         lines += [f"  | {printable(line)}" for line in found.log.rstrip().split("\n")]
     if found.hint:
         lines.append(f"{paint('hint', 'cyan', on=color)}: {printable(found.hint)}")
@@ -70,7 +70,7 @@ def leaving(app: App, created: list[Manifest], removal: str) -> Iterator[None]:
         yield
     except BaseException:
         if created:
-            app.terminal.say(f"what was created stays; `{removal}` removes it")
+            app.terminal.say(f"the created objects remain; `{removal}` removes them")
         raise
 
 

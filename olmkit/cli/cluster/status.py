@@ -40,7 +40,7 @@ def status(app: App, *, package: str, exit_code: bool, target: Target) -> None:
     for note in found.notes:
         app.terminal.note(printable(note))
     if package and not found.operators:
-        app.terminal.say(f"nothing asks for `{package}`")
+        app.terminal.say(f"nothing requests `{package}`")
         app.exit(Exit.NO)
     if exit_code and not all(row.explanation.is_ready for row in found.operators):
         app.exit(Exit.NO)

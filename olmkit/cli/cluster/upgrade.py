@@ -156,7 +156,7 @@ def _rehearsed(plan: UpgradePlan) -> dict[str, object]:
 
 
 def _words(plan: UpgradePlan) -> str:
-    """The way in one line, as it is told after an upgrade."""
+    """The path in one line, as it is printed after an upgrade."""
     if not plan.hops:
         return "no newer version is known\n" if plan.notes else "no newer version is offered\n"
     return " → ".join((plan.before or "nothing", *plan.hops)) + "\n"

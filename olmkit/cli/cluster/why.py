@@ -56,7 +56,7 @@ def why(
     if it is unclear which bundle an unpack Job belongs to.
     """
     if save is not None and saved is not None:
-        raise click.UsageError("`--save` is for what a cluster holds, and `--from` asks none.")
+        raise click.UsageError("`--save` cannot be used with `--from`.")
     if olm == "v1":
         from olmkit.cli.cluster import extension  # it knows much that OLM v0 does without
 

@@ -105,7 +105,7 @@ def command(
     """A click command whose function takes an `App` first.
 
     `output`: it has `-o/--output text|json`; pass False when the command has an
-    `-o` of its own meaning. `project`: it has `-C/--project`. `example`: command
+    `-o` with another meaning. `project`: it has `-C/--project`. `example`: command
     lines that the help shows, one a line.
     """
 

@@ -92,7 +92,7 @@ class Terminal:
             self.say(text)
 
     def say(self, text: str) -> None:
-        """Say something on stderr that must be seen; work goes on when it cannot be written.
+        """Say something on stderr that must be seen; work continues when it cannot be written.
 
         While a bar moves, it is printed above it. Control characters are escaped.
         """

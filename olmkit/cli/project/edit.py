@@ -35,7 +35,7 @@ def edit(
 ) -> None:
     """Change the groups, the scope or the operator image of a project."""
     if multigroup is None and namespaced is None and not image:
-        raise ConfigurationError("there is nothing to edit", hint="name what shall be different")
+        raise ConfigurationError("nothing to edit", hint="pass at least one option")
     request = EditRequest(multigroup=multigroup, namespaced=namespaced, image=image)
     result = project.edit(app.project, request, dry_run=dry_run)
     scaffolding.emit(app, result, dry_run=dry_run)

@@ -56,8 +56,8 @@ def init(
     """Create a project for an operator in Python."""
     if layout not in _LAYOUTS:
         raise ConfigurationError(
-            f"the layout `{layout}` is not scaffolded here",
-            hint=f"`{LAYOUT}` is; projects that other tools scaffold are read all the same",
+            f"the layout `{layout}` is not supported",
+            hint=f"use `{LAYOUT}`; olmkit still reads projects with other layouts",
         )
     request = InitRequest(
         domain=domain,

@@ -58,7 +58,7 @@ class BuildCache:
             return None
 
     async def layer(self, key: str) -> Layer | None:
-        """The layer that was made from what `key` stands for."""
+        """The layer that was made from what `key` means."""
         path = self._keys / f"{key}.json"
         try:
             said: Any = json.loads(path.read_bytes())

@@ -1,7 +1,7 @@
 """Building with a container engine's own program, and taking the image out of the engine.
 
 Only the command line that Docker and Podman share is used, so that neither needs
-a library. What the engine says goes to whoever wants to hear it, line by line.
+a library. The engine's output goes to a callback, line by line.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _program(engine: str) -> str:
     found = shutil.which(engine)
     if found is None:
         raise ConfigurationError(
-            f"`{engine}` is not here",
-            hint="install it, or build without an engine: leave `--engine` out",
+            f"`{engine}` is not installed",
+            hint="install it, or build without an engine: omit `--engine`",
         )
     return found
 

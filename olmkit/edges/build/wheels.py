@@ -60,7 +60,7 @@ class WheelRequest:
 
 
 async def collect(request: WheelRequest, environment: Mapping[str, str]) -> Tree:
-    """The packages as they lie in one folder of `PYTHONPATH`.
+    """The packages as they are in one folder of `PYTHONPATH`.
 
     Raises `InputError` when there are no wheels that fit or their hashes are others,
     `RemoteError` when the network said no, `ConfigurationError` without an installer.
@@ -110,7 +110,7 @@ def _command(
             words += ["--platform", tag]
     else:
         raise ConfigurationError(
-            "collecting Python packages needs `uv` or `pip`, and neither is here",
+            "collecting Python packages needs `uv` or `pip`, and neither is installed",
             hint="install one: `pip install uv`",
         )
     words += ["--target", str(target), "--python-version", request.python]
@@ -129,8 +129,8 @@ def _same_python(wanted: str) -> None:
     own = f"{sys.version_info[0]}.{sys.version_info[1]}"
     if wanted != own:
         raise ConfigurationError(
-            f"the image has Python {wanted}, and pip here can only collect for Python {own}",
-            hint="install uv, which collects for any: `pip install uv`",
+            f"the image has Python {wanted}, and this pip can only collect for Python {own}",
+            hint="install uv, which collects for any version: `pip install uv`",
         )
 
 

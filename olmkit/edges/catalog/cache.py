@@ -162,7 +162,7 @@ def open_cached(folder: Path, key: bytes, form: Form[T]) -> Store[T] | None:
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """A file being written; `kept` says that it will stand in the cache folder."""
+    """A file being written; `kept` says that it will be in the cache folder."""
 
     stream: IO[bytes]
     kept: bool
@@ -217,7 +217,7 @@ def open_written(stream: IO[bytes], key: bytes, form: Form[T]) -> Store[T]:
     stream.flush()
     store = _open(os.dup(stream.fileno()), key, form, trusted=True)
     if store is None:
-        raise RemoteError("the disk gave back something else than was written to the cache")
+        raise RemoteError("the disk returned other data than was written to the cache")
     return store
 
 

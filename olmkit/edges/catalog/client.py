@@ -96,7 +96,7 @@ def offer(
 ) -> dict[str, Any] | None:
     """The bundle that a served catalog offers first: the head of the channel, or the named one.
 
-    None when nobody answers there, or there is no such bundle.
+    None when nothing answers there, or there is no such bundle.
     """
     with CatalogClient(address, timeout=timeout) as client:
         try:

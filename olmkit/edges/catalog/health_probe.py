@@ -4,14 +4,14 @@ This file is also a program by itself, put into catalog images under the name
 `grpc_health_probe`, which OLM executes every few seconds with half a second of
 a small share of a processor. So it speaks just enough HTTP/2 over a plain socket,
 imports next to nothing, and needs no gRPC library. Flags and exit codes are those
-of the program that it stands for; what it has no use for is accepted.
+of the program that it replaces; it accepts and ignores the rest.
 """
 
 import socket
 import sys
 from time import monotonic
 
-# Exit codes of the program that this stands for.
+# Exit codes of the program that this replaces.
 OK, MISUSED, NO_CONNECTION, NO_ANSWER, UNHEALTHY = 0, 1, 2, 3, 4
 _PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 _DATA, _HEADERS, _RESET, _SETTINGS, _PING, _GOAWAY = 0, 1, 3, 4, 6, 7
@@ -120,7 +120,7 @@ def check(connection: socket.socket, address: str, service: str, timeout: float)
 
 
 def _request_headers(address: str) -> bytes:
-    """HPACK without tables of our own, RFC 7541: indexed where the static table has it all."""
+    """HPACK without dynamic tables, RFC 7541: indexed where the static table has it all."""
     block = b"\x83\x86"  # :method POST, :scheme http
     for index, value in (
         (4, b"/grpc.health.v1.Health/Check"),  # :path

@@ -134,7 +134,9 @@ class HttpCluster:
             ) from error
         if found.items is None and found.kind in (None, "Status"):
             # Taken for an empty list, it would say that everything was deleted.
-            raise ClusterError(f"the API server's list of `{resource}` is none", temporary=True)
+            raise ClusterError(
+                f"the API server's list of `{resource}` is not a list", temporary=True
+            )
         await _breathe()
         return ObjectList(
             resource_version=found.metadata.resource_version or "",

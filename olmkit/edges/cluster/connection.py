@@ -191,7 +191,7 @@ class Connection:
     ) -> aiohttp.ClientResponse:
         """The response's head, once the server has said yes.
 
-        `head_first`: the body goes on for long, so the head has a limit of its own, and
+        `head_first`: the body takes long, so the head has its own limit, and
         the body is not compressed.
         """
         fresh = False
@@ -342,7 +342,7 @@ class Connection:
 
 
 def _cut(response: aiohttp.ClientResponse) -> None:
-    """End a stream that may go on: at once, since the other end need not agree.
+    """End a stream that may continue: at once, since the other end need not agree.
 
     Closing TLS waits for the server's farewell, and often the loop has ended by then.
     """
@@ -367,7 +367,7 @@ def _check_headers(headers: list[tuple[str, str]]) -> None:
     """The library's own error would show a secret, and is none of ours."""
     for name, value in headers:
         if _UNFIT.search(value):
-            raise ConfigurationError(f"what is given for `{name}` cannot stand in an HTTP header")
+            raise ConfigurationError(f"the value of `{name}` cannot be sent in an HTTP header")
 
 
 def _pairs(headers: Any) -> list[tuple[str, str]]:

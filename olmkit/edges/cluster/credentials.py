@@ -1,7 +1,7 @@
 """Who to be towards an API server, and how that stays true over time.
 
 Tokens in files rotate, exec plug-ins answer with an expiry. Each kind of
-credentials answers `authorization()` before a request and is told by
+credentials answers `authorization()` before a request and is notified by
 `refused()` that the server did not accept them.
 """
 
@@ -82,7 +82,7 @@ class BasicCredentials(NoCredentials):
 
 
 class TokenFileCredentials(NoCredentials):
-    """A bearer token in a file that somebody renews; read again once a minute and on 401."""
+    """A bearer token in a file that is renewed; read again once a minute and on 401."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -136,12 +136,12 @@ class ExecCredentials:
         version = settings.get("apiVersion")
         if version not in _EXEC_VERSIONS:
             raise ConfigurationError(
-                f"the exec plug-in of user `{user}` speaks `{version}`",
+                f"the exec plug-in of user `{user}` uses `{version}`",
                 hint=f"supported are {' and '.join(f'`{known}`' for known in _EXEC_VERSIONS)}",
             )
 
     async def authorization(self) -> str | None:
-        # A lock belongs to one loop, and the elector has a loop of its own.
+        # A lock belongs to one loop, and the elector has its own loop.
         async with self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             if not self._known or self._expired():
                 self._take(await self._run())
@@ -191,10 +191,10 @@ class ExecCredentials:
             ) from None
         except TimeoutError:
             raise RemoteError(
-                f"`{command}` gave no credentials within {_EXEC_TIMEOUT:.0f} s", temporary=True
+                f"`{command}` returned no credentials within {_EXEC_TIMEOUT:.0f} s", temporary=True
             ) from None
         finally:
-            if process.returncode is None:  # it took too long, or nobody waits any more
+            if process.returncode is None:  # it took too long, or nothing waits any more
                 await _end(process, group=not interactive)
         if process.returncode:
             raise RemoteError(
@@ -225,7 +225,8 @@ class ExecCredentials:
         )
         if self._token is None and self._certificate is None:
             raise ConfigurationError(
-                f"the exec plug-in of user `{self._user}` gave neither a token nor a certificate"
+                f"the exec plug-in of user `{self._user}` returned neither a token nor a "
+                f"certificate"
             )
         self._expires = None
         if status.get("expirationTimestamp"):
@@ -233,7 +234,7 @@ class ExecCredentials:
                 expires = datetime.datetime.fromisoformat(str(status["expirationTimestamp"]))
             except ValueError as error:
                 raise ConfigurationError(
-                    f"the exec plug-in of user `{self._user}` gave an expiry that is not a time"
+                    f"the exec plug-in of user `{self._user}` returned an expiry that is not a time"
                 ) from error
             self._expires = expires if expires.tzinfo else expires.replace(tzinfo=datetime.UTC)
         self._known = True
@@ -253,7 +254,7 @@ class ExecCredentials:
         available = sys.stdin is not None and sys.stdin.isatty()
         if mode == "Always" and not available:
             raise ConfigurationError(
-                f"the exec plug-in of user `{self._user}` wants to ask, and there is no terminal"
+                f"the exec plug-in of user `{self._user}` requires input, and there is no terminal"
             )
         return available
 
@@ -276,7 +277,7 @@ class ExecCredentials:
 
 
 async def _started(*words: str, **options: Any) -> asyncio.subprocess.Process:
-    """The process; one whose start nobody waits for any more is ended once it has begun."""
+    """The process; one whose caller no longer waits is ended once it has begun."""
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*words, **options))
     try:
         return await asyncio.shield(starting)
@@ -287,7 +288,7 @@ async def _started(*words: str, **options: Any) -> asyncio.subprocess.Process:
 
 
 async def _end(process: asyncio.subprocess.Process, *, group: bool) -> None:
-    """End a plug-in, with what it started itself when it has a group of its own.
+    """End a plug-in, with what it started itself when it has its own group.
 
     It is waited for a moment only: a child of it that lives on may keep its pipe open.
     """

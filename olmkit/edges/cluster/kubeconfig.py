@@ -2,7 +2,7 @@
 
 Reads kubeconfig files as kubectl does (several merged, the first value wins,
 relative paths relative to their file) or, inside a pod, the service account.
-Credentials are a small object of their own, since tokens rotate and exec
+Credentials are a small separate object, since tokens rotate and exec
 plug-ins expire. No secret reaches a message.
 """
 
@@ -116,7 +116,8 @@ def load(
         home = Path(environment.get("HOME") or "/") / ".kube" / "config"
         if not home.exists():
             raise ConfigurationError(
-                "no cluster to talk to: there is no kubeconfig, and this is no pod",
+                "no cluster is configured: there is no kubeconfig, and olmkit does not run "
+                "in a pod",
                 hint="name a kubeconfig with `--kubeconfig` or the variable `KUBECONFIG`",
             )
         paths = [home]
@@ -202,7 +203,7 @@ class _Merged:
             if value is None:
                 value = {}
             if not isinstance(value, dict):
-                raise ConfigurationError(f"`{path}` is no kubeconfig")
+                raise ConfigurationError(f"`{path}` is not a kubeconfig")
             self._files.append((value, path))
             self.current = self.current or str(value.get("current-context") or "")
 
@@ -255,7 +256,7 @@ def _credentials(
 
 
 def _cluster_info(cluster: Mapping[str, Any], file: Path) -> dict[str, Any]:
-    """What an exec plug-in that asks for the cluster is told (client.authentication.k8s.io)."""
+    """What an exec plug-in that requests the cluster gets (client.authentication.k8s.io)."""
     info = {
         key: cluster[key]
         for key in ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url")
@@ -279,7 +280,7 @@ def _data(source: Mapping[str, Any], key: str, file: Path) -> bytes | None:
         try:
             return base64.b64decode("".join(str(source[f"{key}-data"]).split()), validate=True)
         except (binascii.Error, ValueError) as error:
-            raise ConfigurationError(f"`{key}-data` in `{file}` is no base64") from error
+            raise ConfigurationError(f"`{key}-data` in `{file}` is not base64") from error
     if source.get(key):
         try:
             return disk.read_file(_beside(str(source[key]), file))
@@ -337,5 +338,5 @@ def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
             context.load_cert_chain(str(paths[0]), str(paths[1]), password="")
         except (ssl.SSLError, OSError) as error:
             raise ConfigurationError(
-                "the client certificate and its key do not fit, or are not PEM files"
+                "the client certificate and its key do not match, or are not PEM files"
             ) from error

@@ -52,7 +52,7 @@ class Credentials:
 async def find(
     name: str, *, environment: Mapping[str, str], authfile: str | None = None
 ) -> Credentials | None:
-    """The credentials for `name` (registry and repository), if anybody keeps some."""
+    """The credentials for `name` (registry and repository), if there are some."""
     for path in _files(environment, authfile):
         found = await _find_in(path, name, environment)
         if found is not None:
@@ -220,7 +220,7 @@ def _from_helper(output: bytes, program: str) -> Credentials | None:
         username, secret = value["Username"], value["Secret"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise RemoteError(
-            f"the credential helper `{program}` gives something that is no credentials",
+            f"the credential helper `{program}` returns something other than credentials",
             temporary=False,
         ) from None
     if not isinstance(username, str) or not isinstance(secret, str) or not secret:

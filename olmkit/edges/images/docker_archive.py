@@ -181,16 +181,16 @@ class DockerArchive:
         stream = self._archive.open(name)
         if stream is None:
             raise InputError(
-                f"`{self._shown}` is no archive of `docker save`: it lacks `{name[:100]}`"
+                f"`{self._shown}` is not an archive of `docker save`: it lacks `{name[:100]}`"
             )
         return stream
 
     def _read_only(self) -> ConfigurationError:
-        return ConfigurationError(f"`{self._shown}` can only be read")
+        return ConfigurationError(f"`{self._shown}` is read-only")
 
 
 async def write(source: Store, image: Image, names: Sequence[Reference], path: Path) -> None:
-    """Write `image`, whose layers lie in `source`, as an archive for `docker load`."""
+    """Write `image`, whose layers are in `source`, as an archive for `docker load`."""
     config = f"{image.manifest.config.digest.encoded}.json"
     layers = [f"{layer.digest.encoded}.tar" for layer in image.manifest.layers]
     listed = [{"Config": config, "RepoTags": [str(name) for name in names], "Layers": layers}]

@@ -33,7 +33,7 @@ async def open_image(name: Reference) -> AsyncIterator[Store]:
 
 
 async def load(source: Store, image: Image, name: Reference) -> None:
-    """Put `image`, whose layers lie in `source`, into the engine under `name`."""
+    """Put `image`, whose layers are in `source`, into the engine under `name`."""
     with tempfile.TemporaryDirectory(prefix="olmkit-") as folder:
         path = Path(folder, "image.tar")
         await docker_archive.write(source, image, [name], path)
@@ -83,7 +83,7 @@ def _engine() -> Any:
 
 
 def _knock(host: str) -> None:
-    """Find out whether anybody listens, since the package leaks its socket when nobody does."""
+    """Find out whether an engine listens, since the package leaks its socket otherwise."""
     scheme, _, path = host.partition("://")
     if scheme not in ("unix", "http+unix"):
         return

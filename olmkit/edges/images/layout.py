@@ -67,7 +67,7 @@ class LayoutReader:
         if stream is None:
             raise ContentError(
                 f"layout `{self._shown}` lacks the content `{descriptor.digest}`",
-                hint="the layout is incomplete: make it again",
+                hint="the layout is incomplete: create it again",
             )
         with stream:
             for chunk in _chunks(stream, offset):
@@ -98,10 +98,10 @@ class LayoutReader:
         raise self._which(entries, selector)
 
     def entries(self) -> tuple[tuple[str, Descriptor], ...]:
-        """Names and images as they stand in the layout's index."""
+        """Names and images as they are in the layout's index."""
         stream = self._files.open(_INDEX)
         if stream is None:
-            raise ConfigurationError(f"`{self._shown}` is no OCI layout: it has no `{_INDEX}`")
+            raise ConfigurationError(f"`{self._shown}` is not an OCI layout: it has no `{_INDEX}`")
         with stream:
             data = stream.read(MAX_MANIFEST_SIZE + 1)
         try:
@@ -140,7 +140,7 @@ class LayoutReader:
         return ConfigurationError(message, hint=f"it has {shown}" if names else "")
 
     def _read_only(self) -> ConfigurationError:
-        return ConfigurationError(f"`{self._shown}` can only be read")
+        return ConfigurationError(f"`{self._shown}` is read-only")
 
 
 class Layout(LayoutReader):
@@ -164,7 +164,7 @@ class Layout(LayoutReader):
             raise disk_error(path, error) from error
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
-        """Let `tag` stand for an image; with an empty tag, list the image without a name."""
+        """Let `tag` refer to an image; with an empty tag, list the image without a name."""
         path = self.folder / _INDEX
         try:
             self._prepare()
@@ -199,9 +199,9 @@ class Layout(LayoutReader):
         marker = self.folder / _MARKER
         if marker.exists():
             return
-        if (self.folder / _INDEX).exists() or _is_foreign(self.folder):
+        if (self.folder / _INDEX).exists() or _is_other_folder(self.folder):
             raise ConfigurationError(
-                f"`{self.folder}` is a folder with other things in it, not an OCI layout",
+                f"`{self.folder}` is a folder with other content, not an OCI layout",
                 hint="name an empty or a new folder",
             )
         (self.folder / "blobs" / "sha256").mkdir(parents=True, exist_ok=True)
@@ -320,14 +320,14 @@ def _index_order(entry: Descriptor) -> tuple[str, str]:
     return (entry.annotations.get(REF_NAME, ""), str(entry.digest))
 
 
-def _is_foreign(folder: Path) -> bool:
+def _is_other_folder(folder: Path) -> bool:
     return folder.is_dir() and any(
         path.name != "blobs" and not path.name.startswith(_LEFTOVERS) for path in folder.iterdir()
     )
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed commands have left, when it is so old that nobody writes it any more."""
+    """Remove what killed commands left, once it is so old that no process writes it."""
     now = time.time()
     for place in (folder, folder / "blobs" / "sha256"):
         for path in place.iterdir():

@@ -1,7 +1,7 @@
 """A repository in a registry, over the OCI distribution API 1.1 (and Docker's before it).
 
 Every request is tried again while its error is temporary; downloads and uploads
-go on where they stopped. Content is checked by us on the way in and by the
+continue where they stopped. Content is checked by us on the way in and by the
 registry on the way out, whose digest we compare.
 """
 
@@ -145,8 +145,7 @@ class Registry:
                     raise RegistryError(
                         f"registry `{self._endpoint.host}` has no image "
                         f"`{self.reference.repository}{_suffix(selector)}`",
-                        hint="check repository and tag; private images look missing "
-                        "to those who are not logged in",
+                        hint="check repository and tag, and log in if the image is private",
                         status=404,
                         codes=("MANIFEST_UNKNOWN",),
                         url=reply.url,
@@ -157,8 +156,8 @@ class Registry:
                 if size is not None and size > MAX_MANIFEST_SIZE:
                     raise InputError(
                         f"the manifest of image `{self.reference.name}{_suffix(selector)}` is "
-                        f"{size / 1e6:.1f} MB large, more than the "
-                        f"{MAX_MANIFEST_SIZE / 1e6:.0f} MB that are read"
+                        f"{size / 1e6:.1f} MB; the limit is "
+                        f"{MAX_MANIFEST_SIZE / 1e6:.0f} MB"
                     )
                 media_type = reply.headers.get("Content-Type", "").partition(";")[0].strip()
                 data = await reply.read(MAX_MANIFEST_SIZE)
@@ -167,7 +166,7 @@ class Registry:
                 wanted = Digest.parse(selector)
                 if not wanted.matches(data):
                     raise RegistryError(
-                        f"registry `{self._endpoint.host}` gives another image than `{selector}`"
+                        f"registry `{self._endpoint.host}` returns another image than `{selector}`"
                     )
                 descriptor = Descriptor(media_type=media_type, digest=wanted, size=len(data))
             self._remember(descriptor, data)
@@ -177,13 +176,13 @@ class Registry:
 
     async def tag(self, descriptor: Descriptor, tag: str) -> None:
         self._endpoint.pushing = True
-        # What came just now has no name yet; else the tag may stand for it already.
+        # What came just now has no name yet; otherwise the tag may refer to it already.
         if descriptor.digest not in self._pushed and await self._is_tagged(descriptor, tag):
             return
         await self._put_manifest(descriptor, await read(self, descriptor), tag)
 
     async def _is_tagged(self, descriptor: Descriptor, tag: str) -> bool:
-        """Whether the registry says that the tag stands for this already."""
+        """Whether the registry says that the tag refers to this already."""
 
         async def ask() -> bool:
             headers = {"Accept": descriptor.media_type}
@@ -226,7 +225,7 @@ class Registry:
                 )
             if not url:
                 return tuple(sorted(set(found)))
-        raise RegistryError(f"registry `{self._endpoint.host}` lists tags without end")
+        raise RegistryError(f"registry `{self._endpoint.host}` never ends its list of tags")
 
     async def _tag_page(self, url: str) -> tuple[list[str], str]:
         async def ask() -> tuple[list[str], str]:

@@ -106,14 +106,16 @@ class Authenticator:
     def denied(self, status: int, codes: tuple[str, ...] = (), url: str = "") -> RegistryError:
         """The error for a registry that does not let us in."""
         if self._credentials is None:
-            message = f"registry `{self._host}` asks for credentials, and there are none for it"
+            message = (
+                f"registry `{self._host}` requires credentials, and none are configured for it"
+            )
             hint = f"log in first: `docker login {self._host}` or `podman login {self._host}`"
         elif status == 401:
             message = f"registry `{self._host}` does not accept the credentials"
             hint = f"log in again: `docker login {self._host}` or `podman login {self._host}`"
         else:
             message = f"registry `{self._host}` does not allow this"
-            hint = "check that this user may do it to this repository"
+            hint = "check the permissions of this user on the repository"
         return RegistryError(message, hint=hint, status=status, codes=codes, url=url)
 
     async def _fetch_token(self, challenge: Challenge, scope: str) -> str:

@@ -96,7 +96,7 @@ class Endpoint:
                 if not self._insecure:
                     raise
                 return await self._ping(plain)
-        # Only on this machine: nobody else hears this question, and it carries no secrets.
+        # Only on this machine: no other host receives this request, and it carries no secrets.
         try:
             return await self._ping(plain)
         except UnreachableError:
@@ -226,7 +226,7 @@ class Endpoint:
             descriptor.digest
         ):
             raise RegistryError(
-                f"registry `{self.host}` has stored something else than was sent: "
+                f"registry `{self.host}` has stored other content than was sent: "
                 f"`{stored}` instead of `{descriptor.digest}`"
             )
 
@@ -273,11 +273,11 @@ def _hint(status: int) -> str:
     if 300 <= status < 400:
         return "only requests that read follow redirects to another host"
     if status == 429:
-        return "it is asked too often: wait, or log in"
+        return "wait, or log in: the registry receives too many requests"
     if status in TEMPORARY_STATUS:
-        return "try again; if it stays so, look at the registry's log"
+        return "try again; if the error persists, check the log of the registry"
     if status == 413:
-        return "the registry, or a proxy before it, does not take content of this size"
+        return "raise the size limit of the registry, or of the proxy in front of it"
     if status == 404:
         return "check the name of the repository"
     return ""

@@ -3,7 +3,7 @@
 Small blobs go in one request after the upload has begun; large ones in chunks, so
 that a fault costs one chunk where the registry remembers what came before it, and
 the whole blob where it does not. On a quick line chunks grow, since each costs the
-registry some work of its own. Registries that know no chunks get everything in one
+registry some work. Registries that know no chunks get everything in one
 request.
 """
 
@@ -47,7 +47,7 @@ class Upload:
         await self._endpoint.web.retry(self._attempt)
 
     async def _attempt(self) -> None:
-        """Begin, or go on where the registry says that it is."""
+        """Begin, or continue where the registry says that it is."""
         if self._location and not await self._resume():
             self._location, self._sent = "", 0
         if not self._location:

@@ -95,7 +95,7 @@ async def _parts(source: Store, descriptor: Descriptor) -> list[Digest]:
 
 
 async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Everything in `work` at once; the first error ends the others and is the one that is told."""
+    """Everything in `work` at once; the first error ends the others and is reported."""
     try:
         async with asyncio.TaskGroup() as group:
             for item in work:

@@ -2,7 +2,7 @@
 
 Jobs come here with a text and get a `Store`, or the `Tree` of a bundle or a
 catalog with the labels and the pinned name of the image it came from. Folders
-are told from references by looking at the disk.
+are distinguished from references by looking at the disk.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def own_platform() -> Platform:
 async def open_store(
     reference: ImageReference, access: Access, *, web: Web | None = None, write: bool = False
 ) -> AsyncIterator[Store]:
-    """The store that `reference` is in, or with `write` will lie in; several may share one `web`.
+    """The store that `reference` is in, or with `write` will be in; several may share one `web`.
 
     What is only read from a registry may come from its mirrors.
     """
@@ -281,8 +281,8 @@ async def unpack(
     size = sum(layer.size for layer in image.manifest.layers)
     if size > budget.limits.stored_size:
         raise InputError(
-            f"the layers of the image are {size / 1e9:.1f} GB large, more than the "
-            f"{budget.limits.stored_size / 1e9:.1f} GB that are read"
+            f"the layers of the image are {size / 1e9:.1f} GB; the limit is "
+            f"{budget.limits.stored_size / 1e9:.1f} GB"
         )
     # Zero means no limit to what stays in memory, hence one byte.
     spool_size = _SPOOL if size <= _SPOOL else 1
@@ -307,7 +307,7 @@ async def unpack(
                     tree = tree.merge(files.folder(folder).at(folder))
                 return tree
             kept = (*kept, *elsewhere)
-    raise InputError("the image's folders are links to links without end")
+    raise InputError("the image's folders form an endless chain of links")
 
 
 def _bundle_folders(labels: Mapping[str, str], reference: ImageReference) -> Sequence[str]:
@@ -352,8 +352,7 @@ def _no_kind(
 def _clean(folder: str) -> str:
     if len(folder) > MAX_PATH:
         raise InputError(
-            f"the label's folder has {len(folder)} characters, "
-            f"more than the {MAX_PATH} that Linux allows"
+            f"the label's folder has {len(folder)} characters; Linux allows {MAX_PATH}"
         )
     parts = [part for part in folder.split("/") if part not in ("", ".")]
     if ".." in parts:

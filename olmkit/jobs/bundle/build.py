@@ -86,14 +86,14 @@ def _targets(
             names = targets = [f"{wanted.name}:{tag.partition(':')[2]}" for tag in tags]
         case _:
             raise ConfigurationError(
-                f"several images cannot all be called `{wanted}`",
+                f"several images cannot have the same name `{wanted}`",
                 hint="name a repository without a tag: each image gets its bundle's version",
             )
     first: dict[str, str] = {}
     for folder, name in zip(folders, names, strict=True):
         if name in first:
             raise ConfigurationError(
-                f"the images of `{first[name]}` and `{folder}` would both be called `{name}`",
+                f"the images of `{first[name]}` and `{folder}` would both be named `{name}`",
                 hint="build them one at a time, each with its own `-t`",
             )
         first[name] = folder

@@ -1,7 +1,7 @@
 """Bundle generate: a project's manifests become its bundle folder.
 
 Reads the input through the disk edge, lets the middle decide, compares with
-what lies there, and writes. Everything that can fail has failed before the
+what exists, and writes. Everything that can fail has failed before the
 first file is written.
 """
 
@@ -201,7 +201,7 @@ async def pins(
     if left and not ask:
         raise InputError(
             f"`{known}` has no digest for `{left[0]}`",
-            "add it, or let registries be asked with `--image-digests`",
+            "add it, or pass `--image-digests` to read it from the registry",
         )
     return found | (await resolve_digests(left, access) if left else {})
 
@@ -215,7 +215,7 @@ def known_digests(path: Path, names: Sequence[str]) -> dict[str, str]:
     document = documents.load(disk.read_file(path, limit=MAX_INPUT_SIZE), str(path))
     if not isinstance(document.value, Mapping):
         raise findings.refusal(
-            f"`{path}` holds no digests",
+            f"`{path}` contains no digests",
             at=document.at(),
             hint="write `registry/name:tag: sha256:…`, one image a line",
         )
@@ -284,8 +284,8 @@ def _package(options: GenerateOptions, facts: _Facts) -> str:
     if options.package or facts.name:
         return options.package or facts.name
     raise ConfigurationError(
-        "the bundle's package has no name: no `PROJECT` file with a `projectName` is here",
-        hint="say `--package`, or run it in the project's folder (`-C`)",
+        "the bundle's package has no name: there is no `PROJECT` file with a `projectName`",
+        hint="pass `--package`, or run it in the project's folder (`-C`)",
     )
 
 
@@ -310,7 +310,7 @@ def _check_channels(channels: str, default: str) -> None:
     for name in (*names, *([default] if default else [])):
         if not name or name != name.strip() or any(char.isspace() for char in name):
             raise ConfigurationError(
-                f"`{name or channels}` is not a name of a channel",
+                f"`{name or channels}` is not a valid channel name",
                 hint="separate channels by commas only, such as `--channels stable,fast`",
             )
 
@@ -423,7 +423,7 @@ class _Written:
     notes: list[Diagnostic] = field(default_factory=list)
 
     def add_manifests(self, result: Generated, annotations: bytes | None, found: Tree) -> None:
-        """The objects and a record of all files; what an earlier run left of others goes."""
+        """The objects and a record of all files; what else an earlier run left is removed."""
         files = result.files()
         untouched, changed = generated_files.stale(found, (*files, _ANNOTATIONS))
         recorded = files if annotations is None else {**files, _ANNOTATIONS: annotations}
@@ -432,8 +432,8 @@ class _Written:
         self.notes += [
             findings.found(
                 "PRJ117",
-                f"`{self.output / name}` is no longer generated, but stays, "
-                "since it was changed by hand",
+                f"`{self.output / name}` is no longer generated, but is kept, because it was "
+                f"changed by hand",
                 hint="remove it if the bundle does not need it",
             )
             for name in sorted(changed)
@@ -458,7 +458,7 @@ def _old_annotations(found: Tree, output: Path) -> Mapping[str, str]:
 
 
 def _default_channel(options: GenerateOptions, old: Mapping[str, str]) -> str:
-    """The wished one; else the one that lies there, unless other channels are wished.
+    """The requested one; else the existing one, unless other channels are requested.
 
     A bundle need not be in the channel that is its package's default.
     """

@@ -116,7 +116,7 @@ def validate_bundles(
     *,
     pulled: Pulled | None = None,
 ) -> tuple[ValidationResult, ...]:
-    """Check each bundle; the results stand in the order of the references.
+    """Check each bundle; the results are in the order of the references.
 
     Raises `ConfigurationError` for an unknown rule or profile, before any work.
     """

@@ -56,8 +56,8 @@ async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool 
     )
     if not read.rendered.image:
         raise InputError(
-            f"nobody would know where the image of `{read.source.name}` is pulled from",
-            hint="say it: `--image registry/name:v{version}`",
+            f"the location of the image of `{read.source.name}` is not known",
+            hint="pass `--image registry/name:v{version}`",
         )
     root, tree, file = _open(catalog)
     warnings: list[Diagnostic] = []

@@ -69,8 +69,8 @@ def init(options: InitOptions, form: Form) -> bytes:
         media_type = icons.detect(data)
         if not media_type:
             raise InputError(
-                f"`{options.icon}` is not an image that is known",
-                hint="take a PNG, JPEG, GIF or SVG file",
+                f"`{options.icon}` is not an image of a known type",
+                hint="use a PNG, JPEG, GIF or SVG file",
             )
         value["icon"] = {"base64data": base64.b64encode(data).decode(), "mediatype": media_type}
     if options.description is not None:
@@ -98,7 +98,7 @@ def validate(
     *,
     pulled: Pulled | None = None,
 ) -> tuple[ValidationResult, ...]:
-    """Check each catalog; the results stand in the order of the references.
+    """Check each catalog; the results are in the order of the references.
 
     Raises `ConfigurationError` for an unknown rule or profile, before any work.
     """

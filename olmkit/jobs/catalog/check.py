@@ -1,4 +1,4 @@
-"""Checking whether a new state of a catalog leaves anybody behind."""
+"""Checking whether a new state of a catalog leaves an installed version without an upgrade."""
 
 from __future__ import annotations
 

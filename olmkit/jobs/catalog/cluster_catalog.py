@@ -60,7 +60,7 @@ async def read(reader: ClusterObjects, name: str) -> Tree:
     address = text(mapping(kinds.status(found).get("urls")).get("base"))
     place = _ADDRESS.fullmatch(address)
     if place is None:
-        raise InputError(f"the ClusterCatalog `{name}` is served at no Service: `{address}`")
+        raise InputError(f"the ClusterCatalog `{name}` is not served by a Service: `{address}`")
     path = (
         f"/api/v1/namespaces/{place['namespace']}/services/"
         f"{place['scheme']}:{place['service']}:{place['port'] or 443}"

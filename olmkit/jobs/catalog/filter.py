@@ -80,8 +80,8 @@ def _check(reference: str, blobs: Sequence[Blob]) -> None:
     errors = [one._replace(at=None, related=()) for one in found if judgement.has_errors((one,))]
     if errors:
         raise InputError(
-            f"what is kept of `{reference}` would be no valid catalog",
-            hint="keep more of it, such as the versions between",
+            f"the selected part of `{reference}` is not a valid catalog",
+            hint="keep more of it, such as the versions in between",
             diagnostics=errors,
         )
 

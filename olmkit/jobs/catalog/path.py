@@ -47,8 +47,8 @@ def path(catalog: Catalog, options: PathOptions) -> PathResult:
     goal = _name(package, options.goal)
     if options.goal and not any(goal in channel.entries for channel in channels):
         raise InputError(
-            f"`{options.goal}` is in no channel of package `{package.name}` that was asked for",
-            hint=f"`olmkit catalog list bundles` has all of `{package.name}`",
+            f"`{options.goal}` is in none of the requested channels of package `{package.name}`",
+            hint=f"run `olmkit catalog list bundles` to see all bundles of `{package.name}`",
         )
     start = _start(package, options.start)
     names = tuple(channel.name for channel in channels)

@@ -49,8 +49,8 @@ _PULLS: Final = 4
 class RenderOptions:
     """How to render.
 
-    `image` is the reference of bundles that lie in folders or layouts; `{package}`, `{name}` and
-    `{version}` stand for theirs. `processes` 0: one for each processor.
+    `image` is the reference of bundles that are in folders or layouts; `{package}`, `{name}` and
+    `{version}` are replaced by theirs. `processes` 0: one for each processor.
     """
 
     image: str = ""
@@ -126,7 +126,7 @@ class _RenderOptions:
 def _local(
     references: Sequence[str], chosen: _RenderOptions, processes: int
 ) -> dict[int, Rendered | OlmkitError]:
-    """What of the references lies on this disk, rendered."""
+    """The references that are on this disk, rendered."""
     parts: dict[int, Rendered | OlmkitError] = {}
     bundles: dict[int, tuple[str, _RenderOptions]] = {}
     for index, reference in enumerate(references):
@@ -174,7 +174,7 @@ def _bundle(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = N
 
 
 def _read(tree: Tree, root: str, chosen: _RenderOptions, image: str | None = None) -> BundleRead:
-    """A bundle; without an image of its own it gets the one that was asked for."""
+    """A bundle; without an image it gets the requested one."""
     source = source_bundle.read(tree, root)
     if image is None:
         image = _filled(chosen.image, source.package, source.name, source.version)
@@ -192,7 +192,7 @@ def _catalog(path: Path, chosen: _RenderOptions) -> Rendered:
     if data.startswith(_SQLITE):
         raise InputError(
             f"`{path}` is a catalog in the SQLite form, which cannot be read yet",
-            hint="turn it into a file-based catalog with `opm migrate`",
+            hint="migrate it to a file-based catalog with `opm migrate`",
         )
     made = _blobs(
         lambda report: fbc.load_stream(data, path.name, report=report), str(path.parent), chosen
@@ -213,7 +213,7 @@ def _tree(tree: Tree, root: str, chosen: _RenderOptions) -> Rendered:
 def _blobs(
     load: Callable[[fbc.Report], Iterator[Blob]], root: str, chosen: _RenderOptions
 ) -> Rendered:
-    """The blobs of a catalog whose files lie in `root`, bundles arranged and migrated."""
+    """The blobs of a catalog whose files are in `root`, bundles arranged and migrated."""
     notes: list[Diagnostic] = []
     blobs: list[Blob] = []
     try:
@@ -274,8 +274,8 @@ def _image(found: ImageFiles, reference: str, chosen: _RenderOptions) -> Rendere
     if not chosen.image and not isinstance(found.source, Reference):
         note = findings.found(
             "FBC907",
-            f"the catalog will not say where the image of `{made.blobs[0].name}` is pulled from",
-            hint="say where it will be pushed: `--image registry/name:tag`",
+            f"the catalog does not contain the location of the image of `{made.blobs[0].name}`",
+            hint="pass the location that you will push it to: `--image registry/name:tag`",
         )
         return replace(made, diagnostics=(*made.diagnostics, note))
     return made
@@ -295,8 +295,8 @@ def _check_image(text: str) -> None:
         rest = rest.replace(placeholder, "x")
     if "{" in rest or "}" in rest:
         raise ConfigurationError(
-            f"`{text}` holds a placeholder that nobody knows",
-            hint=f"there are {', '.join(f'`{placeholder}`' for placeholder in _PLACEHOLDERS)}",
+            f"`{text}` contains an unknown placeholder",
+            hint=f"known are {', '.join(f'`{placeholder}`' for placeholder in _PLACEHOLDERS)}",
         )
     if text:
         Reference.parse(rest)

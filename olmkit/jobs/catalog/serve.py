@@ -343,7 +343,7 @@ def _folder(reference: str, cache_folder: Path | None) -> Tree | None:
         return None
     if cache_folder is not None and paths.is_within(cache_folder, path):
         raise ConfigurationError(
-            f"the cache folder `{cache_folder}` lies inside the catalog",
+            f"the cache folder `{cache_folder}` is inside the catalog",
             hint="all files there count as catalog files; name a folder outside",
         )
     return Folder(path, file_limit=MAX_CATALOG_FILE)
@@ -362,7 +362,7 @@ def _in_thread(work: Callable[..., T], *arguments: Any) -> asyncio.Future[T]:
     future: asyncio.Future[T] = loop.create_future()
 
     def tell(result: T | None, error: BaseException | None) -> None:
-        # The loop is closed when nobody waited for the end.
+        # The loop is closed when nothing waited for the end.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, result, error)
 

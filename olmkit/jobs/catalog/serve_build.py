@@ -70,8 +70,18 @@ def build(reference: str, tree: Tree, cache_folder: Path | None) -> Made:
         findings += unservable
         _refuse(reference, findings)
         writer.finish(index)
+<<<<<<< HEAD
         _check_unchanged(reference, tree, key)
         store = catalog_cache.open_written(file.stream, key, REGISTRY)
+=======
+        if catalog_cache.key_of(tree) != key:
+            raise RemoteError(
+                f"the catalog `{reference}` changed while it was read",
+                hint="start again when no process writes to it",
+                temporary=True,
+            )
+        store = catalog_cache.open_written(file.stream, key)
+>>>>>>> 24b093d (language: messages, hints and findings in plain English; external instead of foreign)
     return Made(store=store, kept=file.kept, findings=judgement.below(reference, _sorted(findings)))
 
 

@@ -28,7 +28,7 @@ from olmkit.oci.reference import Reference
 from olmkit.olm import preview
 from olmkit.olm.preview import Preview
 
-# Seconds: who serves a catalog nearby answers at once, and nobody waits long for one far away.
+# Seconds: a nearby server answers at once, and waiting long for a distant one is not worth it.
 _ANSWER = 3.0
 
 
@@ -111,8 +111,8 @@ def check_names(package: str, catalog: str) -> None:
     """Refuse what cannot name a package, or the image of a catalog: `ConfigurationError`."""
     if not names.is_subdomain(package):
         raise ConfigurationError(
-            f"`{package}` is not a name of a package",
-            hint="a bundle is named with `--bundle`, the image of a catalog with `--catalog`",
+            f"`{package}` is not a package name",
+            hint="name a bundle with `--bundle`, or the image of a catalog with `--catalog`",
         )
     if is_image(catalog):
         Reference.parse(catalog)
@@ -126,7 +126,43 @@ async def choose(
     line = _channel(found, channel)
     entry = _entry(found, line, version)
     bundle = found.bundles.get(entry)
+<<<<<<< HEAD
     return await read_chosen(entry, line.name, bundle.image if bundle else "", access)
+=======
+    return await _read_chosen(entry, line.name, bundle.image if bundle else "", access)
+
+
+async def newest(
+    catalog: Catalog,
+    package: str,
+    access: Access,
+    *,
+    channels: Sequence[str],
+    version: str,
+    after: Start | None = None,
+) -> Chosen:
+    """The bundle that OLM v1 would take: the highest version that fits.
+
+    Deprecated ones come last. `after`: the installed bundle, when only that and what upgrades
+    from it will do. Raises `InputError` when there is none, and when it depends on others.
+    """
+    found = catalog.chosen(package)[0]
+    for name in channels:
+        _channel(found, name)
+    wanted = version_range.parse(version) if version else None
+    ask = UpgradeQuery(channels=channels, range=wanted, installed=after)
+    fitting = upgrades.offers_of_v1(found, ask)
+    if not fitting:
+        follows = f" and upgrades from `{after.name}`" if after else ""
+        raise InputError(
+            f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
+            hint="run `olmkit catalog list bundles` to see all versions",
+        )
+    best = fitting[0]
+    resolver.require_alone(best)
+    channel = next((c.name for c in found.channels.values() if best.name in c.entries), "")
+    return await _read_chosen(best.name, channel, best.image, access)
+>>>>>>> 24b093d (language: messages, hints and findings in plain English; external instead of foreign)
 
 
 async def brought(catalog: Catalog, package: str, name: str, access: Access) -> Preview | None:

@@ -124,8 +124,8 @@ async def removal(
     operands = await operand_objects.all_of(reader, crds, report=report)
     if operands and not keep_crds and not delete_operands:
         raise InputError(
-            f"{len(operands)} objects of its kinds are there and would go with the CRDs",
-            hint="say `--delete-operands`, or leave the CRDs with `--keep-crds`",
+            f"{len(operands)} objects of its kinds exist and would be deleted with the CRDs",
+            hint="pass `--delete-operands`, or keep the CRDs with `--keep-crds`",
         )
     kept = crds if keep_crds else []
     return Undeploying(

@@ -136,7 +136,7 @@ async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undepl
         listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in wanted[:5])
         raise InputError(
             f"operators are installed through OLM: {listed}",
-            hint="uninstall them first, or they stay without anybody who looks after them",
+            hint="uninstall them first: without OLM, nothing manages them",
         )
     found = await read.present(reader, found)
     own = [one for one in found if objects.kind(one) == kinds.CSV[1]]
@@ -163,7 +163,7 @@ async def _until_succeeded(
         there = seen.csv(name)
         if there is not None:
             return csvs.of_csv(seen, there)
-        words = f"`{name}` is not there yet"
+        words = f"`{name}` does not exist yet"
         return Diagnosis(cause="csv-missing", message=words, standing=Standing.WAITING)
 
     return await wait.until_well(look, f"`{name}` is installed", report=report, timeouts=timeouts)
@@ -177,7 +177,7 @@ async def _read(name: str, access: Access) -> bytes:
     async with Web(transports.web_options(access)) as web, web.send("GET", name) as reply:
         if reply.status != 200:
             raise RemoteError(
-                f"`{name}` cannot be had: the server answered {reply.status}",
+                f"`{name}` cannot be downloaded: the server answered {reply.status}",
                 hint="name files or other addresses with `--manifests`",
                 temporary=reply.status >= 500,
             )

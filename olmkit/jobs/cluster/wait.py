@@ -1,7 +1,7 @@
 """Waiting for OLM: looking again and again, and telling what changes.
 
 Each look is a whole picture, explained again, so that nothing depends on having seen
-every step. A server that is away for a while is waited for; a state that needs somebody
+every step. A server that is away for a while is waited for; a state that needs action
 is believed only after it has lasted, since OLM passes through some of them on its way.
 """
 
@@ -30,7 +30,7 @@ Report = Callable[[str], None]
 
 
 def silent(_: str) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 Act = Callable[[ClusterState, Explanation], Awaitable[None]]
@@ -49,7 +49,7 @@ _APPROVAL = ("needs-approval", "upgrade-needs-approval")
 class Timeouts:
     """How long to wait in all, and how often to look, in seconds.
 
-    `believed` is how long a state lasts before it is taken for one that needs somebody;
+    `believed` is how long a state lasts before it is taken for one that needs action;
     `settled`, how long an operator with webhooks stays well before it is taken for ready.
     """
 
@@ -106,7 +106,7 @@ async def settled(
     act: Callable[[T, Explanation], Awaitable[None]] | None = None,
     lasting: Callable[[T], float] = lambda _: 0.0,
 ) -> Explanation:
-    """Look again and again until what is seen is ready, needs somebody, or the time is over.
+    """Look again and again until the state is ready or needs action, or the time is over.
 
     `lasting`: for how many seconds it must have been ready until that is believed.
     Raises `ClusterError` when the server stays away for the whole time.
@@ -169,7 +169,7 @@ async def until_gone(
     while left:
         found = await patiently(look, report, end)
         if found and len(found) != len(left):
-            report(f"{len(found)} of {len(wanted)} objects are still there")
+            report(f"{len(found)} of {len(wanted)} objects still exist")
         left = tuple(found)
         if clock() >= end:
             break
@@ -185,7 +185,7 @@ async def _is_there(reader: ClusterObjects, wanted: Manifest) -> bool:
 
 
 def is_approval(explanation: Explanation) -> bool:
-    """Whether all that is missing is somebody's approval."""
+    """Whether only an approval is missing."""
     return explanation.cause in _APPROVAL
 
 
@@ -195,7 +195,7 @@ async def approve(reader: ClusterObjects, plan: Manifest) -> None:
 
 
 def waiting_plans(seen: ClusterState) -> list[Manifest]:
-    """The InstallPlans that nobody has approved yet, the newest last."""
+    """The InstallPlans that are not approved yet, the newest last."""
     found = [
         plan
         for plan in seen.plans

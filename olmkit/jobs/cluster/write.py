@@ -39,7 +39,7 @@ async def create(
 ) -> None:
     """Make the object and add it to `created`; one of ours that is there gets what is wanted.
 
-    Raises `ClusterError` when another owner's is there; a namespace may be anybody's.
+    Raises `ClusterError` when another owner's is there; a namespace may have any owner.
     """
     subject = explanation.subject(manifest)
     try:
@@ -48,7 +48,7 @@ async def create(
         if not await _is_alike(reader, manifest):
             elsewhere = ", or use another namespace" if objects.namespace(manifest) else ""
             raise ClusterError(
-                f"{subject} is there already, and olmkit did not make it",
+                f"{subject} exists already, and olmkit did not create it",
                 hint=f"delete it{elsewhere}",
             ) from None
         await reader.apply(manifest)
@@ -87,7 +87,7 @@ async def take_back(
     """Delete what a run has created, the newest first, and empty the list."""
     for manifest in reversed(created):
         await delete(manifest)
-        report(f"took back {explanation.subject(manifest)}")
+        report(f"reverted {explanation.subject(manifest)}")
     created.clear()
 
 

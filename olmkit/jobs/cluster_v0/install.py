@@ -30,7 +30,7 @@ from olmkit.olm.preview import Preview
 
 # Longer than a pull of that image over a slow line, much shorter than what one waits in all.
 _SERVED = 120.0
-# Somebody who has interrupted a command sits before it.
+# A user who has interrupted a command waits for it.
 _TAKEN_BACK = Timeouts(seconds=120)
 
 
@@ -59,7 +59,7 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     choice = await install_choice.choose(reader, options, access, here)
     if here.subscription(choice.package) is not None:
         raise InputError(
-            f"`{choice.package}` is already wanted in namespace `{options.namespace}`",
+            f"`{choice.package}` is already requested in namespace `{options.namespace}`",
             hint=f"`olmkit status {choice.package}` says how it stands, "
             f"`olmkit upgrade {choice.package}` takes it on",
         )
@@ -89,8 +89,8 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     ]
     if options.version and not options.manual:
         notes.append(
-            "approval is manual, since with automatic approval OLM would go on to the newest "
-            "version at once"
+            "approval is manual, since with automatic approval OLM would continue to the "
+            "newest version at once"
         )
     if choice.served is not None:
         made += install_objects.served_objects(choice.served)
@@ -185,7 +185,7 @@ async def take_back(
             return
         done = await uninstall.undo(reader, manifest, report=report, timeouts=timeouts)
         for one in done.left:
-            report(f"still there: {explanation.subject(one)}")
+            report(f"still exists: {explanation.subject(one)}")
 
     await cluster_write.take_back(created, delete, report=report)
 
@@ -193,7 +193,7 @@ async def take_back(
 async def until_served(
     reader: ClusterObjects, served: Served, report: Report, timeouts: Timeouts
 ) -> None:
-    """Wait for the Pod of our own catalog: OLM retries late when it finds nobody at first."""
+    """Wait for the Pod of our catalog: OLM retries late when it gets no answer at first."""
     name = served.name
 
     async def look() -> Diagnosis | None:

@@ -67,8 +67,8 @@ def check(options: InstallOptions) -> None:
     """Refuse words that mean nothing, before a cluster is asked: `ConfigurationError`."""
     if bool(options.package) == bool(options.bundle):
         raise ConfigurationError(
-            "say what to install: a package of a catalog, or a bundle",
-            hint="`olmkit install PACKAGE` or `olmkit install --bundle REF`",
+            "nothing to install: no package and no bundle is named",
+            hint="run `olmkit install PACKAGE` or `olmkit install --bundle REF`",
         )
     if options.bundle and (options.version or options.catalog or options.catalog_address):
         raise ConfigurationError("a bundle comes without a catalog and has one version")
@@ -83,7 +83,7 @@ def check(options: InstallOptions) -> None:
             f"`{options.catalog_address}` is not an address of a server", hint="write `HOST:PORT`"
         )
     if options.poll and not cluster_bundle.is_image(options.catalog):
-        raise ConfigurationError("only a catalog that is named by its image can be polled")
+        raise ConfigurationError("OLM can poll only a catalog that is named by its image")
     if options.poll and not _DURATION.fullmatch(options.poll):
         raise ConfigurationError(
             f"`{options.poll}` is not a duration", hint="write `15m` or `1h30m`"
@@ -207,7 +207,7 @@ async def _existing(
         if not near:
             raise InputError(
                 f"there is no CatalogSource `{options.catalog}`",
-                hint="`olmkit status` lists those that are there; an image is named with its "
+                hint="run `olmkit status` to list the existing ones; name an image with its "
                 "registry",
             )
     elif len(near) != 1:
@@ -215,7 +215,7 @@ async def _existing(
     if len(near) > 1:
         listed = ", ".join(f"`{objects.namespace(one)}/{objects.name(one)}`" for one in near)
         raise InputError(
-            f"several catalogs may be meant: {listed}",
+            f"several catalogs match: {listed}",
             hint="choose one with `--catalog` and `--catalog-namespace`",
         )
     return near[0]
@@ -257,7 +257,7 @@ def _unread(options: InstallOptions, catalog: Catalog, note: str) -> Choice:
         catalog=catalog,
         channel=options.channel,
         csv=csv,
-        notes=(f"{note}, so its permissions cannot be said beforehand",),
+        notes=(f"{note}, so its permissions cannot be shown in advance",),
     )
 
 

@@ -37,7 +37,7 @@ async def of_csvs(
 ) -> list[Manifest]:
     """What the bundles of the CSVs brought, by label and by plan; empty for who may not look.
 
-    Not what belongs to a CSV of that name that somebody has installed elsewhere, too.
+    Not what belongs to a CSV of that name that is installed elsewhere, too.
     """
     return await if_allowed(_of_csvs(reader, namespace, set(names), list(plans)), [])
 

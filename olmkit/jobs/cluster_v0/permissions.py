@@ -47,7 +47,7 @@ class _Action:
 async def denied(
     reader: ClusterObjects, namespace: str, group: Manifest, manifests: Iterable[Manifest]
 ) -> tuple[str, ...]:
-    """In words, what the account may not do; nothing without an account, or when nobody may ask."""
+    """What the account may not do; nothing without an account, or when checking is forbidden."""
     account = text(kinds.spec(group).get("serviceAccountName"))
     if not account:
         return ()

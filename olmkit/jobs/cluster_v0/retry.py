@@ -66,7 +66,7 @@ async def reset(
     steps = ((plan,) if plan is not None else (), broken)
     done = await write.delete(reader, steps, report=report, timeouts=timeouts)
     if done.left:
-        raise RemoteError(f"still there: {', '.join(map(explanation.subject, done.left))}")
+        raise RemoteError(f"still exists: {', '.join(map(explanation.subject, done.left))}")
     before = text(kinds.status(subscription).get("installedCSV"))
     for one in seen.subscriptions:
         current = text(kinds.status(one).get("currentCSV"))

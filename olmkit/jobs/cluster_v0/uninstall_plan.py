@@ -119,8 +119,8 @@ async def plan(
             raise _nothing(seen, options, made)
     if options.delete_crds and made.unattended:
         raise InputError(
-            f"{len(made.unattended)} objects of its APIs are there and would go with the CRDs",
-            hint="say `--delete-operands` too, or delete them first",
+            f"{len(made.unattended)} objects of its APIs exist and would be deleted with the CRDs",
+            hint="pass `--delete-operands` too, or delete them first",
         )
     return made
 
@@ -131,7 +131,7 @@ def _nothing(seen: ClusterState, options: UninstallOptions, made: UninstallPlan)
     if made.stays:
         what = "; ".join(made.stays)
         hint = "" if options.delete_crds else "`--delete-crds --delete-operands` removes that too"
-        return InputError(f"{said.message}; of an earlier install stays: {what}", hint=hint)
+        return InputError(f"{said.message}; an earlier install left {what}", hint=hint)
     return InputError(said.message, hint=said.hint if "`-n`" in said.hint else "")
 
 
@@ -192,7 +192,7 @@ def _stays(
 ) -> Iterator[str]:
     """What stays, each with the reason."""
     if listing.found and not options.delete_operands:
-        yield f"{len(listing.found)} objects of its APIs, which no operator looks after any more"
+        yield f"{len(listing.found)} objects of its APIs, which no operator manages any more"
     if listing.unread and not options.delete_operands:
         names = ", ".join(objects.name(one.crd) for one in listing.unread)
         yield f"the objects of {names}, which cannot be listed: {listing.unread[0].error.message}"
@@ -201,7 +201,7 @@ def _stays(
     for name, owner in shared.items():
         yield f"the CRD {name} with its objects: {owner} needs it"
     if operators is not None:
-        yield f"the Operator {objects.name(operators)}: OLM keeps it as long as a CRD is there"
+        yield f"the Operator {objects.name(operators)}: OLM keeps it as long as a CRD exists"
 
 
 def _check_unread(options: UninstallOptions, unread: operands.Unread) -> None:
@@ -270,7 +270,7 @@ async def _operands(
 ) -> Operands:
     if options.delete_crds or options.delete_operands:
         return await operands.listed(reader, crds, report=report, seconds=seconds)
-    # They stay, and are only counted: a webhook that is away is no reason to wait.
+    # They stay, and are only counted: a webhook that does not answer is not a reason to wait.
     return await if_allowed(operands.listed(reader, crds, seconds=0.0), Operands())
 
 
@@ -322,7 +322,7 @@ def _csvs(seen: ClusterState, package: str, subscription: Manifest | None) -> li
 
 
 def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
-    """The InstallPlans that OLM still works on, and that install nothing of others.
+    """The InstallPlans that OLM still works on, and that install nothing else.
 
     It would make the CSV once more, when that is deleted before its plan is done.
     """
@@ -339,7 +339,7 @@ def _unfinished(seen: ClusterState, csvs: list[Manifest]) -> list[Manifest]:
 def _ours(
     seen: ClusterState, package: str, subscription: Manifest | None, csvs: list[Manifest]
 ) -> list[Manifest]:
-    """What olmkit made for this package and nobody else uses."""
+    """What olmkit made for this package and that nothing else uses."""
     others = [one for one in seen.subscriptions if one is not subscription]
     found: list[Manifest] = []
     for catalog in seen.catalogs:

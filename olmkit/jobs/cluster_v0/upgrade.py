@@ -1,7 +1,7 @@
 """Take an operator to a newer version, hop by hop.
 
 OLM says which version is next; here it is approved where approval is manual, and waited
-for until it has replaced the old one. With a bundle, a catalog of our own offers it as
+for until it has replaced the old one. With a bundle, a catalog of olmkit offers it as
 the next version of what is installed.
 """
 
@@ -113,7 +113,7 @@ async def upgrade(
             return upgraded(upcoming)
         if not upcoming:
             break
-        report(f"going on to {upcoming}")
+        report(f"continuing to {upcoming}")
         hop = _Hop(package=plan.package, namespace=plan.namespace, before=current, target=upcoming)
         found = await _go(reader, hop, report=report, timeouts=rest(), announce=announce)
         if not found.is_ready:
@@ -175,7 +175,7 @@ async def to_bundle(
         # OLM does not look for another version as long as that one is to be approved.
         report(f"deleting {explanation.subject(waiting)}")
         await reader.delete(waiting)
-    report(f"going on to {goal}")
+    report(f"continuing to {goal}")
     hop = _Hop(package=plan.package, namespace=plan.namespace, before=plan.before, target=goal)
     found = await _go(reader, hop, report=report, timeouts=timeouts)
     if found.is_ready and old is not None:
@@ -228,7 +228,7 @@ async def _go(
         nonlocal is_announced
         if announce is not None and not is_announced and install_plan.of_csv(seen.plans, target):
             found = await upgrade_plan.planned(reader, seen, target)
-            notes = () if found else (f"the permissions of `{target}` cannot be read beforehand",)
+            notes = () if found else (f"the permissions of `{target}` cannot be read in advance",)
             announce(upgrade_plan.plan_of(before, package, hop.before, (target,), found, notes))
             is_announced = True
         if not cluster_wait.is_approval(explanation):
@@ -259,7 +259,7 @@ async def _offer(
     report: Report,
     timeouts: Timeouts,
 ) -> None:
-    """Let a catalog of our own offer the bundle, and the Subscription take from it."""
+    """Let a catalog of olmkit offer the bundle, and the Subscription take from it."""
     named, package = made.named, made.named.rendered.package
     key = kinds.subscription_key(made.subscription)
     channel = key.channel or named.channel

@@ -1,7 +1,7 @@
 """The way of an upgrade, before it is gone: from where, through which versions, what comes.
 
 OLM's own choice comes first, where it has made one; what follows is read from the catalog.
-What cannot be read from here is said in a note, and is no reason to stop.
+What cannot be read from here is reported in a note, and is not a reason to stop.
 """
 
 from __future__ import annotations
@@ -230,7 +230,8 @@ def own_source(seen: ClusterState, subscription: Manifest) -> Manifest:
         raise InputError(f"the CatalogSource `{key.catalog}` is gone")
     if not install_objects.is_ours(catalog):
         raise InputError(
-            f"the CatalogSource `{key.catalog}` was not made by olmkit, which leaves it alone",
+            f"the CatalogSource `{key.catalog}` was not created by olmkit, so olmkit does "
+            f"not change it",
             hint="publish the new catalog under the image it names",
         )
     return catalog
@@ -281,8 +282,8 @@ def plan_of(
 
 def no_path(reached: str, goal: str) -> InputError:
     return InputError(
-        f"no way leads from `{reached}` to `{goal}`: the catalog offers no next version",
-        hint="`olmkit catalog graph` shows what replaces what",
+        f"no upgrade path leads from `{reached}` to `{goal}`: the catalog offers no next version",
+        hint="run `olmkit catalog graph` to see what replaces what",
     )
 
 

@@ -128,7 +128,7 @@ async def until_noted(
                 standing=Standing.STUCK,
                 cause="upgrade-not-finished",
                 message=f"`{target}` is healthy, but {missing} (after {timeouts.seconds:.0f} s)",
-                hint="see the log of OLM's operators",
+                hint="check the log of OLM's operators",
                 chain=found.chain,
                 blame=Blame.WORLD,
             )
@@ -139,7 +139,7 @@ def _missing(seen: ClusterState, package: str, target: str) -> str:
     """What is not as it is after an upgrade; empty when all is."""
     going = [csv for csv in seen.own_csvs() if kinds.is_going(csv)]
     if going:
-        return f"`{objects.name(going[0])}` is still there"
+        return f"`{objects.name(going[0])}` still exists"
     subscription = seen.subscription(package)
     status = kinds.status(subscription)
     current, installed = (text(status.get(key)) for key in ("currentCSV", "installedCSV"))
@@ -211,14 +211,14 @@ def _outdated(source: Manifest, expected: str) -> Explanation:
         return Explanation(
             standing=Standing.WAITING,
             cause="catalog-outdated",
-            message=f"{message}; OLM looks every {every}{f', last at {last}' if last else ''}",
+            message=f"{message}; OLM checks every {every}{f', last at {last}' if last else ''}",
         )
     return Explanation(
         standing=Standing.BLOCKED,
         cause="catalog-outdated",
-        message=f"{message}, and OLM does not look for newer ones",
+        message=f"{message}, and OLM does not check for newer images",
         hint=f"delete the pod: `kubectl delete pod -n {place} -l {kinds.CATALOG_LABEL}={name}`; "
-        "install with `--poll` to let OLM look",
+        "install with `--poll` to let OLM check",
         blame=Blame.WORLD,
     )
 

@@ -145,13 +145,13 @@ async def _require_none(reader: ClusterObjects, package: str) -> None:
         if name == package:
             raise InputError(
                 f"the ClusterExtension `{name}` exists already",
-                hint=f"run `olmkit why {name} --olm v1` to see how it stands",
+                hint=f"run `olmkit why {name} --olm v1` to see its state",
             )
         if requested == package:
             raise InputError(
                 f"the ClusterExtension `{name}` requests the package `{package}` already, and OLM "
                 "v1 installs a package once in a cluster",
-                hint=f"run `olmkit why {name} --olm v1` to see how it stands",
+                hint=f"run `olmkit why {name} --olm v1` to see its state",
             )
 
 

@@ -124,9 +124,15 @@ async def of_upgrade(
         if len(hops) < 2:
             raise
         first = hops[0]
+<<<<<<< HEAD
         raise NotOfferedError(
             f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 makes one "
             f"at a time: {' → '.join(hop.name for hop in hops)}",
+=======
+        raise InputError(
+            f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 "
+            f"performs one at a time: {' → '.join(hop.name for hop in hops)}",
+>>>>>>> 24b093d (language: messages, hints and findings in plain English; external instead of foreign)
             hint=f"begin with `olmkit upgrade {objects.name(extension)} --olm v1 --to "
             f"{first.version}`",
         ) from error
@@ -314,4 +320,4 @@ def _is_missing(error: OlmkitError) -> bool:
 
 
 def _unknown(error: OlmkitError) -> Offer:
-    return Offer(notes=(f"what it brings is not known beforehand: {error.message}",))
+    return Offer(notes=(f"its contents are not known in advance: {error.message}",))

@@ -153,7 +153,7 @@ def _require_none(lacking: Permissions, account: Account, csv: str, extension: s
     raise MissingPermissionsError(
         f"the service account `{account.name}` in namespace `{account.namespace}` lacks {counted} "
         f"that OLM needs to install `{csv}`: {rules[0]}{more}",
-        hint="apply the manifests that are printed",
+        hint="apply the printed manifests",
         manifests=tuple(one for one in granting if objects.kind(one) != "ServiceAccount"),
     )
 

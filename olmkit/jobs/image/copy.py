@@ -91,7 +91,7 @@ async def copy(
     origin, wanted = references.parse_image(source), references.parse_image(target)
     if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:
         raise ConfigurationError(
-            f"`{target}` names an image by its digest, and only the content makes digests",
+            f"`{target}` names an image by its digest, which only the content determines",
             hint="copy to a tag",
         )
     steps: list[Step] = []

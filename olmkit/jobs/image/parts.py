@@ -87,7 +87,7 @@ async def bases(
                 await transfer.copy(remote, cache.layout, image.descriptor, tag=name, report=report)
             kept = image.descriptor
         else:
-            say(f"base: {reference} for {platform}, as it was when it was last asked for")
+            say(f"base: {reference} for {platform}, as it was when it was last pulled")
         found.append(await _base(cache.layout, str(kept.digest), reference, platform))
     return found, cache.layout
 

@@ -272,10 +272,10 @@ def catalog_files(path: Path) -> tuple[Tree, str]:
 
 
 def _tree(path: Path, maker: str) -> Tree:
-    """The files of a folder; who has none is told which command makes one."""
+    """The files of a folder; without files, the error names the command that creates them."""
     if not paths.exists(path):
         raise ConfigurationError(
-            f"`{path}` does not exist", hint=f"name another folder; `{maker}` makes one"
+            f"`{path}` does not exist", hint=f"name another folder; `{maker}` creates one"
         )
     return disk.read_tree(path)
 
@@ -311,7 +311,7 @@ def _containerfile(bundle: Path) -> bytes:
 
 
 def _find_containerfile(bundle: Path) -> Path | None:
-    """Next to the bundle's folder, or in it, as where each version has a folder of its own."""
+    """Next to the bundle's folder, or in it, as where each version has its own folder."""
     folder = paths.resolved(bundle)
     places = (folder.parent / _CONTAINERFILE, folder / _CONTAINERFILE)
     return next((path for path in places if paths.is_file(path)), None)
@@ -361,7 +361,7 @@ def _target(target: str, origin: AnyReference) -> ImageReference:
 
 def _pinned_target(target: str) -> ConfigurationError:
     return ConfigurationError(
-        f"`{target}` names an image by its digest, and only the registry makes digests",
+        f"`{target}` names an image by its digest, which only the content determines",
         hint="push to a tag: `registry/repository:tag`",
     )
 

@@ -49,7 +49,7 @@ _STAMP = re.compile(rb"^ +controller-gen\.kubebuilder\.io/version: (\S+)$", re.M
 # What a bundle consists of, next to the base CSV.
 _OVERLAYS = ("default", "samples", "scorecard")
 _STRICT = frozenset({"API004", "API005", "API022"})
-# What is wrong with the form of types is no matter for roles, webhooks and words.
+# What is wrong with the form of types does not matter for roles, webhooks and descriptions.
 _OF_SCHEMAS = frozenset({"API006", "API007"})
 
 
@@ -158,7 +158,7 @@ def _project(workspace: Workspace, chosen: GenerateOptions) -> Project:
         needed = "needs version 3" if old else "needs it"
         raise ConfigurationError(
             f"`{_prefix(folder)}{config.PROJECT_FILE}` {fault}, and the CSV {needed}",
-            hint="name what can do without: `olmkit generate crd rbac webhook`",
+            hint="generate only the rest: `olmkit generate crd rbac webhook`",
         )
     if is_plain_go:
         project = config.without_file(
@@ -197,9 +197,10 @@ def _as_made(workspace: Workspace, project: Project) -> Project:
             rule="PRJ008",
             name="makefile-options",
             severity=Severity.INFO,
-            message=f"{', '.join(f'`{name}`' for name in names)}: as controller-gen is run here",
+            message=f"{', '.join(f'`{name}`' for name in names)}: as the Makefile runs "
+            f"controller-gen",
             at=place,
-            hint="[tool.olmkit] and `--set` win over it",
+            hint="use [tool.olmkit] or `--set` to override it",
         )
         notes.insert(0, note)
     return replace(project, settings=settings, findings=(*project.findings, *notes))
@@ -295,7 +296,7 @@ def _stamp(crd: dict[str, Any], present: bytes | None, version: str) -> None:
 def _unclaimed_crds(
     workspace: Workspace, folder: str, sources: Sources, files: dict[str, File | bytes]
 ) -> tuple[Diagnostic, ...]:
-    """CRD files of our groups that no kind asks for any more; they may be somebody's, and stay."""
+    """CRD files of our groups that no kind defines any more; they stay: the user may own them."""
     found = Findings()
     groups = {package.group for package in sources.packages if package.kinds() and package.group}
     bases = workspace.folder / folder
@@ -304,7 +305,7 @@ def _unclaimed_crds(
             continue
         found.add(
             "API024",
-            f"no kind in the sources makes `{path.name}`",
+            f"no kind in the sources defines `{path.name}`",
             Location(path=str(path)),
             hint="remove it, also from `config/crd/kustomization.yaml`, when the kind is gone",
         )
@@ -357,8 +358,8 @@ def _load_csv(data: bytes, path: str) -> Any:
     shapes = (("spec",), ("spec", "customresourcedefinitions"))
     is_one = isinstance(document.value, dict) and kind == "ClusterServiceVersion"
     if not is_one or any(not isinstance(document.get(*keys) or {}, dict) for keys in shapes):
-        message = f"`{path}` holds no ClusterServiceVersion"
-        raise InputError(message, hint="take it away, and a plain one is written in its place")
+        message = f"`{path}` contains no ClusterServiceVersion"
+        raise InputError(message, hint="remove it, and olmkit writes a default one")
     owned = document.get("spec", "customresourcedefinitions", "owned")
     if not isinstance(owned or [], list):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Overlays of a project, rendered: the manifests that a kustomization stands for.
+"""Overlays of a project, rendered: the manifests that a kustomization describes.
 
 Reading is bounded by the project's folder: a link that leaves it is refused.
 What is not supported of kustomize is an error with its place, so that nothing
@@ -18,7 +18,7 @@ from olmkit.project.kustomize import build as kustomize
 
 DEFAULT = "config/default"
 
-# A stream of manifests; larger ones are no operator's.
+# A stream of manifests; larger ones do not belong to an operator.
 MAX_INPUT_SIZE = 64 * 1024 * 1024
 
 
@@ -35,8 +35,8 @@ def render(
     inner = inside(project, folder)
     if inner is None:
         raise ConfigurationError(
-            f"`{folder}` lies outside of the project",
-            hint="name the project with `-C`, and the overlay as it is seen from there",
+            f"`{folder}` is outside the project",
+            hint="name the project with `-C`, and give the overlay relative to it",
         )
     if not paths.is_folder(folder):
         raise ConfigurationError(

@@ -22,7 +22,7 @@ from olmkit.project import config
 from olmkit.project.config import Project
 from olmkit.project.scaffold import api as scaffold_api
 from olmkit.project.scaffold import edit as scaffold_edit
-from olmkit.project.scaffold import foreign as scaffold_foreign
+from olmkit.project.scaffold import external as scaffold_external
 from olmkit.project.scaffold import project as scaffold
 from olmkit.project.scaffold import webhook as scaffold_webhook
 from olmkit.project.scaffold.api import ApiRequest
@@ -45,7 +45,7 @@ class ScaffoldResult:
 def init(folder: Path, request: InitRequest, *, dry_run: bool = False) -> ScaffoldResult:
     """Begin a project in a folder, which is made when it is not there.
 
-    Raises `ConfigurationError` when a project or other files of its own lie there.
+    Raises `ConfigurationError` when a project or other files exist there.
     """
     if paths.exists(folder) and not paths.is_folder(folder):
         raise ConfigurationError(f"`{folder}` is not a folder")
@@ -56,7 +56,7 @@ def init(folder: Path, request: InitRequest, *, dry_run: bool = False) -> Scaffo
     if is_begun and not _is_unfinished(present, request, templates):
         raise ConfigurationError(
             f"`{folder}` is not empty: it holds `{existing[0]}`",
-            hint="begin in a new folder: `olmkit init FOLDER --domain …`",
+            hint="start in a new folder: `olmkit init FOLDER --domain …`",
         )
     if not is_begun:
         return _finish(folder, scaffold.init(request, present, templates), dry_run=dry_run)
@@ -75,8 +75,8 @@ def create_api(folder: Path, request: ApiRequest, *, dry_run: bool = False) -> S
     project, present = _open(folder)
     make = scaffold_api.create_api
     is_plain = request.resource and not request.is_external
-    if not is_plain and scaffold_foreign.is_foreign(request, project):
-        make = scaffold_foreign.create_controller
+    if not is_plain and scaffold_external.is_external_kind(request, project):
+        make = scaffold_external.create_controller
     draft = make(request, project, present, _templates())
     return _finish(folder, draft, project, dry_run=dry_run, generate=True)
 
@@ -114,9 +114,10 @@ def _open(folder: Path) -> tuple[Project, Tree]:
     project = generating.load_project(folder, top)
     if project.language not in ("python", ""):
         raise ConfigurationError(
-            f"the project is written in {project.language.capitalize()}, and Python is scaffolded",
-            hint="scaffold with the tools of that language; generating, bundles and catalogs "
-            "work on here",
+            f"the project is written in {project.language.capitalize()}, and olmkit "
+            f"scaffolds only Python",
+            hint="scaffold with the tools of that language; `generate`, bundles and catalogs "
+            "still work",
         )
     package = scaffold.package_of(project).partition(".")[0]
     return project, top.merge(_read(folder, ("config", "tests", package, f"src/{package}")))

@@ -1,7 +1,7 @@
 """The sources of a project, in whatever language it is written: from disk to `Sources`.
 
 Python packages and Go packages are read as text. Which of the two it is, the
-project file says, and else what lies there.
+project file says, or else by what exists.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def read(
     """
     if has_no_types(project):
         raise ConfigurationError(
-            f"the project is written in {project.language.capitalize()}, which has no types that "
-            "are read",
-            hint="its CRDs and roles are yours to write; `olmkit generate csv` makes the base of "
-            "its bundles",
+            f"the project is written in {project.language.capitalize()}, whose types olmkit "
+            f"does not read",
+            hint="write its CRDs and roles yourself; `olmkit generate csv` creates the base "
+            "of its bundles",
         )
     if is_go(workspace, project):
         return _read_go(workspace.folder, project, findings, prefix=prefix, environment=environment)
@@ -111,7 +111,7 @@ def _lies_in(relative: str, named: str) -> bool:
 
 
 def _python_tree(workspace: Workspace, project: Project) -> Tree:
-    """The Python files of a project: the packages it names, else all that are no tests."""
+    """The Python files of a project: the packages it names, else all that are not tests."""
     files: dict[str, File] = {}
     for name in _python_folders(workspace, project):
         for path in workspace.files(posixpath.normpath(name)):
@@ -121,8 +121,9 @@ def _python_tree(workspace: Workspace, project: Project) -> Tree:
         language = project.language
         if language and language != "python":
             raise ConfigurationError(
-                f"the project is written in {language.capitalize()}, whose sources are not read",
-                hint="generate with the tools of that language; bundles and catalogs work on",
+                f"the project is written in {language.capitalize()}, whose sources olmkit "
+                f"does not read",
+                hint="generate with the tools of that language; bundles and catalogs still work",
             )
         raise ConfigurationError(
             "the project has no Python sources",

@@ -66,7 +66,7 @@ def _is_narrow(number: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
-    """What may stand at a place: a scalar, a list of something, a mapping, or one of several."""
+    """What may be at a place: a scalar, a list of something, a mapping, or one of several."""
 
     scalar: frozenset[type] = frozenset()
     items: _Plan | None = None

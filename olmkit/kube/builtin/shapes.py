@@ -133,7 +133,7 @@ def _scalar(value: Any, type_name: str, keys: tuple[Key, ...]) -> Any:
             return value
         case "quantity" if isinstance(value, str) or _is_number(value):
             return _quantity(value, keys)
-    words = _WORDS.get(type_name, "a whole number or text")
+    words = _WORDS.get(type_name, "a whole number or a string")
     raise ShapeError(f"`{_path(keys)}` must be {words}, not {_kind_of(value)}", keys)
 
 

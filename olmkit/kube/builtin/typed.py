@@ -23,7 +23,7 @@ class Misfit(Enum):
     """How a value differs from its type."""
 
     TYPE = "wrong type"  # no reader takes it
-    TEXT = "not a text"  # taken as text by lenient readers only
+    TEXT = "not a string"  # taken as text by lenient readers only
     UNKNOWN = "unknown field"  # dropped
     CASE = "wrong capitals"  # known only without regard to case
     MISSING = "missing"  # required by the API server
@@ -33,7 +33,7 @@ class Difference(NamedTuple):
     """One difference, its place, and the names that matter.
 
     `type` is the type that has the field, `wanted` what is due there (for CASE the
-    right spelling, for MISSING the missing field), `found` what stands there.
+    right spelling, for MISSING the missing field), `found` what is there.
     """
 
     misfit: Misfit
@@ -50,11 +50,11 @@ class _Field(NamedTuple):
 
 _QUANTITY = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?", re.ASCII)
 _WORDS = {
-    "s": "a text",
+    "s": "a string",
     "b": "`true` or `false`",
     "i": "a whole number",
     "f": "a number",
-    "port": "a whole number or a text",
+    "port": "a whole number or a string",
     "quantity": "a quantity such as `500m` or `1Gi`",
 }
 # Fields that every object has, and that say nothing about its type.
@@ -240,7 +240,7 @@ def _kind_of(value: Any) -> str:
         case bool():
             return "`true` or `false`"
         case str():
-            return f"`{value[:60]}`" if value else "an empty text"
+            return f"`{value[:60]}`" if value else "an empty string"
         case int() | float():
             return "a number"
         case list():

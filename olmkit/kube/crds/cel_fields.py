@@ -102,7 +102,7 @@ def _is_closed(schema: Any) -> bool:
 
 
 def _unescaped(name: str) -> str:
-    """The field that a name in a rule stands for: `__dash__` is a dash, `__if__` is `if`."""
+    """The field that a name in a rule means: `__dash__` is a dash, `__if__` is `if`."""
     for escape, text in _ESCAPES:
         name = name.replace(escape, text)
     is_word = name.startswith("__") and name.endswith("__") and len(name) > 4

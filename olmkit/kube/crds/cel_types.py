@@ -188,7 +188,7 @@ _OBJECT = re.compile(r"object#\d+")
 class _Types:
     """The types of schemas, made when a rule needs them.
 
-    Each object has a type of its own; `objects` has their fields.
+    Each object has its own type; `objects` has their fields.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """What the API server refuses in a CustomResourceDefinition, field by field.
 
-Schemas and conversion have modules of their own. Names and limits are those of the
+Schemas and conversion have their own modules. Names and limits are those of the
 validation in `k8s.io/apiextensions-apiserver`; v1 and v1beta1 are judged in their internal
 form, where they are one.
 """

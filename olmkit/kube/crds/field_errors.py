@@ -1,7 +1,7 @@
 """What Kubernetes says about a field that it refuses.
 
 The words are those of the API server, because people search for them. A
-`FieldError` has the keys of the field, so that whoever knows the document can
+`FieldError` has the keys of the field, so that a caller that knows the document can
 show the place.
 """
 
@@ -104,7 +104,7 @@ def label_1035(keys: tuple[Key, ...], value: str) -> Iterator[FieldError]:
 
 
 def qualified_name_problem(name: str) -> str:
-    """Why `name` is no qualified name (`example.org/part`), or an empty text."""
+    """Why `name` is not a qualified name (`example.org/part`), or an empty string."""
     prefix, slash, part = name.rpartition("/")
     if slash and "/" in prefix:
         return (

@@ -91,7 +91,7 @@ def _check(
         return
     if either:
         if isinstance(value, bool) or not isinstance(value, int | str):
-            yield keys, "must be a whole number or a text"
+            yield keys, "must be a whole number or a string"
             return
     elif isinstance(kind, str) and not _is(value, kind):
         yield keys, f"must be of type {kind}, not {noun(value)}"

@@ -165,7 +165,7 @@ def _keywords(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
     for key, value in node.items():
         wanted = _VALUES.get(key)
         if wanted is None:
-            yield Problem(Fault.UNKNOWN, (*at, key), f"`{key}` is no keyword of a schema")
+            yield Problem(Fault.UNKNOWN, (*at, key), f"`{key}` is not a schema keyword")
         elif type(value) not in wanted and not _is_tolerable(value, wanted):
             yield _wrong((*at, key), wanted)
 
@@ -208,7 +208,7 @@ def _limits(node: Mapping[str, Any], at: Keys) -> Iterator[Problem]:
         bottom, below = max(least, key=lambda one: one[0]) if least else (None, {})
         if bottom is None:
             if high != "maximum" and top < 0:
-                words = f"`{high}` is {top}, and nothing is that small"
+                words = f"`{high}` is {top}, and no value is that small"
                 yield Problem(Fault.EMPTY, (*keys, high), words)
         elif bottom > top:
             words = f"`{low}` {bottom} is greater than `{high}` {top}"

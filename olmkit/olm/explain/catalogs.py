@@ -31,7 +31,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
         words = explanation.first_line(kinds.message(catalog))
         return Diagnosis(
             cause="catalog-invalid",
-            message=f"the catalog `{name}` is set up wrongly: {words}",
+            message=f"the catalog `{name}` is misconfigured: {words}",
             links=(top,),
             standing=Standing.BLOCKED,
         )
@@ -60,7 +60,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
         return Diagnosis(
             cause="catalog-not-ready",
             message=f"the catalog `{name}` is not ready: nothing answers at `{address}`",
-            hint="start what serves it, and see that the cluster can reach that address",
+            hint="start its server, and check that the cluster can reach that address",
             links=(top,),
             standing=Standing.STUCK if state == "TRANSIENT_FAILURE" else Standing.WAITING,
             blame=Blame.WORLD,
@@ -84,8 +84,10 @@ def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) ->
         found = pattern.search(words)
         if found is not None:
             return explain(snapshot, subscription, found.groupdict())
-    said = explanation.first_line(words) or "it does not say why"
-    return Diagnosis(cause="resolution-failed", message=f"OLM finds no way to install it: {said}")
+    said = explanation.first_line(words) or "no reason is given"
+    return Diagnosis(
+        cause="resolution-failed", message=f"OLM cannot resolve the installation: {said}"
+    )
 
 
 Explain = Callable[[ClusterState, Manifest, Mapping[str, str]], Diagnosis]
@@ -105,14 +107,15 @@ def _broken_catalog(
     if catalog is not None and "no registry client established" in part["rest"]:
         return Diagnosis(
             cause="waiting",
-            message=f"the catalog `{name}` has just got ready",
+            message=f"the catalog `{name}` has just become ready",
             standing=Standing.WAITING,
         )
     return Diagnosis(
         cause="catalog-not-ready",
-        message=f"the catalog `{name}` in namespace `{namespace}` gives no answer: "
+        message=f"the catalog `{name}` in namespace `{namespace}` does not answer: "
         f"{explanation.first_line(part['rest'])}",
-        hint="one catalog that fails stops every Subscription that sees it: repair it or delete it",
+        hint="repair or delete the catalog: while it fails, it stops every Subscription that "
+        "sees it",
         blame=Blame.WORLD,
     )
 
@@ -166,7 +169,7 @@ def _orphan(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Dia
     csv = snapshot.csv(name)
     return Diagnosis(
         cause="csv-without-subscription",
-        message=f"the ClusterServiceVersion `{name}` is there and belongs to no Subscription",
+        message=f"the ClusterServiceVersion `{name}` exists and belongs to no Subscription",
         hint=f"delete it: `kubectl delete csv -n {snapshot.namespace} {name}`; "
         "OLM does not adopt it",
         links=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
@@ -189,8 +192,10 @@ def _heads(_: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> 
 def _no_heads(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     return Diagnosis(
         cause="no-head",
-        message=f"no way leads to a newest version: {explanation.first_line(part['words'])}",
-        hint="no entry of a channel may replace, directly or not, what replaces it",
+        message=f"no upgrade path leads to a newest version: "
+        f"{explanation.first_line(part['words'])}",
+        hint="remove the cycle: no entry of a channel may replace, directly or indirectly, "
+        "what replaces it",
         standing=Standing.BLOCKED,
     )
 
@@ -207,7 +212,7 @@ def _clash(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
 def _same_package(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     return Diagnosis(
         cause="package-wanted-twice",
-        message=f"package `{part['package']}` is wanted twice in this namespace: "
+        message=f"package `{part['package']}` is requested twice in this namespace: "
         f"{part['both'].strip()}",
         hint="keep one Subscription, and no ClusterServiceVersion without one",
         standing=Standing.BLOCKED,
@@ -226,10 +231,10 @@ def _deprecated(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagn
 def _unread(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
     return Diagnosis(
         cause="bad-constraint",
-        message="a bundle of a catalog says what it needs in a way that OLM cannot read: "
+        message="a bundle of a catalog declares a dependency that OLM cannot read: "
         f"{explanation.first_line(part['words'])}",
-        hint="such a bundle stops every Subscription that might take it: correct it, and publish "
-        "the catalog again",
+        hint="correct the bundle, and publish the catalog again: it stops every Subscription "
+        "that might select it",
         standing=Standing.BLOCKED,
     )
 
@@ -240,7 +245,7 @@ def _installed(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> 
     csv = snapshot.csv(found["quoted"] or found["name"]) if found else None
     return Diagnosis(
         cause="csvs-unusable",
-        message="OLM cannot go on from the ClusterServiceVersions of namespace "
+        message="OLM cannot continue from the ClusterServiceVersions of namespace "
         f"`{part['namespace']}`: {explanation.first_line(part['rest'])}",
         hint="correct that ClusterServiceVersion, or uninstall it; until then nothing of the "
         "namespace is installed or upgraded",

@@ -55,7 +55,7 @@ def _of_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
                 cause="csv-failed",
                 message=f"`{objects.name(csv)}` cannot be installed: "
                 f"{explanation.first_line(failure)}",
-                hint="OLM tries again and again; when it is the bundle's fault, correct it, and "
+                hint="wait, as OLM keeps retrying; if the bundle is wrong, correct it, and "
                 "publish it as a new version",
             )
     return finding if phase in ("Failed", "Installing", "InstallReady") else None
@@ -98,17 +98,17 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagnosis 
             return Diagnosis(
                 cause="upgrade-held-back",
                 message=f"the installed operator does not allow its upgrade now: {words}",
-                hint="its OperatorCondition `Upgradeable` says when; an override in its spec "
-                "allows it anyway",
+                hint="wait until its OperatorCondition `Upgradeable` is true, or set an "
+                "override in its spec",
                 standing=Standing.BLOCKED,
             )
         case "CannotModifyStaticOperatorGroupProvidedAPIs":
             return Diagnosis(
                 cause="operator-groups",
-                message=f"the OperatorGroup of namespace `{snapshot.namespace}` allows no other "
-                f"APIs than those it lists, and `{name}` brings some",
-                hint="add them to its annotation `olm.providedAPIs`, or take `staticProvidedAPIs` "
-                "from its spec",
+                message=f"the OperatorGroup of namespace `{snapshot.namespace}` allows only "
+                f"the APIs that it lists, and `{name}` provides others",
+                hint="add them to its annotation `olm.providedAPIs`, or remove "
+                "`staticProvidedAPIs` from its spec",
                 standing=Standing.BLOCKED,
             )
         case "InstallComponentFailedNoRetry" | "InvalidInstallModes" | "InvalidWebhookDescription":
@@ -139,7 +139,7 @@ def _unsupported_mode(snapshot: ClusterState, csv: Manifest) -> Diagnosis:
     return Diagnosis(
         cause="install-mode-not-supported",
         message=f"`{objects.name(csv)}` does not support the install mode `{lacking[0]}` "
-        f"that OperatorGroup `{objects.name(group)}` asks for",
+        f"that OperatorGroup `{objects.name(group)}` requires",
         hint=f"it supports {listed}: change the OperatorGroup, or install it elsewhere",
         links=(explanation.link(group, f"watches {_namespaces(targets)}"),) if group else (),
         standing=Standing.BLOCKED,
@@ -169,7 +169,7 @@ def _unmet(csv: Manifest) -> Iterator[Diagnosis]:
                 cause="missing-api",
                 message=f"`{objects.name(csv)}` needs the CustomResourceDefinition `{name}`: "
                 f"{words or status}",
-                hint="install the operator that brings it",
+                hint="install the operator that provides it",
             )
         elif kind == "ClusterServiceVersion":
             yield Diagnosis(
@@ -190,13 +190,17 @@ def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Di
         for rule in sequence(one.get("dependents"))
         if isinstance(rule, Mapping) and rule.get("status") != "Satisfied"
     ]
-    what = f"lacks permissions: {lacking[0]}" if lacking else f"is not as it must be: {words}"
+    what = (
+        f"lacks permissions: {lacking[0]}"
+        if lacking
+        else f"does not meet the requirements: {words}"
+    )
     if text(one.get("status")) == "NotPresent":
-        what = "is not there"
+        what = "does not exist"
     return Diagnosis(
         cause="service-account",
         message=f"the service account `{name}` of `{objects.name(csv)}` {what}",
-        standing=Standing.WAITING if what == "is not there" else Standing.STUCK,
+        standing=Standing.WAITING if what == "does not exist" else Standing.STUCK,
     )
 
 

@@ -17,7 +17,7 @@ class Standing(StrEnum):
     """Whether to wait.
 
     READY: nothing to wait for. WAITING: it moves. STUCK: it may still come by itself, but
-    somebody should look. BLOCKED: nothing will change until somebody acts.
+    a user should look. BLOCKED: nothing will change until a user acts.
     """
 
     READY = "ready"
@@ -64,7 +64,7 @@ class Explanation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """What one object says of why it does not go on, before it is in a chain."""
+    """What one object says of why it does not continue, before it is in a chain."""
 
     cause: str
     message: str

@@ -41,7 +41,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
         csv = snapshot.csv(text(status.get("installedCSV")))
     trouble = _plan_finding(subscription, plan)
     # A plan may fail at a CRD, and the CSV succeed next to the old one. But a webhook that was
-    # late once is no trouble any more: the CRD that names it is there, and so is the operator.
+    # late once is not a problem any more: the CRD that names it is there, and so is the operator.
     harmless = ("needs-approval", "conversion-webhook-away")
     goes_on = trouble is None or trouble.cause in harmless
     if csv is not None and kinds.phase(csv) == "Succeeded" and goes_on:
@@ -79,13 +79,13 @@ def _not_installed(snapshot: ClusterState, package: str) -> Explanation:
     hint = f"it is in namespace {listed}: choose it with `-n`" if listed else ""
     if not hint and csv is not None:
         hint = (
-            f"the ClusterServiceVersion `{objects.name(csv)}` is there without a Subscription: "
+            f"the ClusterServiceVersion `{objects.name(csv)}` exists without a Subscription: "
             "delete it before you install again"
         )
     return Explanation(
         standing=Standing.BLOCKED,
         cause="not-installed",
-        message=f"nothing asks for `{package}` in namespace `{snapshot.namespace}`",
+        message=f"nothing requests `{package}` in namespace `{snapshot.namespace}`",
         hint=hint or f"install it: `olmkit install {package} -n {snapshot.namespace}`",
         chain=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
     )
@@ -128,7 +128,7 @@ def _account(snapshot: ClusterState) -> Diagnosis | None:
         cause="service-account",
         message=f"OLM does not find the service account `{account}` that OperatorGroup "
         f"`{objects.name(group)}` names",
-        hint="make it, with the permissions to install; or let the OperatorGroup name none",
+        hint="create it, with the permissions to install, or let the OperatorGroup name none",
         links=(explanation.link(group, f"service account {account}: not found"),),
     )
 
@@ -196,7 +196,7 @@ def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Dia
         return found
     package = kinds.subscription_key(subscription).package
     command = f"`olmkit upgrade {package} -n {objects.namespace(plan)} --retry`"
-    first = f"{found.hint}; then " if found.hint else "when the cause is gone, "
+    first = f"{found.hint}; then " if found.hint else "when the cause is fixed, "
     return replace(found, hint=f"{first}{command}, since OLM does not retry a failed InstallPlan")
 
 
@@ -212,29 +212,30 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
             cause="service-account-forbidden",
             message=f"the OperatorGroup's service account `{account}` may not "
             f"{explanation.first_line(forbidden['rest'])}",
-            hint="bind it a role that allows what the operator brings, ClusterServiceVersions "
+            hint="bind a role to it that allows what the operator contains, ClusterServiceVersions "
             "and Subscriptions too; or let the OperatorGroup name no service account",
         )
     away = re.search(r"conversion webhook for .*? failed: (?P<rest>.*)", words, re.DOTALL)
     if away is not None:
         return Diagnosis(
             cause="conversion-webhook-away",
-            message="OLM cannot look at the objects that are there, since the operator does not "
-            f"convert them: {explanation.first_line(away['rest'])}",
-            hint="wait for the operator's pod; that the InstallPlan fails meanwhile does no harm",
+            message="OLM cannot read the existing objects, because the operator does not "
+            "convert them: {explanation.first_line(away['rest'])}",
+            hint="wait for the operator's pod; the failure of the InstallPlan does no harm "
+            "in the meantime",
             standing=Standing.STUCK,
         )
     if "error validating existing CRs" in words:
         return Diagnosis(
             cause="crd-rejects-objects",
-            message=f"the new CustomResourceDefinition would refuse objects that are there: {said}",
-            hint="correct or delete those objects, or publish a schema that takes them",
+            message=f"the new CustomResourceDefinition would refuse existing objects: {said}",
+            hint="correct or delete those objects, or publish a schema that accepts them",
             standing=standing,
         )
     if "risk of data loss" in words:
         return Diagnosis(
             cause="crd-loses-version",
-            message=f"a version of which objects are stored would vanish: {said}",
+            message=f"a version in which objects are stored would disappear: {said}",
             hint="keep that version in the CustomResourceDefinition, or migrate the objects and "
             "its `status.storedVersions` first",
             standing=standing,
@@ -250,7 +251,7 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
         return Diagnosis(
             cause="missing-api",
             message=f"the cluster does not have an API that the bundle needs: {said}",
-            hint="install what brings that API first",
+            hint="install what provides that API first",
             standing=standing,
         )
     unsupported = [
@@ -262,7 +263,7 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
         return Diagnosis(
             cause="kind-not-supported",
             message=f"OLM does not install objects of kind `{unsupported[0]}`",
-            hint="take it out of the bundle; `olmkit bundle validate` names such kinds",
+            hint="remove it from the bundle; `olmkit bundle validate` reports such kinds",
             standing=standing,
         )
     return Diagnosis(
@@ -309,7 +310,7 @@ def _copied(snapshot: ClusterState, current: str) -> Diagnosis | None:
         cause="api-owned-elsewhere",
         message=f"`{current}` is installed in namespace `{place}`, and watches this one from there",
         hint="uninstall it there, or here; or let its OperatorGroup watch other namespaces",
-        links=(explanation.link(copy, f"a copy of that in {place}"),),
+        links=(explanation.link(copy, f"a copy of the one in {place}"),),
         standing=Standing.BLOCKED,
     )
 

@@ -28,7 +28,7 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
     if found is None:
         return Diagnosis(
             cause="deployment-missing",
-            message=f"the Deployment `{name}` is not there",
+            message=f"the Deployment `{name}` does not exist",
             standing=Standing.WAITING,
         )
     wanted, ready = _replicas(found)
@@ -94,7 +94,7 @@ def of_pod(snapshot: ClusterState, pod: Manifest) -> Diagnosis | None:
         return Diagnosis(
             cause="pod-not-scheduled",
             message=f"no node takes the pod `{objects.name(pod)}`: {words}",
-            hint="compare what the pod asks for (resources, node selector, tolerations) "
+            hint="compare what the pod requests (resources, node selector, tolerations) "
             "with the nodes",
             links=(explanation.link(pod, "Pending, not scheduled"),),
             blame=Blame.WORLD,
@@ -189,7 +189,7 @@ def _of_event(pod: Manifest, event: Manifest) -> Diagnosis:
     if reason == "Unhealthy":
         return Diagnosis(
             cause="probe-fails",
-            message=f"the pod `{name}` runs but does not get ready: {words}",
+            message=f"the pod `{name}` runs but does not become ready: {words}",
             links=(explanation.link(pod, f"{kinds.phase(pod)}, not ready"),),
         )
     return Diagnosis(
@@ -229,16 +229,19 @@ def _pull_hint(words: str) -> str:
         return "push the image, or correct its name"
     if any(part in words for part in ("authorization", "denied", "401", "403", "unauthorized")):
         return "give the namespace a pull secret for that registry (`--pull-secret`)"
-    return "see that the nodes can reach that registry, and trust it"
+    return "check that the nodes can reach that registry, and trust it"
 
 
 def refused_hint(words: str) -> str:
     if "serviceaccount" in words:
-        return "see that the bundle brings the service account that its Deployment names"
+        return "check that the bundle contains the service account that its Deployment names"
     if "quota" in words:
         return "raise the quota of the namespace"
     if "PodSecurity" in words:
-        return "label the namespace for the pods that are wanted, or tighten their security context"
+        return (
+            "set Pod Security labels on the namespace that allow the pods, or tighten "
+            "their security context"
+        )
     return ""
 
 

@@ -29,7 +29,7 @@ _ENDS = {
     ),
     "EnsureInstallPlanFailed": (
         "install-plan-failed",
-        "OLM cannot make the InstallPlan",
+        "OLM cannot create the InstallPlan",
         "",
         Standing.STUCK,
     ),
@@ -70,8 +70,8 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis
         listed = ", ".join(f"`{place}`" for place in places)
         return Diagnosis(
             cause="unpacking",
-            message="the bundle is being unpacked; which of the "
-            f"{len(jobs.found)} unpack Jobs in namespace {listed} does it is not known",
+            message="the bundle is being unpacked; it is not known which of the "
+            f"{len(jobs.found)} unpack Jobs in namespace {listed} does it",
             standing=Standing.WAITING,
         )
     for job in jobs.found:
@@ -183,10 +183,10 @@ def _ended(words: str, jobs: Sequence[Manifest]) -> Diagnosis:
     late = "DeadlineExceeded" in words
     return Diagnosis(
         cause="unpack-time-out" if late else "bundle-cannot-be-unpacked",
-        message="unpacking the bundle took longer than is allowed"
+        message="unpacking the bundle took longer than allowed"
         if late
         else f"the bundle cannot be unpacked: {explanation.first_line(words)}",
-        hint="see that the bundle's image can be pulled in the catalog's namespace; "
+        hint="check that the bundle's image can be pulled in the catalog's namespace; "
         "OLM tries again after some minutes",
         links=tuple(
             explanation.link(job, f"unpacks {image(job)}: failed")

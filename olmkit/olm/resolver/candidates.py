@@ -35,7 +35,7 @@ class Collected:
 
     `upgrades` says which CSV an entry would replace, `unmet` why a Subscription has no choice,
     `offers` what it may choose, the best first, and `needs` what meets each requirement, in the
-    order of `problem.choices`. `subscriptions` are the variables that are no entries; `groups`
+    order of `problem.choices`. `subscriptions` are the variables that are not entries; `groups`
     says of groups of the problem what they are about: `API …` or `package …`.
     """
 

@@ -31,7 +31,7 @@ def annotated(text: str) -> tuple[tuple[Property, ...], str]:
     if listed is None:
         return (), ""
     if not isinstance(listed, list) or not isinstance(value, dict):
-        return (), f"{trouble}: it is no object with a list of properties"
+        return (), f"{trouble}: it is not an object with a list of properties"
     found = []
     for one in listed:
         if not isinstance(one, dict) or not isinstance(one.get("type"), str):

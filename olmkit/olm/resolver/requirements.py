@@ -1,6 +1,6 @@
-"""What a bundle requires of others: predicates over entries, as OLM v0 reads them.
+"""What a bundle requires of other bundles: predicates over entries, as OLM v0 reads them.
 
-The requirements stand in properties. A compound constraint is about one bundle at a time:
+The requirements are in properties. A compound constraint is about one bundle at a time:
 that which meets it meets all of it.
 """
 
@@ -75,7 +75,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """`all`, `any` or `not` of others."""
+    """`all`, `any` or `not` of other predicates."""
 
     word: str
     parts: tuple[Predicate, ...]

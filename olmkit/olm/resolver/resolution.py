@@ -1,7 +1,7 @@
 """What OLM v0 resolves: the catalogs, installed operators and Subscriptions of a namespace.
 
 One resolution is for one namespace, with all of its Subscriptions. An entry is a bundle in a
-channel; what is installed is an entry too, of a catalog of its own (`@existing`).
+channel; what is installed is an entry too, of a separate catalog (`@existing`).
 """
 
 from __future__ import annotations

@@ -209,7 +209,7 @@ def _webhooks(failure: Failure, _: Part) -> Diagnosis:
 def _api_services(failure: Failure, _: Part) -> Diagnosis:
     return Diagnosis(
         cause="api-services-not-supported",
-        message="OLM v1 does not install bundles that bring APIServices",
+        message="OLM v1 does not install bundles that contain APIServices",
         hint=_before_hint(failure, "install it with OLM v0"),
         standing=Standing.BLOCKED,
     )
@@ -284,7 +284,9 @@ def _collision(failure: Failure, part: Part) -> Diagnosis:
         cause="crd-owned-elsewhere" if is_crd else "object-owned-elsewhere",
         message=f"the {kind} `{name}`{place} exists and {whose}",
         hint=hint,
-        links=() if owner is None else (explanation.link(owner, f"owned by {by or 'others'}"),),
+        links=()
+        if owner is None
+        else (explanation.link(owner, f"owned by {by or 'another owner'}"),),
         standing=Standing.BLOCKED,
     )
 

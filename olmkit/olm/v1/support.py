@@ -64,10 +64,11 @@ def _check_manifests(preview: Preview) -> None:
             definitions = mapping(kinds.spec(one).get("apiservicedefinitions"))
             if sequence(definitions.get("owned")):
                 raise InputError(
-                    f"`{preview.csv}` brings APIServices, which OLM v1 does not install", hint=_V0
+                    f"`{preview.csv}` contains APIServices, which OLM v1 does not install", hint=_V0
                 )
         elif kind not in supported_kinds.SUPPORTED:
             raise InputError(
-                f"`{preview.csv}` holds an object of kind `{kind}`, which OLM v1 does not install",
+                f"`{preview.csv}` contains an object of kind `{kind}`, which OLM v1 does not "
+                f"install",
                 hint="remove the object from the bundle",
             )

@@ -95,7 +95,7 @@ def with_statement(
     )
     if found is None:
         message = f"`{path}` has no function `{function}`"
-        hint = f"make one, or call this where it fits:\n{statement}"
+        hint = f"create one, or call this where it fits:\n{statement}"
         raise _refusal(message, Location(path=path), hint)
     start, end = found.lineno - 1, _end(found)
     if re.search(rf"\b{re.escape(sign)}", "\n".join(lines[start:end])):
@@ -108,8 +108,8 @@ def with_statement(
     body = found.body[0]
     indent = lines[body.lineno - 1][: body.col_offset]
     if indent.strip():
-        message = f"the function `{function}` stands on one line"
-        hint = f"give it lines of its own, or call this where it fits:\n{statement}"
+        message = f"the function `{function}` is on one line"
+        hint = f"write its body on separate lines, or call this where it fits:\n{statement}"
         raise _refusal(message, Location(path=path, line=body.lineno), hint)
     lines[place:place] = [
         part
@@ -125,7 +125,7 @@ def with_statement(
 def with_argument(data: bytes, path: str, function: str, first: str, argument: str) -> bytes:
     """`data` with one more argument of a call in a function: the one whose first is `first`.
 
-    Nothing changes where there is no such call, or its closing bracket has no line of its own.
+    Nothing changes where there is no such call, or its closing bracket is not on a separate line.
     """
     tree, lines = _parse(data, path)
     for node in tree.body:
@@ -215,7 +215,7 @@ def _parse(data: bytes, path: str) -> tuple[ast.Module, list[str]]:
         column = getattr(error, "offset", None)
         words = getattr(error, "msg", None) or str(error)
         at = Location(path=path, line=line, column=column)
-        raise _refusal(f"the file is no Python: {words}", at, "") from None
+        raise _refusal(f"the file is not valid Python: {words}", at, "") from None
     return tree, text.split("\n")
 
 

@@ -2,7 +2,7 @@
 
 Templates and statements are written for short names. What does not fit a line is broken
 inside its last brackets, or those of the parameters of a function: first to one line
-of its own, then to one for each item.
+each, then to one for each item.
 """
 
 from __future__ import annotations

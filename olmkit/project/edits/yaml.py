@@ -108,7 +108,7 @@ def in_document(data: bytes, path: str, kind: str, change: Callable[[bytes], byt
         if part.strip() and documents.load_yaml(part, path).get("kind") == kind:
             parts[index] = change(part)
             return b"".join(parts)
-    raise _refusal(f"the file holds no {kind}", Location(path=path), "")
+    raise _refusal(f"the file contains no {kind}", Location(path=path), "")
 
 
 _MISSING = object()
@@ -148,7 +148,7 @@ class _Text:
         if self._lines and self._lines[-1] == "":
             self._lines.pop()
         if not isinstance(self.document.value, Mapping | None):
-            raise _refusal("the file holds no keys", self.document.at(), "")
+            raise _refusal("the file has no keys", self.document.at(), "")
 
     def data(self) -> bytes:
         return (self._newline.join([*self._lines, ""])).encode()
@@ -173,7 +173,7 @@ class _Text:
         start, dash = self._dash(keys, 0)
         if dash < 0:
             where = documents.field_path(keys)
-            raise _refusal(f"`{where}` stands on one line", self.document.at(*keys))
+            raise _refusal(f"`{where}` is on one line", self.document.at(*keys))
         lines = _item_lines(item, " " * dash)
         marked = self._marker(marker, keys)
         if first:
@@ -229,7 +229,7 @@ class _Text:
             index, column = self._place(last)
             if self._is_flow(index, column, last):
                 raise _refusal(
-                    f"`{documents.field_path(tuple(above))}` stands on one line",
+                    f"`{documents.field_path(tuple(above))}` is on one line",
                     self.document.at(*above),
                 )
             place = self._end_of_key(index, column)
@@ -240,7 +240,7 @@ class _Text:
         index, column = self._place((*above, after[0]))
         if self._is_flow(index, column, (*above, after[0])):
             raise _refusal(
-                f"`{documents.field_path(tuple(above))}` stands on one line",
+                f"`{documents.field_path(tuple(above))}` is on one line",
                 self.document.at(*above),
             )
         lines = _key_lines(str(name), value, " " * column)

@@ -1,7 +1,7 @@
 """The part of kustomize that operator projects use.
 
 An overlay is a folder with a kustomization file: resources, other overlays, and
-what is done to them. It is built as kustomize builds it. What lies outside of
+what is done to them. It is built as kustomize builds it. What is outside
 this part is refused with its place, never ignored: a manifest that silently
 differs from kustomize's would be worse than none.
 
@@ -190,10 +190,10 @@ class _Builder:
         if not isinstance(entry, str) or not entry:
             raise refusal("a resource must be a path", at)
         if _REMOTE.search(entry) is not None:
-            raise refusal(f"`{entry}` is not on this machine", at, PIPE_HINT)
+            raise refusal(f"`{entry}` is not a local path", at, PIPE_HINT)
         path = self._folder(folder, entry)
         if path.startswith(("..", "/")):
-            raise refusal(f"`{entry}` lies outside of the project", at, PIPE_HINT)
+            raise refusal(f"`{entry}` is outside the project", at, PIPE_HINT)
         if is_overlay(self.read, path):
             inner = self.build(path, at)
             built.resources += inner.resources
@@ -328,9 +328,9 @@ def _unique(document: Document) -> Document:
     """A document none of whose keys stands twice, since only one of them would count."""
     for one in document.duplicate_keys():
         raise refusal(
-            f"`{documents.field_path(one.keys)}` stands twice",
+            f"`{documents.field_path(one.keys)}` occurs twice",
             one.again,
-            hint=f"the first is in line {one.first.line}; take one of them away",
+            hint=f"remove one of them; the first is in line {one.first.line}",
         )
     return document
 
@@ -387,7 +387,7 @@ def _entries(overlay: Document, *sections: str) -> Iterator[tuple[tuple[Key, ...
 def _text(overlay: Document, key: str) -> str:
     value = overlay.get(key)
     if value is not None and not isinstance(value, str):
-        raise refusal(f"`{key}` must be text", overlay.at(key))
+        raise refusal(f"`{key}` must be a string", overlay.at(key))
     return value or ""
 
 
@@ -397,7 +397,7 @@ def _pairs(overlay: Document, *keys: Key) -> dict[str, str]:
         return {}
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
         raise refusal(
-            f"`{documents.field_path(keys)}` must be a mapping of texts",
+            f"`{documents.field_path(keys)}` must be a mapping of strings",
             overlay.at(*keys),
             hint="quote numbers and truth values",
         )

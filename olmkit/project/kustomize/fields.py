@@ -37,7 +37,7 @@ class FieldSpec:
 
 
 def update(value: Any, spec: FieldSpec, change: Callable[[Any], Any]) -> None:
-    """Replace what stands at the path by what `change` makes of it; None for "leave it"."""
+    """Replace what is at the path by what `change` makes of it; None for "leave it"."""
     _update(value, steps(spec.path), change, create=spec.create)
 
 
@@ -71,7 +71,7 @@ def _update(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A kind whose objects are named in fields of others."""
+    """A kind whose objects are named in fields of other objects."""
 
     kind: str
     group: str = ""

@@ -132,7 +132,7 @@ def _only(candidates: Sequence[Resource], referrer: Resource, name: str) -> Reso
     if len({item.now for item in candidates}) > 1:
         others = ", ".join(f"{item} ({item.document.at()})" for item in candidates)
         raise refusal(
-            f"`{name}` in {referrer} may mean several objects: {others}",
+            f"`{name}` in {referrer} may refer to several objects: {others}",
             referrer.document.at(),
             hint="give them different names",
         )

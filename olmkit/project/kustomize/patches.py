@@ -58,7 +58,7 @@ def parse(
         raise refusal(
             "a patch with a `target` is one document, and this has several",
             merges[1].at,
-            hint="leave the `target` out, or make an entry for each",
+            hint="remove the `target`, or write an entry for each",
         )
     if merges and any(objects.mapping(given.get("options")).values()):
         raise refusal(
@@ -120,7 +120,7 @@ def _still_one(value: Any, resource: Resource, patch: Patch) -> dict[str, Any]:
     raise refusal(
         f"the patch leaves {resource} without kind or name",
         patch.at,
-        hint="both may be replaced, and not taken away",
+        hint="replace them instead of removing them",
     )
 
 

@@ -1,4 +1,4 @@
-"""Replacements: a value of one resource, put into fields of others."""
+"""Replacements: a value of one resource, put into fields of other resources."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _source_value(resources: Sequence[Resource], source: Mapping[str, Any], at: 
         raise refusal(f"nothing selected by {selector}", at, hint="correct `source`")
     if len(found) > 1:
         names = ", ".join(str(resource) for resource in found)
-        raise refusal(f"the source of a replacement means several resources: {names}", at)
+        raise refusal(f"the source of a replacement matches several resources: {names}", at)
     path = objects.text(source.get("fieldPath")) or "metadata.name"
     value = find_value(found[0].value, path)
     if value is None:
@@ -121,7 +121,7 @@ def _put(
             f'unable to find field "{path}" in replacement target',
             at,
             hint=_index_hint(path)
-            or f"correct the path, which {resource} has not, or say `create: true`",
+            or f"correct the path, which does not exist in {resource}, or set `create: true`",
         )
     for holder, key in places:
         old = holder[key] if isinstance(holder, list) else holder.get(key, _MISSING)
@@ -163,7 +163,7 @@ def _new_value(old: Any, value: Any, options: Mapping[str, Any], at: Location) -
     if not delimiter:
         return copy.deepcopy(value)
     if isinstance(value, dict | list):
-        raise refusal("a mapping or a list cannot be part of a text", at)
+        raise refusal("a mapping or a list cannot be part of a string", at)
     parts = str("" if old in (None, _MISSING) else old).split(str(delimiter))
     index = options.get("index") or 0
     if not isinstance(index, int):
@@ -187,18 +187,18 @@ def _as_before(old: Any, value: Any, at: Location) -> Any:
     if isinstance(value, dict | list):
         if old is _MISSING:
             return value
-        raise refusal("a mapping or a list cannot take the place of a single value", at)
+        raise refusal("a mapping or a list cannot replace a single value", at)
     text = value if isinstance(value, str) else documents.dump(value).decode().strip()
     if isinstance(old, str):
         return text
     meant = _plain(text)
     if old is not _MISSING and type(meant) is not type(old):
-        raise refusal(f"`{text}` cannot take the place of `{old}`, which is of another type", at)
+        raise refusal(f"`{text}` cannot replace `{old}`, which is of another type", at)
     return meant
 
 
 def _plain(text: str) -> Any:
-    """What a text means where it stands without quotes; what is no single value stays text."""
+    """What a text means without quotes; what is not a single value stays text."""
     try:
         [document] = documents.load_all(text.encode(), "", as_kustomize=True)
     except (InputError, ValueError):

@@ -36,7 +36,7 @@ def idle_patch(at: Location) -> Diagnostic:
         severity=Severity.WARNING,
         message="the `target` of the patch matches no resource, so it changes nothing",
         at=at,
-        hint="correct the target, or take the patch out",
+        hint="correct the target, or remove the patch",
     )
 
 
@@ -132,7 +132,7 @@ def require_unique(resources: Iterable[Resource], at: Callable[[Resource], Locat
         other = seen.setdefault(key, resource)
         if other is not resource:
             raise refusal(
-                f"{resource} is there twice: also {other.document.at()}",
+                f"{resource} occurs twice: also {other.document.at()}",
                 at(resource),
                 hint="keep one of the two",
             )
@@ -165,14 +165,14 @@ class Selector:
         given = objects.mapping(value)
         unknown = sorted(set(given) - _TARGET_KEYS - {"fieldPath", "options"})
         if unknown:
-            raise refusal(f"`{unknown[0]}` says nothing about which resources are meant", at)
+            raise refusal(f"`{unknown[0]}` does not select resources", at)
         texts = {key: str(given.get(key) or "") for key in _TARGET_KEYS}
         if not exact:
             for text in texts.values():
                 try:
                     re.compile(text)
                 except re.error as error:
-                    raise refusal(f"`{text}` is no regular expression: {error}", at) from None
+                    raise refusal(f"`{text}` is not a regular expression: {error}", at) from None
         return cls(
             group=texts["group"],
             version=texts["version"],
@@ -245,5 +245,5 @@ def _meets(term: str, values: Mapping[str, str]) -> bool:
 
 
 def same_namespace(first: str, second: str) -> bool:
-    """Whether two resources would lie in one namespace, which is `default` where none is said."""
+    """Whether two resources would be in one namespace, which is `default` where none is set."""
     return (first or "default") == (second or "default")

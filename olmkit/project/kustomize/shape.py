@@ -25,7 +25,7 @@ class _Shape:
     """The keys of a mapping: those that are built, those that only kustomize builds, and texts."""
 
     built: frozenset[str]
-    foreign: frozenset[str] = frozenset()
+    unsupported: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
 
 
@@ -85,25 +85,25 @@ def check(document: Document) -> None:
 
 def _check(document: Document, keys: tuple[Key, ...], shape: _Shape) -> None:
     for key, value in _said(document, keys):
-        if key in shape.foreign:
+        if key in shape.unsupported:
             raise refusal(
                 f"`{key}` of kustomize is not supported here",
                 document.at_key(*keys, key),
                 PIPE_HINT,
             )
         if key not in shape.built:
-            known = {one.lower(): one for one in shape.built | shape.foreign}
+            known = {one.lower(): one for one in shape.built | shape.unsupported}
             meant = known.get(str(key).lower())
             raise refusal(
                 f'invalid Kustomization: json: unknown field "{key}"',
                 document.at_key(*keys, key),
-                hint=f"write `{meant}`: kustomize takes any case, and here one counts"
+                hint=f"write `{meant}`: kustomize accepts any case, and olmkit only this one"
                 if meant
                 else "",
             )
         if key in shape.texts and not isinstance(value, str):
             raise refusal(
-                f"`{documents.field_path((*keys, key))}` must be text",
+                f"`{documents.field_path((*keys, key))}` must be a string",
                 document.at(*keys, key),
                 hint="put it in quotes",
             )

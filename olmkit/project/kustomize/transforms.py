@@ -101,7 +101,7 @@ def set_images(
             rf"{name}(?::[a-zA-Z0-9_.{{}}-]*)?(?:@sha256:[a-zA-Z0-9_.{{}}-]*)?", re.ASCII
         )
     except re.error as error:
-        raise refusal(f"`{name}` is not a name of an image: {error}", at) from None
+        raise refusal(f"`{name}` is not an image name: {error}", at) from None
 
     def change(value: Any) -> Any:
         if isinstance(value, str) and pattern.fullmatch(value):

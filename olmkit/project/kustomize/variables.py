@@ -1,4 +1,4 @@
-"""Variables of older projects: `$(NAME)` in some fields stands for a field of a resource."""
+"""Variables of older projects: `$(NAME)` in some fields is replaced by a field of a resource."""
 
 from __future__ import annotations
 
@@ -72,11 +72,11 @@ def _value(variable: Variable, resources: Sequence[Resource]) -> Any:
     found = [resource for resource in resources if variable.source.matches(resource)]
     if len(found) != 1:
         count = "no resource" if not found else "several resources"
-        raise refusal(f"the variable `{variable.name}` means {count}", variable.at)
+        raise refusal(f"the variable `{variable.name}` matches {count}", variable.at)
     value = replacements.value_at(found[0].value, list(_steps(variable.path)))
     if value is None or isinstance(value, dict | list):
         raise refusal(
-            f"{found[0]} has no text at `{variable.path}` for the variable `{variable.name}`",
+            f"{found[0]} has no string at `{variable.path}` for the variable `{variable.name}`",
             variable.at,
         )
     return value

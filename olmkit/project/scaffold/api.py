@@ -122,13 +122,13 @@ def _wanted_api(request: ApiRequest, project: Project, found: int | None) -> Api
 
 def _check_place(request: ApiRequest, project: Project, found: int | None, api: Api) -> None:
     if not request.resource and not request.controller:
-        raise ConfigurationError("there is nothing to make without resource and controller")
+        raise ConfigurationError("nothing to create without resource and controller")
     known = project.apis[found] if found is not None else None
     if not request.resource and (known is None or not known.has_types):
         raise ConfigurationError(
             f"the project has no types of `{request.kind}` in version `{request.version}`",
-            hint="make them too, without `--no-resource`; of Kubernetes' own kinds name the group "
-            "(`apps`, `core`), and of others the domain (`--external-api-domain`)",
+            hint="create them too, without `--no-resource`; for a Kubernetes kind, pass the group "
+            "(`apps`, `core`), for an external kind its domain (`--external-api-domain`)",
         )
     if known is not None and not request.force:
         what = "types" if request.resource and known.has_types else ""
@@ -138,7 +138,7 @@ def _check_place(request: ApiRequest, project: Project, found: int | None, api: 
                 f"the project has {what} of `{api.kind}` in version `{api.version}` already",
                 hint="`--force` writes them again, and takes what was changed in them",
             )
-    groups = {one.group for one in project.apis if not one.is_foreign}
+    groups = {one.group for one in project.apis if not one.is_defined_elsewhere}
     kinds.check_module(project, api)
     if groups and api.group not in groups and not project.is_multigroup:
         raise ConfigurationError(
@@ -175,10 +175,12 @@ def _check_deploy(request: ApiRequest) -> None:
         raise ConfigurationError("a kind with `--image` has Deployments, so it is namespaced")
     scaffold.check_image(deploy.image)
     if deploy.port and not 0 < deploy.port < 65536:
-        raise ConfigurationError(f"`{deploy.port}` is not a port", hint="give one from 1 to 65535")
+        raise ConfigurationError(
+            f"`{deploy.port}` is not a port", hint="use a number from 1 to 65535"
+        )
     if deploy.user is not None and not 0 < deploy.user <= _MAX_USER:
         raise ConfigurationError(
-            f"`{deploy.user}` is no user to run as",
+            f"`{deploy.user}` is not a valid user ID",
             hint=f"give a number from 1, since root may not run, to {_MAX_USER}",
         )
 

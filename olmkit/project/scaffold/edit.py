@@ -1,6 +1,6 @@
 """Which files `edit` changes: what a project is, without changing what its author wrote.
 
-A project that sees its own namespace alone has a Role, is told its namespace, and is
+A project that sees its own namespace alone has a Role, gets its namespace, and is
 installed into one; a project that sees all has a ClusterRole. The RBAC markers of its
 sources say so too, and what concerns kinds of the cluster stays in a ClusterRole.
 """

@@ -68,7 +68,7 @@ class Names:
 
     @classmethod
     def of(cls, api: Api, project: Project, present: Tree) -> Names:
-        """Where the parts of a kind lie in a project."""
+        """Where the parts of a kind are in a project."""
         folder = scaffold.package_folder(project, present)
         return cls(folder, scaffold.package_of(project), api, project.is_multigroup)
 
@@ -135,7 +135,11 @@ def variable_of(kind: str, templates: Tree) -> str:
 def find(project: Project, group: str, version: str, kind: str) -> int | None:
     """The number of an API of the project's own group among all of the project."""
     for index, api in enumerate(project.apis):
-        if not api.is_foreign and (api.group, api.version, api.kind) == (group, version, kind):
+        if not api.is_defined_elsewhere and (api.group, api.version, api.kind) == (
+            group,
+            version,
+            kind,
+        ):
             return index
     return None
 
@@ -175,10 +179,10 @@ def check_plural(known: Api, plural: str) -> None:
 
 
 def check_module(project: Project, api: Api) -> None:
-    """Two kinds of one name need folders of their own for reconcilers and webhooks."""
+    """Two kinds of one name need separate folders for reconcilers and webhooks."""
     for other in project.apis:
         same = scaffold.module_name(other.kind) == scaffold.module_name(api.kind)
-        is_stranger = other.is_foreign or api.is_foreign
+        is_stranger = other.is_defined_elsewhere or api.is_defined_elsewhere
         folders = {scaffold.module_name(other.group), scaffold.module_name(api.group)}
         apart = project.is_multigroup and len(folders) > 1
         if same and is_stranger and other.qualified_group != api.qualified_group and not apart:

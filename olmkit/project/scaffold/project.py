@@ -1,6 +1,6 @@
 """Which files `init` makes, and what all scaffolds use: values in, a tree of files out.
 
-What is wanted is worked out from what lies there, and compared by whoever
+The expected files are derived from what exists, and compared by the code that
 writes. Files of people are edited next to what they wrote (`yaml_edits`,
 `python_edits`), so everything here can be done twice. What `create api` adds
 is in `scaffold_api`, webhooks in `scaffold_webhook`, changes in `scaffold_edit`.
@@ -40,7 +40,7 @@ MANIFESTS_OVERLAY = "config/manifests/kustomization.yaml"
 MANAGER_FILE = "config/manager/manager.yaml"
 MANAGER_OVERLAY = "config/manager/kustomization.yaml"
 
-# `init` makes these; one that is there already belongs to somebody.
+# `init` makes these; one that exists already belongs to the user.
 _ONLY_ONCE = (PROJECT_FILE, PYPROJECT_FILE, "Makefile", DEFAULT_OVERLAY)
 # Names that a package cannot have next to what it imports.
 _TAKEN = frozenset({"olmkit", "pydantic", "annotated_types", "pytest", "test", "tests", "config"})
@@ -90,7 +90,7 @@ class Draft:
         """An entry in a list of a YAML file; said to people where the file is not there."""
         data = self.get(path)
         if data is None:
-            self.note(f"`{path}` is not there, so `{item}` could not be added to it", path)
+            self.note(f"`{path}` does not exist, so `{item}` could not be added to it", path)
             return
         self.put(path, yaml_edits.with_item(data, path, keys, item, marker=marker))
 
@@ -113,21 +113,21 @@ class Draft:
 def init(request: InitRequest, present: Tree, templates: Tree) -> Draft:
     """The files of a new project.
 
-    Raises `ConfigurationError` for names that cannot be, and when a project lies there.
+    Raises `ConfigurationError` for names that cannot be, and when a project exists there.
     """
     _check_names(request)
     for path in _ONLY_ONCE:
         if path in present:
             raise ConfigurationError(
-                f"`{path}` is there already",
-                hint="begin in an empty folder; `olmkit create api` adds to a project",
+                f"`{path}` exists already",
+                hint="start in an empty folder; `olmkit create api` adds to a project",
             )
     draft = Draft(present)
     values = _init_values(request)
     for path, content in template_files.folder(templates, "init", values).items():
         draft.make(path, content.data)
         if path in present:
-            draft.note(f"`{path}` was there and is kept", path)
+            draft.note(f"`{path}` existed and is kept", path)
     if request.multigroup:
         set_flag(draft, "multigroup", on=True)
     if request.namespaced:
@@ -227,8 +227,8 @@ def set_image(draft: Draft, image: str) -> None:
     data = draft.get(MANAGER_OVERLAY)
     if data is None:
         raise InputError(
-            f"`{MANAGER_OVERLAY}` is not there, so the image cannot be set",
-            hint="set it where your manifests name it",
+            f"`{MANAGER_OVERLAY}` does not exist, so the image cannot be set",
+            hint="set it where your manifests define it",
         )
     entry: dict[str, str] = {"name": "controller", "newName": name}
     entry |= {"digest": digest} if digest else {"newTag": tag}
@@ -281,8 +281,8 @@ def api_values(project: Project, api: Api) -> dict[str, str]:
 
 
 def is_of_cluster(api: Api) -> bool:
-    """Whether the objects of a kind lie in no namespace; of others, as far as that is known."""
-    if api.is_foreign:
+    """Whether the objects of a kind have no namespace; for external kinds, as far as known."""
+    if api.is_defined_elsewhere:
         return objects.is_cluster_scoped(GVK(api.qualified_group, api.version, api.kind))
     return not api.is_namespaced
 
@@ -394,7 +394,7 @@ def set_variable(draft: Draft, variable: Mapping[str, object]) -> None:
     data = draft.get(MANAGER_FILE)
     if data is None:
         draft.note(
-            f"`{MANAGER_FILE}` is not there", MANAGER_FILE, f"give the manager {dict(variable)}"
+            f"`{MANAGER_FILE}` does not exist", MANAGER_FILE, f"give the manager {dict(variable)}"
         )
         return
     container = ("spec", "template", "spec", "containers", 0)

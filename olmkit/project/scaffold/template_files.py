@@ -1,7 +1,7 @@
 """The files of a scaffold: text with `{{name}}` in it, and the values that go there.
 
 There is nothing but substitution, after which lines of Python that are too long are
-broken. What depends on a choice is chosen before, as a file of its own or as the value
+broken. What depends on a choice is chosen before, as a separate file or as the value
 of a name, so that each template reads as the file that it becomes.
 """
 

@@ -2,7 +2,7 @@
 
 Webhooks need a certificate. OLM makes one, so a bundle has them always; the
 overlay `config/default` runs in any cluster, and has none. `config/with-webhooks`
-is the same with webhooks, for OLM and for whoever mounts a certificate;
+is the same with webhooks, for OLM and for other ways to mount a certificate;
 `config/with-cert-manager` lets cert-manager make one.
 """
 
@@ -18,7 +18,7 @@ from olmkit.base.tree import Tree
 from olmkit.project.config import Api, Project
 from olmkit.project.edits import python as python_edits
 from olmkit.project.edits import yaml as yaml_edits
-from olmkit.project.scaffold import foreign, kinds, template_files
+from olmkit.project.scaffold import external, kinds, template_files
 from olmkit.project.scaffold import project as scaffold
 from olmkit.project.scaffold.kinds import KindRequest, Names
 from olmkit.project.scaffold.project import Draft
@@ -33,8 +33,8 @@ _STORAGE = "+kubebuilder:storageversion"
 class WebhookRequest(KindRequest):
     """Webhooks for one version of a kind; with `conversion` it is the hub of `spokes`.
 
-    Without `spokes`, all other versions of the kind are. `plural` is for a kind of others;
-    of its own kinds the project knows it.
+    Without `spokes`, all other versions of the kind are. `plural` is for an external kind;
+    for its own kinds the project knows it.
     """
 
     defaulting: bool = False
@@ -52,8 +52,8 @@ def create_webhook(
     """
     if not (request.defaulting or request.validation or request.conversion):
         raise ConfigurationError(
-            "there is no webhook to make",
-            hint="say which: `--defaulting`, `--validation`, `--conversion`",
+            "no webhook is requested",
+            hint="pass one of `--defaulting`, `--validation`, `--conversion`",
         )
     api, found = _target(request, project)
     request = replace(request, spokes=_spokes(request, project))
@@ -63,7 +63,7 @@ def create_webhook(
     path = f"{api.qualified_group.replace('.', '-')}-{api.version}-{api.kind.lower()}"
     values = scaffold.api_values(project, api) | {
         "types_module": where.module_of(where.types_file),
-        "object": "Manifest" if api.is_foreign else api.kind,
+        "object": "Manifest" if api.is_defined_elsewhere else api.kind,
         "rbac_group": api.qualified_group or '""',
         "variable": kinds.variable_of(api.kind, templates),
         "webhook_path": path,
@@ -83,23 +83,24 @@ def create_webhook(
 
 def _target(request: WebhookRequest, project: Project) -> tuple[Api, int | None]:
     """The kind that is asked about, and its number in the project file if it is there."""
-    if not foreign.is_foreign(request, project):
+    if not external.is_external_kind(request, project):
         found = kinds.find(project, request.group, request.version, request.kind)
         if found is None or not project.apis[found].has_types:
             raise ConfigurationError(
                 f"the project has no types of `{request.kind}` in version `{request.version}`",
-                hint="make them first, with `olmkit create api`; of Kubernetes' own kinds name "
-                "the group (`apps`, `core`), of others the domain (`--external-api-domain`)",
+                hint="create them first, with `olmkit create api`; for a Kubernetes kind, pass "
+                "its group (`apps`, `core`), for an external kind its domain "
+                "(`--external-api-domain`)",
             )
         kinds.check_plural(project.apis[found], request.plural)
         return project.apis[found], found
-    api = foreign.wanted_api(request, project)
+    api = external.wanted_api(request, project)
     if request.conversion:
         raise ConfigurationError(
-            f"`{api.kind}` is converted by those who define it",
+            f"`{api.kind}` can be converted only by its owner",
             hint="leave `--conversion` out",
         )
-    return api, foreign.find(project, api)
+    return api, external.find(project, api)
 
 
 def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
@@ -116,12 +117,12 @@ def _spokes(request: WebhookRequest, project: Project) -> tuple[str, ...]:
         if spoke not in others:
             raise ConfigurationError(
                 f"the project has no version `{spoke}` of `{request.kind}` other than the hub",
-                hint=f"`olmkit create api --version {spoke} --no-controller …` makes it",
+                hint=f"`olmkit create api --version {spoke} --no-controller …` creates it",
             )
     if not others:
         raise ConfigurationError(
             f"`{request.kind}` has one version, so there is nothing to convert",
-            hint="make another one with `olmkit create api --version … --no-controller`",
+            hint="create another one with `olmkit create api --version … --no-controller`",
         )
     return tuple(sorted(request.spokes or others, key=names.kube_version_key))
 
@@ -164,7 +165,7 @@ def _add_handlers(
     if data is None:
         data = template_files.file(templates, "webhook/head.py", values)
     own = where.module_of(path)
-    if where.api.is_foreign:
+    if where.api.is_defined_elsewhere:
         typed = ("olmkit.runtime", "Manifest")
     else:
         typed = (values["types_module"], values["kind"])
@@ -180,9 +181,9 @@ def _add_handlers(
         data = python_edits.with_definition(data, path, handler, text)
         if "Sequence[" in text:
             data = python_edits.with_import(data, path, "collections.abc", "Sequence")
-        function += "_plain" * where.api.is_foreign
+        function += "_plain" * where.api.is_defined_elsewhere
         imports = {"handler": (own, handler), "function": ("olmkit.runtime", function)}
-        if where.api.is_foreign:
+        if where.api.is_defined_elsewhere:
             place = f'"/{word}-{values["webhook_path"]}"'
             handled = "{function}({handler}())"
         else:
@@ -198,7 +199,7 @@ def _add_handlers(
             sign="{handler}()",
             imports=imports,
         )
-    if where.api.is_foreign:
+    if where.api.is_defined_elsewhere:
         draft.note(
             f"while the operator is down, no `{where.api.kind}` of the cluster can be stored",
             path,
@@ -228,7 +229,7 @@ def _add_tests(
     path = _test_file(where, where.api.version, "webhooks")
     data = None if request.force else draft.get(path)
     if data is None:
-        folder = "foreign" if where.api.is_foreign else "webhook"
+        folder = "external" if where.api.is_defined_elsewhere else "webhook"
         data = template_files.file(templates, f"{folder}/handlers_test.py", values)
     for wanted, name, test in (
         (request.defaulting, "Defaulter", "test_what_is_filled_in_stays_when_it_is_asked_again"),
@@ -358,7 +359,7 @@ def _wire(
     path = f"{where.folder}/wiring.py"
     data = draft.get(path)
     if data is None:
-        draft.note(f"`{path}` is not there, so nothing serves the webhooks", path)
+        draft.note(f"`{path}` does not exist, so nothing serves the webhooks", path)
         return True
     called = _called(data, path, where, imports)
     wired = python_edits.with_statement(
@@ -450,7 +451,7 @@ def _convert_crd(
     patch: bytes,
     values: dict[str, str],
 ) -> None:
-    """Say in the CRD who converts, and serve the hub alone where nobody does."""
+    """Say in the CRD who converts, and serve the hub alone where nothing converts."""
     prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="_")
     plural = values["plural"]
     file = f"patches/webhook_in_{prefix}{plural}.yaml"
@@ -475,7 +476,7 @@ def _convert_crd(
 
 
 def _only(versions: set[str], hub: str) -> bytes:
-    """A patch of a CRD that leaves one of its versions, which stand in it by alphabet."""
+    """A patch of a CRD that leaves one of its versions, which are in alphabetical order."""
     text = "# Without a conversion webhook one version can be served, the one that is stored.\n"
     for index, version in reversed(list(enumerate(sorted(versions)))):
         if version != hub:

@@ -1,6 +1,6 @@
 """How controllers come into `wiring.py`, the module that people build their manager in.
 
-Statements go next to what stands there, with the imports that they need; a name that is
+Statements go next to what is there, with the imports that they need; a name that is
 taken there already gets its group or version before it.
 """
 
@@ -45,7 +45,7 @@ manager.add_controller(
     )
 )
 """,
-    "foreign": """\
+    "external": """\
 manager.add_controller(
     ControllerBuilder()
     .named("{controller}")
@@ -92,7 +92,7 @@ def add_controller(draft: Draft, where: Names, values: dict[str, str], *, is_dep
     _put(draft, path, _STATEMENTS[name].format(**words), called["reconciler"], imports)
 
 
-def add_foreign_controller(draft: Draft, where: Names, values: dict[str, str]) -> None:
+def add_external_controller(draft: Draft, where: Names, values: dict[str, str]) -> None:
     """Let the manager run the controller of a kind that others define, which knows its GVK."""
     path = f"{where.folder}/wiring.py"
     data = draft.get(path)
@@ -104,14 +104,14 @@ def add_foreign_controller(draft: Draft, where: Names, values: dict[str, str]) -
     called = python_edits.local_name(data, path, module, name, alias=alias)
     scope = "" if where.api.is_namespaced else ", namespaced=False"
     words = {"controller": values["controller"], "reconciler": called, "scope": scope}
-    statement = _STATEMENTS["foreign"].format(**words)
+    statement = _STATEMENTS["external"].format(**words)
     _put(draft, path, statement, called, [(module, name, called)])
 
 
 def _note_unwired(draft: Draft, path: str, values: dict[str, str]) -> None:
     """Say that there is no module that builds controllers."""
     draft.note(
-        f"`{path}` is not there, so nothing runs `{values['reconciler']}`",
+        f"`{path}` does not exist, so nothing runs `{values['reconciler']}`",
         path,
         "build its controller where your manager is built",
     )
@@ -137,7 +137,7 @@ def _put(
             draft.note(
                 f"`{path}` builds `{reconciler}` already and is kept",
                 path,
-                "see that it passes what the new one takes",
+                "check that it passes what the new one expects",
             )
         return
     for module, imported, alias in sorted([*_BUILDER_IMPORTS, *imports]):

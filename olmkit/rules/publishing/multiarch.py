@@ -92,7 +92,7 @@ def platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
         if lacking:
             listed = ", ".join(f"`{image}`" for image in lacking)
             yield Finding(
-                f"the labels promise `{platform}`, which these images lack: {listed}",
+                f"the labels declare `{platform}`, which these images lack: {listed}",
                 at=next(iter(lacking.values())),
                 hint="build the images for it, or correct the labels",
             )
@@ -127,7 +127,7 @@ def operand_platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 
     Why: what the operator starts there does not run.
 
-    Fix: build the image for the platform, unless it is meant for others only.
+    Fix: build the image for the platform, unless it is meant for other platforms only.
     """
     images = _images(bundle)
     wanted = _promised(bundle) | _union(facts, bundle)
@@ -143,7 +143,7 @@ def operand_platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
                     f"image `{image}` lacks {noun} `{'`, `'.join(lacking)}`, "
                     "which the operator supports",
                     at=at,
-                    hint="build the image for it, unless it is meant for others only",
+                    hint="build the image for it, unless it is meant for other platforms only",
                 )
 
 

@@ -187,7 +187,7 @@ def _problem_of_properties(bundle: Bundle) -> str:
     for item in value:
         entry: Any = item
         if not isinstance(entry, dict) or not isinstance(entry.get("value", ""), str):
-            return "has an entry whose value is not a text"
+            return "has an entry whose value is not a string"
     return ""
 
 

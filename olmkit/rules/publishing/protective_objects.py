@@ -97,7 +97,7 @@ def scc_permission(bundle: Bundle) -> Iterator[Finding]:
 
     Why: a change to one of them breaks other workloads, and blocks upgrades of OpenShift.
 
-    Fix: create a SecurityContextConstraints object of your own.
+    Fix: create a custom SecurityContextConstraints object.
     """
     for permission in permissions.every(bundle):
         touched = sorted(_STANDARD_SCCS & {*permission.names})
@@ -107,7 +107,7 @@ def scc_permission(bundle: Bundle) -> Iterator[Finding]:
             yield Finding(
                 f"the permissions allow changes of OpenShift's `{'`, `'.join(touched)}`",
                 at=permission.at,
-                hint="use `use` alone, or an object of your own",
+                hint="grant only the verb `use`, or create a custom object",
             )
 
 

@@ -159,7 +159,7 @@ def keywords_missing(bundle: Bundle) -> Iterator[Finding]:
 
     Fix: write `spec.keywords`, a list of texts.
     """
-    yield from _required_list(bundle, "keywords", "write a list of texts")
+    yield from _required_list(bundle, "keywords", "write a list of strings")
 
 
 @rule("DOC010", "trailing-spaces", suite=LINT_SUITE)
@@ -187,7 +187,7 @@ def trailing_spaces(bundle: Bundle) -> Iterator[Finding]:
                 at=at,
                 hint="remove them"
                 if number not in literal
-                else "remove them; they are part of a text, which changes",
+                else "remove them; they are part of a string, which changes",
                 fix=Fix(at, "") if number not in literal else None,
             )
 
@@ -230,7 +230,10 @@ _ANNOTATIONS: Mapping[str, tuple[Any, str]] = {
     "containerImage": (_IMAGE.match, "write the operator's image with tag or digest"),
     "createdAt": (_TIME.fullmatch, "write a time, such as `2026-01-31T12:00:00Z`"),
     "repository": (hub_fields.is_web_url, "write the URL of the source code"),
-    "support": (lambda text: len(text) >= _MIN_WORD, "write who supports the operator"),
+    "support": (
+        lambda text: len(text) >= _MIN_WORD,
+        "name the organization that supports the operator",
+    ),
     "description": (
         lambda text: len(text) >= _MIN_SHORT,
         "write one sentence of 10 to 135 characters",

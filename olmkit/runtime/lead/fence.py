@@ -1,7 +1,7 @@
 """Writes of a leader that may not be one any more do not leave the process.
 
 A process can be stopped as a whole, by a debugger, a full node or a machine that
-is moved, and go on later as if nothing was. By then another replica leads. The
+is moved, and continue later as if nothing had happened. By then another replica leads. The
 elector's thread notices, but the main loop may be quicker: so each write asks
 first whether the last renewal of the lease is recent enough. Reading is free, and
 so are replicas that do not lead yet: what runs there needs no leadership.

@@ -2,7 +2,7 @@
 
 How long a lease is respected is measured from the moment this process noticed
 its last change, by the monotonic clock, never by comparing wall clocks of two
-nodes. The elector has a thread, a loop and a connection of its own, so that a
+nodes. The elector has a thread, a loop and a connection, all separate, so that a
 busy main loop does not miss the deadline; and a heartbeat of the main loop, so
 that a stuck one is not taken for a healthy leader.
 """
@@ -118,7 +118,7 @@ class LeaseLock:
     async def try_once(self) -> bool:
         """Whether this process holds the lease now; what goes wrong counts as no.
 
-        Also credentials that cannot be had for a moment, which are no `ClusterError`.
+        Also credentials that cannot be had for a moment, which are not a `ClusterError`.
         """
         try:
             holds = await self._try_once()
@@ -130,7 +130,7 @@ class LeaseLock:
         return holds
 
     async def release(self) -> None:
-        """Give the lease back, when it is ours; anybody may take it at once.
+        """Give the lease back, when it is ours; another replica may take it at once.
 
         Tried a few times: without it, others wait for the whole lease.
         """
@@ -139,7 +139,7 @@ class LeaseLock:
                 if await self._released():
                     return
             except OlmkitError as error:
-                _LOG.info("lease not given back", extra={"error": str(error)})
+                _LOG.info("lease not released", extra={"error": str(error)})
 
     async def _released(self) -> bool:
         """Whether the lease is not ours, or not any more."""
@@ -219,7 +219,7 @@ class LeaseLock:
         return True
 
     async def _write(self, spec: dict[str, Any]) -> bool:
-        """Replace the record as it was read; False when somebody was quicker."""
+        """Replace the record as it was read; False when another was quicker."""
         if self._lease is None:
             return False
         resource = await self._cluster.resource("coordination.k8s.io/v1", "Lease")
@@ -238,7 +238,7 @@ class LeaseLock:
             return
         self._complaint = str(error)
         facts = {"namespace": self._settings.namespace, "error": str(error), "hint": error.hint}
-        # That another was quicker is no trouble.
+        # It is not a problem that another was quicker.
         level = logging.INFO if isinstance(error, Conflict) else logging.WARNING
         _LOG.log(level, what, extra=facts)
 
@@ -253,11 +253,11 @@ class LeaseLock:
 
 
 class ThreadedElector:
-    """Fulfils `manager.Elector` in a thread of its own.
+    """Fulfils `manager.Elector` in a separate thread.
 
     `on_lost` runs in that thread when leadership is lost and the main loop did not react
     within a second; by default it ends the process, since a loop that is stuck cannot be
-    told to stop. `on_change` and `on_leader`, which is told who leads whenever that
+    told to stop. `on_change` and `on_leader`, which gets who leads whenever that
     changes, run in the elector's thread.
     """
 
@@ -342,7 +342,7 @@ class ThreadedElector:
             if not self._acquired.done():
                 self._acquired.set_exception(error)
             elif not self._acquired.cancelled() and not self._lost.done():
-                self._lose()  # nobody renews the lease any more
+                self._lose()  # nothing renews the lease any more
 
     async def _elect(self) -> None:
         self._work = asyncio.current_task()
@@ -381,7 +381,7 @@ class ThreadedElector:
             recorder.event(lock.lease, NORMAL, "LeaderElection", "Elect", note)
 
     def _notice(self, lock: LeaseLock) -> None:
-        """Say who leads, when that is somebody new."""
+        """Say who leads, when the leader changes."""
         if lock.holder and lock.holder != self._leader:
             self._leader = lock.holder
             if lock.holder != self._settings.identity:
@@ -390,7 +390,7 @@ class ThreadedElector:
 
     async def _acquire(self, lock: LeaseLock) -> None:
         limit = max(1.0, self._settings.renew_deadline / 2)
-        while not await self._try(lock, limit):  # noqa: ASYNC110 - the lease lies on the server
+        while not await self._try(lock, limit):  # noqa: ASYNC110 - the lease is on the server
             await asyncio.sleep(self._settings.retry_period * (1 + _JITTER * self._chance.random()))
         _LOG.info("this replica leads", extra={"identity": self._settings.identity})
         _call(self._on_change, True)

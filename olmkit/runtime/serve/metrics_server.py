@@ -166,5 +166,5 @@ def server(
 _WORDS = {
     401: "a valid bearer token is needed",
     403: "this user may not read the path",
-    500: "the cluster could not be asked who may read this",
+    500: "the API server did not answer who may read this",
 }

@@ -2,7 +2,7 @@
 
 Checks have names; each has its own path below `/healthz` or `/readyz`, and the
 two paths ask all of theirs. Why a check fails is in the log and not in the
-answer, since probes ask without credentials. Leadership is no part of
+answer, since probes ask without credentials. Leadership is not part of
 readiness: a replica that waits for it is ready, or a rollout would never end.
 """
 

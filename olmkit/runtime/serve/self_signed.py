@@ -1,4 +1,4 @@
-"""A certificate that a process makes for itself, for a server which nobody verifies.
+"""A certificate that a process makes for itself, for a server that clients do not verify.
 
 `python -m olmkit.runtime.serve.self_signed` prints the certificate and its key. That is
 how a process gets one at start: the library takes 12 MB of memory for a work

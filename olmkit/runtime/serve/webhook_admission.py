@@ -1,11 +1,11 @@
-"""Admission: what the API server asks before it stores an object, and what it is told.
+"""Admission: what the API server requests before it stores an object, and the response.
 
 A *defaulter* changes the object, a *validator* refuses it or warns; both get
 typed objects when a kind is given, and plain data otherwise. Behind them is the
 raw form, a handler from request to verdict. Everything here is values and calls;
 `webhook` puts it on the wire. Source: `admission.k8s.io/v1`.
 
-Whoever wants to refuse raises `Denied`. Any other error is a fault of the
+A handler that refuses raises `Denied`. Any other error is a fault of the
 webhook: it refuses too, with code 500, and is logged with its traceback.
 """
 
@@ -224,7 +224,7 @@ def webhook_path(word: str, gvk: GVK) -> str:
 async def answer(review: Any, handlers: Sequence[Handler], failed: Callable[[], None]) -> Manifest:
     """The review that answers `review`: handlers in order, the first refusal is the answer.
 
-    `failed` is told of each handler that raised something unforeseen. Raises `BadReview`.
+    `failed` is called for each handler that raised something unforeseen. Raises `BadReview`.
     """
     request = _parse(review)
     verdict = await _judge(request, handlers, failed)

@@ -39,7 +39,7 @@ class CannotConvert(Exception):  # noqa: N818 - an answer, not a fault
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoke:
-    """A version besides the hub's, and the way there and back; `apiVersion` is set for it."""
+    """A version other than the hub, and both conversions, which need not set `apiVersion`."""
 
     version: str
     to_hub: Convert
@@ -87,7 +87,7 @@ class Conversions:
         return manifest, back
 
     def answer(self, review: Any, failed: Callable[[], None]) -> Manifest:
-        """The review that answers `review`; `failed` is told of unforeseen errors.
+        """The review that answers `review`; `failed` is called for unforeseen errors.
 
         Raises `BadReview`.
         """
@@ -134,7 +134,7 @@ class Conversions:
         gvk = objects.gvk(manifest)
         kind = self._kinds.get((gvk.group, gvk.kind))
         if kind is None:
-            raise CannotConvert(f"nobody here converts {gvk.kind} of {gvk.group or 'core'}")
+            raise CannotConvert(f"nothing here converts {gvk.kind} of {gvk.group or 'core'}")
         return kind.convert(manifest, gvk.version, version)
 
 
@@ -171,7 +171,7 @@ def _parse(review: Any) -> Mapping[str, Any]:
     """The request of a review; raises `BadReview`."""
     group, _, version = objects.text(objects.mapping(review).get("apiVersion")).rpartition("/")
     if objects.kind(review) != "ConversionReview" or (group, version) not in _UNDERSTOOD:
-        raise BadReview("the body is no ConversionReview of apiextensions.k8s.io/v1")
+        raise BadReview("the body is not a ConversionReview of apiextensions.k8s.io/v1")
     request = objects.mapping(review.get("request"))
     for field_name in ("uid", "desiredAPIVersion"):
         if not isinstance(request.get(field_name), str) or not request[field_name]:

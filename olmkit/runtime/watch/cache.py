@@ -1,7 +1,7 @@
 """Local copies of what a manager watches, and reading from them.
 
 One informer a kind: a reflector and a store for each watched namespace, any
-number of handlers. The store is changed first, then handlers are told. Objects
+number of handlers. The store is changed first, then handlers are called. Objects
 outside the scope of the cache look as if they did not exist, except that a
 namespace which is not watched at all is an error: it is a mistake in the
 program, not a missing object.
@@ -201,7 +201,7 @@ class Informer:
     ) -> list[Snapshot]:
         """The objects of a namespace, or of all; by label selector and by indexed fields.
 
-        `limit` cuts off an arbitrary part; 0 is no limit.
+        `limit` cuts off an arbitrary part; 0 means no limit.
         """
         fields = dict(index if isinstance(index, Mapping) else (index,)) if index else {}
         parts = [self._part(namespace)] if namespace else list(self._parts.values())
@@ -285,7 +285,7 @@ class Informer:
                 self._discovery.failed("the kind is not there", error)
                 await asyncio.sleep(_MISSING_KIND)
             except Exception as error:
-                self._discovery.failed("cannot ask for the kind", error)
+                self._discovery.failed("cannot check for the kind", error)
                 await backoff.pause()
             else:
                 self._discovery.listed()
@@ -398,7 +398,7 @@ class Cache:
         return informer is not None and informer.synced and informer.hides(key)
 
     def is_namespaced(self, group: str, kind: str) -> bool | None:
-        """Whether objects of a watched kind lie in namespaces; None when it is not known yet."""
+        """Whether objects of a watched kind are in namespaces; None when it is not known yet."""
         for (gvk, _), informer in self._informers.items():
             if (gvk.group, gvk.kind) == (group, kind) and informer.resource is not None:
                 return informer.resource.namespaced

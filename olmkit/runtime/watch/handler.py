@@ -108,7 +108,7 @@ class EnqueueMapped:
     """Whatever a function makes of the object; for updates, of the old and the new one.
 
     The function must be quick and may read the cache. What it raises is logged, and
-    the next event goes on.
+    the next event follows.
     """
 
     def __init__(

@@ -236,7 +236,7 @@ def on_update(function: Callable[[UpdateEvent], bool]) -> Predicate:
 
 
 def updates_without(predicate: Predicate) -> Predicate:
-    """Passes updates that `predicate` drops, and everything that is no update.
+    """Passes updates that `predicate` drops, and everything that is not an update.
 
     The safe spelling of "not": `updates_without(GENERATION_CHANGED)` passes updates
     without a new generation, and still all creations and deletions.

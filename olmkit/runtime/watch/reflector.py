@@ -188,7 +188,7 @@ class Reflector:
             await self._backoff.pause()
 
     async def _list(self) -> None:
-        """Replace the copy by a list that is no older than what was seen before."""
+        """Replace the copy by a list that is not older than what was seen before."""
         try:
             if self._version is None:
                 snapshots, version = await self._pages("0", _PAGE)
@@ -213,7 +213,7 @@ class Reflector:
         for version in (self._version or "", ""):
             stream = self._open(version, initial_events=True)
             try:
-                # A server that ignores the wish never says that this was all.
+                # A server that ignores the request never says that this was all.
                 async with asyncio.timeout(_INITIAL):
                     snapshots, reached = await self._initial(stream)
                 await self._replace(snapshots, reached)
@@ -248,7 +248,7 @@ class Reflector:
                 found.pop(snapshot.key, None)
             else:
                 found[snapshot.key] = snapshot
-        raise ClusterError("the stream ended before all of it was told", temporary=True)
+        raise ClusterError("the stream ended before everything was sent", temporary=True)
 
     async def _pages(self, version: str, limit: int | None) -> tuple[list[Snapshot], str]:
         snapshots: list[Snapshot] = []
@@ -302,7 +302,7 @@ class Reflector:
         initial_events: bool = False,
         opened: Callable[[], None] | None = None,
     ) -> AsyncIterator[WatchEvent]:
-        wishes = {"initial_events": True} if initial_events else {}
+        extra = {"initial_events": True} if initial_events else {}
         return self._cluster.watch(
             self._resource,
             namespace=self._namespace,
@@ -312,7 +312,7 @@ class Reflector:
             timeout_seconds=self._chance.randint(*self._watch_seconds),
             metadata_only=self._metadata_only,
             opened=opened,
-            **wishes,
+            **extra,
         )
 
     async def _drain(self, stream: AsyncIterator[WatchEvent]) -> _Then:
@@ -352,7 +352,7 @@ class Reflector:
             self._failed("the watch was closed at once")
             return _Then.LIST
         if not self._is_ordered:
-            return _Then.LIST  # there is no version to go on from
+            return _Then.LIST  # there is no version to continue from
         self.contact.kept()  # silence is not a failure: the server kept it until its end
         return _Then.WATCH
 

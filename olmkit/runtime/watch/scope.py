@@ -57,7 +57,7 @@ class CacheSettings:
     nothing. 0 is never.
     `streaming` asks servers to send what is there as the beginning of a watch, which costs
     them, and this process, less memory than a list; who cannot is listed.
-    `start_on_read` False makes reading a kind that nobody watches an error, instead of
+    `start_on_read` False makes reading a kind that is not watched an error, instead of
     watching it from then on.
     `watch_seconds`: how long a watch is asked for, between the two numbers at random, so
     that many processes do not begin theirs again at once.

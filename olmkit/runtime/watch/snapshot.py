@@ -2,7 +2,7 @@
 
 A cache keeps thousands of objects, most of which are only ever looked at by
 their metadata. Bytes and a small record need a quarter of the memory of nested
-dictionaries, and whoever reads the object gets a copy of their own.
+dictionaries, and each reader of the object gets a separate copy.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _UNREAD = Metadata()
 class Snapshot(msgspec.Struct, frozen=True, eq=False, gc=False):
     """Immutable; equal when the bytes are.
 
-    Made of `raw` alone, it raises `msgspec.DecodeError` when that is no object with
+    Made of `raw` alone, it raises `msgspec.DecodeError` when that is not an object with
     metadata of the right types.
     """
 

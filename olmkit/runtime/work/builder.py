@@ -86,7 +86,7 @@ class ControllerBuilder:
         if primary is None and not self._name:
             raise ValueError("a controller without primary kind needs a name")
         if primary is None and self._owned:
-            raise ValueError("who owns something needs a primary kind")
+            raise ValueError("a controller that owns something needs a primary kind")
         sources: list[Source] = []
         if primary is not None:
             sources.append(

@@ -117,7 +117,7 @@ class Controller:
 
         Raises `NotSynced` when a source does not sync in time, which says which and why.
         A source that the server refuses ends nothing, since a new process would be refused
-        too: the reconciler is told when it reads, and may say so where people look.
+        too: the reconciler gets the error when it reads, and may report it in the status.
         """
         if self._started:
             raise RuntimeError(f"controller {self.name} was started before")
@@ -156,7 +156,7 @@ class Controller:
             await source.start(self._cache, self.queue)
 
     def stop(self) -> None:
-        """Take no new keys; running reconciles go on. `run` returns when they are done."""
+        """Take no new keys; running reconciles continue. `run` returns when they are done."""
         self._stopping.set()
         self.queue.shut_down()
 
@@ -255,7 +255,7 @@ class Controller:
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
-                raise  # the manager's stop is no outcome
+                raise  # the manager's stop is not an outcome
             self._failed(request, priority, RuntimeError("the reconcile was cancelled"), facts)
         except MemoryError:
             raise  # nothing that follows could be relied upon
@@ -283,7 +283,7 @@ class Controller:
         if found is None:
             return Result()
         if not isinstance(found, Result):
-            raise TypeError(f"a reconciler gives a `Result` or None, not {found!r:.100}")
+            raise TypeError(f"a reconciler returns a `Result` or None, not {found!r:.100}")
         return found
 
     async def _call(self, request: Request) -> object:

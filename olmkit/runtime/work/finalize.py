@@ -16,7 +16,7 @@ from olmkit.kube.objects import Manifest
 _LOG = logging.getLogger(__name__)
 
 CleanUp = Callable[[Manifest], Awaitable[None]]
-"""Undoes something; may change the object's status. It may be asked again about the same."""
+"""Undoes something; may change the object's status. It may be called again for the same object."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

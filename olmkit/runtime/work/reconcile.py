@@ -30,7 +30,7 @@ class Request(msgspec.Struct, frozen=True, gc=False):
 class Result:
     """What to do after success: nothing, or look again after `requeue_after` seconds.
 
-    A delay that is returned once is no promise: an event in between makes the key run
+    A delay that is returned once is not a promise: an event in between makes the key run
     at once, and only the delay returned then counts. Who wants to be called
     periodically returns the delay on every pass.
     """
@@ -62,7 +62,7 @@ class Reconciler(Protocol):
 
 
 class BlockingReconciler(Protocol):
-    """The same as a plain function, which runs in a thread of its own and may block."""
+    """The same as a plain function, which runs in a separate thread and may block."""
 
     def reconcile(self, request: Request) -> Result | None:
         """Look at the present state and change what differs from the wanted one."""

@@ -2,7 +2,7 @@
 
 Those of `concurrent.futures` are waited for when the interpreter ends. A reconciler
 that hangs in one would hold a process that lost its lease, or was told to stop, until
-somebody kills it.
+it is killed.
 """
 
 from __future__ import annotations

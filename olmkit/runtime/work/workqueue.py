@@ -284,7 +284,7 @@ class WorkQueue(Generic[K]):
                     self._waiters.remove(waiter)
 
     def done(self, key: K) -> None:
-        """Unlock `key`; harmless when nobody has it."""
+        """Unlock `key`; harmless when it is not locked."""
         since = self._locked.pop(key, None)
         if since is None:
             return

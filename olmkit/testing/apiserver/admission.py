@@ -58,7 +58,7 @@ def of_configuration(configuration: Manifest, server: str) -> list[Webhook]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """What somebody wants to do to an object; `new` is None for a deletion."""
+    """What a request would do to an object; `new` is None for a deletion."""
 
     collection: Collection
     operation: str

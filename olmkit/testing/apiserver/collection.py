@@ -26,7 +26,7 @@ Key = tuple[str, str]
 Convert = Callable[[Manifest, str], Manifest]
 """An object in another API version, as `example.com/v1`."""
 
-# Built-in kinds that count their wishes; others have no generation.
+# Built-in kinds that count changes of their spec; others have no generation.
 _COUNTED = frozenset(
     {
         "cronjobs",
@@ -114,7 +114,7 @@ class Collection:
         return not patches.is_built_in(self.resource.gvk.group)
 
     @property
-    def counts_wishes(self) -> bool:
+    def counts_generation(self) -> bool:
         return self.is_custom or self.resource.plural in _COUNTED
 
     @property
@@ -192,7 +192,7 @@ class Selection:
         )
 
     def told(self, change: Change) -> tuple[str, Manifest] | None:
-        """What a watcher with this selection is told: objects come and go by it."""
+        """What a watcher with this selection gets: objects come and go by it."""
         was, is_ = self.takes(change.old), self.takes(change.new)
         if is_ and change.new is not None:
             return ("MODIFIED" if was else "ADDED"), change.new

@@ -1,7 +1,7 @@
 """Who owns which field: what server-side apply merges, takes away and refuses.
 
 A field is a path of steps: a key of a map, the key values of an item in a list
-that merges, or the value of an item in a set. Which lists merge is told by a
+that merges, or the value of an item in a set. Which lists merge is decided by a
 kind's schema or, for built-in kinds, by a table of their keys; all others are
 one field as a whole.
 """
@@ -54,7 +54,7 @@ class Owners:
                 own.discard(path)
 
     def wrote(self, manager: Manager, old: Any, new: Any, keys: Keys) -> None:
-        """Somebody changed an object by other means than apply: what changed is theirs."""
+        """A manager changed the object without apply: it owns what changed."""
         before, after = (dict(leaves(one, keys, maps=True)) for one in (old, new))
         own = self.fields.setdefault(manager, set())
         for path in before.keys() - after.keys():
@@ -104,26 +104,26 @@ class FieldConflict:
 def apply(
     live: Any, wanted: Any, owners: Owners, me: Manager, keys: Keys, *, force: bool
 ) -> tuple[Any, Owners, list[FieldConflict]]:
-    """The object after somebody applied `wanted`, who owns what then, and what is in the way."""
+    """The object after `wanted` was applied, who owns what then, and the conflicts."""
     owners = Owners({one: set(own) for one, own in owners.fields.items()})
-    wishes, present = dict(leaves(wanted, keys)), dict(leaves(live, keys))
+    requested, present = dict(leaves(wanted, keys)), dict(leaves(live, keys))
     conflicts = [
         FieldConflict(other, text(path))
-        for path, value in wishes.items()
+        for path, value in requested.items()
         if path in present and present[path] != value
         for other in owners.others(me, path)
     ]
     if conflicts and not force:
         return live, owners, conflicts
     result = copy.deepcopy(live)
-    for path in sorted(owners.fields.get(me, set()) - wishes.keys(), key=len):
+    for path in sorted(owners.fields.get(me, set()) - requested.keys(), key=len):
         if not owners.others(me, path):
             _remove(result, path)
-    for path, value in wishes.items():
+    for path, value in requested.items():
         if present.get(path, _MISSING) != value:
             owners.drop(path, me)
     result = _merged(result, wanted, (), keys)
-    owners.fields[me] = set(wishes)
+    owners.fields[me] = set(requested)
     return result, owners, []
 
 
@@ -214,7 +214,7 @@ def _remove(value: Any, path: Path) -> None:
                 return
             if sort == "k" and _is(item, word):
                 if len(path) == 1:
-                    del value[number]  # with what nobody owns in it
+                    del value[number]  # with what has no owner in it
                 else:
                     _remove(item, path[1:])
                 return

@@ -1,6 +1,6 @@
 """What an API server makes of a write before it keeps it.
 
-Functions of the object as it is, the object as somebody wants it, and the kind's
+Functions of the object as it is, the object as it is requested, and the kind's
 collection: they give the object that would be kept, or raise a `Refusal`.
 """
 
@@ -205,7 +205,7 @@ def shaped(collection: Collection, manifest: Manifest, manner: Manner) -> Manife
     return result
 
 
-def wishes(collection: Collection, manifest: Manifest) -> Mapping[str, Any]:
+def desired_state(collection: Collection, manifest: Manifest) -> Mapping[str, Any]:
     """What counts as a new generation when it changes."""
     left_out = {"metadata", "apiVersion", "kind"}
     if "status" in collection.resource.subresources or not collection.is_custom:

@@ -23,7 +23,7 @@ _EITHER = "x-kubernetes-int-or-string"
 
 
 def with_defaults(value: Any, schema: Schema) -> Any:
-    """A copy in which defaults stand for what is missing, or null where that may not be."""
+    """A copy in which defaults replace what is missing, or null where that may not be."""
     if isinstance(value, Mapping):
         found = {}
         properties: Mapping[str, Schema] = schema.get("properties") or {}

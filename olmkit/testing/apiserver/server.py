@@ -324,7 +324,7 @@ class ApiServer(ApiState):
         return web.json_response(answers.listed(request, collection, shown, metadata))
 
     def _moment(self, token: str) -> tuple[int, Key]:
-        """The version and the last key that a token to continue stands for."""
+        """The version and the last key that a continue token means."""
         try:
             found = json.loads(base64.urlsafe_b64decode(token.encode()))
             version, after = int(found["v"]), (str(found["n"]), str(found["k"]))

@@ -126,12 +126,12 @@ class ApiState:
         version = self.version + 1
         metadata.setdefault("uid", str(uuid.uuid5(uuid.NAMESPACE_OID, str(version))))
         metadata.setdefault("creationTimestamp", self.now())
-        if collection.counts_wishes:
+        if collection.counts_generation:
             is_deleted = "deletionTimestamp" in metadata and "deletionTimestamp" not in before
-            is_new_wish = old is None or rules.wishes(collection, old) != rules.wishes(
-                collection, new
-            )
-            metadata["generation"] = before.get("generation", 0) + (is_new_wish or is_deleted)
+            is_new_spec = old is None or rules.desired_state(
+                collection, old
+            ) != rules.desired_state(collection, new)
+            metadata["generation"] = before.get("generation", 0) + (is_new_spec or is_deleted)
         metadata["resourceVersion"] = str(version)
         if dry_run:
             metadata["resourceVersion"] = before.get("resourceVersion", "")

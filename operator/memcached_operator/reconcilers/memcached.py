@@ -254,7 +254,7 @@ class MemcachedReconciler:
         this.errors.append(error)
 
     async def _pods(self, this: _Pass) -> Sequence[Manifest] | None:
-        """The pods of one Memcached, of which only metadata is held; None: nobody may say."""
+        """The pods of one Memcached, of which only metadata is held; None: not known."""
         try:
             informer = await self._cache.synced_informer(POD, metadata_only=True)
         except ClusterError as error:

@@ -35,7 +35,7 @@ class MemcachedValidator:
     async def validate_update(
         self, old: Memcached, new: Memcached, _: AdmissionRequest
     ) -> Sequence[str]:
-        # Finalizers and labels change often; nobody needs to hear it again.
+        # Finalizers and labels change often; no warning is needed again.
         return _warnings(new) if old.spec.size != new.spec.size else ()
 
     async def validate_delete(self, _: Memcached, __: AdmissionRequest) -> Sequence[str]:

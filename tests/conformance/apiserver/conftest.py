@@ -1,6 +1,6 @@
 """The same behaviours on two servers: the double, and with `--e2e` a real kube-apiserver.
 
-Tests here are coroutines that get a `World`. Each has a namespace of its own, and
+Tests here are coroutines that get a `World`. Each has its own namespace, and
 may look at nothing else but what HTTP shows.
 """
 
@@ -70,7 +70,7 @@ class Server:
 
 @dataclass(kw_only=True)
 class World:
-    """What a test has: a server, a namespace of its own, and two ways to ask."""
+    """What a test has: a server, its own namespace, and two ways to ask."""
 
     server: Server
     namespace: str
@@ -210,7 +210,7 @@ class World:
 
 @pytest.fixture(scope="session")
 def double() -> Iterator[Server]:
-    """The double, in a thread with a loop of its own."""
+    """The double, in a thread with its own loop."""
     server = ApiServer.of(BUILT_IN, crds=CRDS)
     loop = asyncio.new_event_loop()
     started, stop = threading.Event(), asyncio.Event()
@@ -285,7 +285,7 @@ def world(server: Server) -> Server:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """Run a coroutine test in a loop of its own, with a fresh namespace on its server."""
+    """Run a coroutine test in a new loop, with a fresh namespace on its server."""
     if not inspect.iscoroutinefunction(pyfuncitem.obj):
         return None
     arguments = {

@@ -133,7 +133,7 @@ async def test_token_expires_when_its_moment_is_forgotten(world: World) -> None:
     answer = await world.ask("GET", world.path("configmaps"), limit="2", **{"continue": token})
     assert answer.status == 410
     assert answer.body["reason"] == "Expired"
-    assert answer.body["metadata"]["continue"], "a token to go on without consistency"
+    assert answer.body["metadata"]["continue"], "a token to continue without consistency"
     token = answer.body["metadata"]["continue"]
     rest = await world.ask("GET", world.path("configmaps"), limit="2", **{"continue": token})
     assert names(rest) == ["c", "d"]

@@ -261,21 +261,21 @@ async def test_unknown_sort_of_patch_is_refused(world: World) -> None:
     assert answer.status == 415
 
 
-async def test_generation_counts_wishes_only(world: World) -> None:
+async def test_generation_counts_changes_of_the_spec_only(world: World) -> None:
     await world.make("widgets", "w")
     labelled = await world.patch("widgets", "w", {"metadata": {"labels": {"a": "b"}}})
     assert labelled.body["metadata"]["generation"] == 1
     reported = await world.patch("widgets", "w", {"status": {"ready": 1}}, sub="status")
     assert reported.body["metadata"]["generation"] == 1
-    wished = await world.patch("widgets", "w", {"spec": {"size": 2}})
-    assert wished.body["metadata"]["generation"] == 2
+    patched = await world.patch("widgets", "w", {"spec": {"size": 2}})
+    assert patched.body["metadata"]["generation"] == 2
     finalized = await world.patch("widgets", "w", {"metadata": {"finalizers": ["x.y/z"]}})
     assert finalized.body["metadata"]["generation"] == 2
     deleted = await world.ask("DELETE", world.path("widgets", "w"))
     assert deleted.body["metadata"]["generation"] == 3
 
 
-async def test_without_status_subresource_status_is_a_wish(world: World) -> None:
+async def test_without_status_subresource_status_counts_as_spec(world: World) -> None:
     made = await world.make("gadgets", world.namespace, spec={"size": 1}, status={"ready": 1})
     assert made["status"] == {"ready": 1}
     assert "namespace" not in made["metadata"]
@@ -377,7 +377,7 @@ async def test_finalizer_holds_an_object_until_it_is_taken_off(world: World) -> 
     undone = await world.patch("widgets", "w", {"metadata": {"deletionTimestamp": None}})
     assert undone.body["metadata"]["deletionTimestamp"] == metadata["deletionTimestamp"]
     changed = await world.patch("widgets", "w", {"spec": {"size": 3}})
-    assert changed.status == 200, "wishes may still change"
+    assert changed.status == 200, "the spec may still change"
     last = await world.patch("widgets", "w", {"metadata": {"finalizers": None}})
     assert last.status == 200
     assert (await world.ask("GET", world.path("widgets", "w"))).status == 404
@@ -446,7 +446,7 @@ async def test_collection_is_deleted_by_selector(world: World) -> None:
 async def test_dry_run_answers_and_keeps_nothing(world: World, verb: str) -> None:
     made = await world.make("widgets", "w")
     path = world.path("widgets", "w")
-    wish: dict[str, Any] = {"spec": {"size": 3}}
+    change: dict[str, Any] = {"spec": {"size": 3}}
     match verb:
         case "create":
             manifest = world.manifest("widgets", "other")
@@ -459,9 +459,9 @@ async def test_dry_run_answers_and_keeps_nothing(world: World, verb: str) -> Non
             manifest["spec"]["size"] = 3
             answer = await world.ask("PUT", path, manifest, dryRun="All")
         case "patch":
-            answer = await world.patch("widgets", "w", wish, dryRun="All")
+            answer = await world.patch("widgets", "w", change, dryRun="All")
         case "apply":
-            body = world.manifest("widgets", "w", **wish)
+            body = world.manifest("widgets", "w", **change)
             answer = await world.patch(
                 "widgets", "w", body, "apply", fieldManager="me", force="true", dryRun="All"
             )

@@ -1,8 +1,8 @@
 """Bundles from manifests, against what operator-sdk 1.42.3 made of the same.
 
-The cases were written for this purpose and lie outside of the repository; their
+The cases were written for this purpose and are outside the repository; their
 index says what may differ in every file (times, builder stamps, empty blocks).
-Any other difference must stand in `differences.toml` with its reason.
+Any other difference must be in `differences.toml` with its reason.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Published bundles get its verdict, each of its findings an answer. Rule vectors,
 one fault each, get its verdict too, and where it errs, what would be right.
 `differences.toml` holds every difference with its reason; one that is not there
-fails, and so does an entry that is no difference any more. `meanings.toml` says
+fails, and so does an entry that is not a difference any more. `meanings.toml` says
 which of our rules answers which of its messages.
 """
 
@@ -28,7 +28,7 @@ from tests.conformance.bundle_validate.vectors import Vector, read
 
 Found = dict[str, tuple[Diagnostic, ...] | None]
 
-# Sections of the specification whose rules come in suites of their own: see `test_optional.py`.
+# Sections of the specification whose rules are in separate suites: see `test_optional.py`.
 _LATER = re.compile(r"5\.6|5\.7|^6\.1")
 
 

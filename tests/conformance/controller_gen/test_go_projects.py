@@ -1,8 +1,8 @@
 """Go projects, against what controller-gen 0.23.0 wrote for them, byte by byte.
 
 No module cache is used: types of Kubernetes come from the shipped table, or else
-the test would say what lies on the machine. A run that differs or that only one
-side refuses must stand in `differences.toml` with its reason.
+the test would say what is on the machine. A run that differs or that only one
+side refuses must be in `differences.toml` with its reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Base CSVs of Go projects, against `operator-sdk generate kustomize manifests` 1.42.3.
 
-A line that only one side has must stand in `differences.toml` with its reason.
+A line that only one side has must be in `differences.toml` with its reason.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Overlays, against what kustomize 5.8.1 built from the same, byte by byte.
 
-A build that differs or is refused must stand in `differences.toml` with its
+A build that differs or is refused must be in `differences.toml` with its
 reason; what kustomize refuses must be refused.
 """
 

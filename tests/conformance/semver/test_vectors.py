@@ -2,7 +2,7 @@
 
 `vectors.jsonl` was made by asking blang/semver v4.0.0 (`version`, `tolerant`,
 `range`: the catalogs and OLM v0) and Masterminds/semver v3.4.0 (`constraint`:
-OLM v1) about texts of our own making, fixed ones first, then random ones.
+OLM v1) about our own texts, fixed ones first, then random ones.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Drawn:
 
 @dataclass
 class Author:
-    """Writes classes as they are needed; each has a name of its own."""
+    """Writes classes as they are needed; each has a different name."""
 
     draw: Any
     classes: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Author:
         return Drawn(text, st.lists(inner.values, max_size=3))
 
     def model(self, depth: int) -> Drawn:
-        """A class of its own, with some of the fields required."""
+        """A separate class, with some of the fields required."""
         lines: list[str] = []
         required: dict[str, st.SearchStrategy[Any]] = {}
         optional: dict[str, st.SearchStrategy[Any]] = {}

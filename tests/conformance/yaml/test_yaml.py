@@ -1,6 +1,6 @@
 """Texts against what Kubernetes' YAML reader makes of them.
 
-`vectors.jsonl` holds short texts of our own making, valid, broken and odd, each with
+`vectors.jsonl` holds our own short texts, valid, broken and odd, each with
 the JSON (or the error) that sigs.k8s.io/yaml v1.6.0 gives for it. Where it is read,
 the value must be the same; where it is refused, we refuse. `differences.toml` names
 the texts that we refuse although Go reads them, and why.

@@ -1,6 +1,6 @@
 """The shipped operator in the cluster's registry, and olmkit as a user types it.
 
-Both releases are built from a copy of the project whose images lie in that registry:
+Both releases are built from a copy of the project whose images are in that registry:
 by olmkit, on a base image of Debian's packages.
 """
 
@@ -82,7 +82,7 @@ class Typist:
         return self.try_(*words).out
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
-        """A command that goes on next to us."""
+        """A command that runs next to the test."""
         return subprocess.Popen(
             [sys.executable, "-m", "olmkit", *map(str, words)],
             stdout=subprocess.PIPE,
@@ -110,7 +110,7 @@ def typist(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Typist:
 
 @pytest.fixture
 def typist_of(tmp_path: Path) -> Callable[[Any], Typist]:
-    """Somebody who types at another cluster."""
+    """A user of another cluster."""
     return lambda cluster: Typist(cluster, tmp_path)
 
 
@@ -196,7 +196,7 @@ def catalog_of(typist: Typist, release: Release, tmp_path_factory: Any) -> Calla
 
 @pytest.fixture
 def namespace(cluster: Any) -> Iterator[str]:
-    """A name of its own for a namespace, which is gone afterwards."""
+    """A unique name for a namespace, which is deleted afterwards."""
     name = f"t-{uuid.uuid4().hex[:6]}"
     yield name
     cluster.kubectl("delete", "subscription,csv,catalogsource,operatorgroup", "--all", "-n", name,

@@ -1,6 +1,6 @@
 """Installs that cannot come to an end, one for each thing that goes wrong most, and what says why.
 
-All of them are set up at once, each in a namespace of its own, since OLM takes its time.
+All of them are set up at once, each in its own namespace, since OLM takes its time.
 With `OLMKIT_RECORD` set, what was seen becomes the input of the golden tests of `why`.
 """
 
@@ -53,12 +53,12 @@ SITUATIONS = (
     Broken(name="bundle-image", package="no-bundle", cause="bundle-cannot-be-unpacked",
            says="the bundle cannot be unpacked: the image"),
     Broken(name="time-out", package="late-bundle", cause="unpack-time-out",
-           says="took longer than is allowed",
+           says="took longer than allowed",
            annotations={"operatorframework.io/bundle-unpack-timeout": "15s"}),
     Broken(name="dependency", package="needy", cause="missing-dependency",
            says="needs an operator providing an API with group: nobody.example.com"),
     Broken(name="crd", package="strict", cause="crd-rejects-objects",
-           says="would refuse objects that are there"),
+           says="would refuse existing objects"),
     Broken(name="crash", package="crashing", cause="container-crashes",
            says="ends with exit code 3: there is no database"),
     Broken(name="refused", package="refused", cause="csv-failed",

@@ -46,7 +46,7 @@ def test_deployed_changed_and_taken_away(
 
     refused = typist.try_("undeploy", *project, "--yes", code=1)
     assert "`--delete-operands`" in refused.err
-    assert "nobody to ask" in typist.try_("undeploy", *project, "--keep-crds", code=2).err
+    assert "requires confirmation" in typist.try_("undeploy", *project, "--keep-crds", code=2).err
     shown = typist("undeploy", *project, "--delete-operands", "--dry-run")
     assert shown.splitlines()[0] == "Memcached default/plain"
     assert f"Namespace {PLACE}" in shown

@@ -1,4 +1,4 @@
-"""What breaks while a command waits: it goes on, or it is told in words."""
+"""What breaks while a command waits: it continues, or it reports an error."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def installing(typist: Any, catalog: str, namespace: str) -> Iterator[Watched]:
     process = typist.start(*words)
     yield Watched(process)
     process.kill()
-    with process:  # its end was read already, or nobody wants to
+    with process:  # its end was read already, or is not needed
         pass
     typist.try_("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes", code=None)
 
@@ -129,6 +129,6 @@ def test_interrupted_it_takes_back_what_it_made_when_told(
     removed.interrupt()
 
     assert removed.end() == 130
-    assert "took back Subscription" in removed.text
+    assert "reverted Subscription" in removed.text
     for kind in ("subscription", "catalogsource", "operatorgroup"):
         eventually(lambda kind=kind: not cluster.list(kind, "-n", namespace), what=kind)

@@ -55,9 +55,9 @@ def test_operator_says_that_it_may_be_replaced_and_its_webhooks_answer(
         found = cluster.get("memcached", "new", "-n", namespace)
         return len((found.get("status") or {}).get("pods") or [])
 
-    eventually(lambda: pods() == 2, what="both pods are told of")
+    eventually(lambda: pods() == 2, what="both pods are reported")
     cluster.kubectl("scale", "memcached", "new", "--replicas=3", "-n", namespace)
-    eventually(lambda: pods() == 3, what="the third pod is told of")
+    eventually(lambda: pods() == 3, what="the third pod is reported")
     for text in (memcached("w", namespace, size=6), memcached("w", namespace, "v1beta1", port=0)):
         assert "is invalid" in cluster.refused("apply", "-f", "-", text=text)
 

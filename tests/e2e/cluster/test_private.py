@@ -1,4 +1,4 @@
-"""A registry that lets nobody in without a password: our credentials, and a pull secret for OLM."""
+"""A registry that requires a password: our credentials, and a pull secret for OLM."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The whole story of the shipped operator on a real cluster, told as it goes (`pytest -s`).
 
-Images and catalogs are made by olmkit and lie in the cluster's registry; the operator is
+Images and catalogs are created by olmkit and are in the cluster's registry; the operator is
 installed, serves a cache to a real client, is upgraded and goes without a trace.
 """
 
@@ -44,7 +44,7 @@ BEYOND = {
     *(f"{verb} leases.coordination.k8s.io" for verb in ("list", "watch", "patch", "delete")),
     *(f"{verb} configmaps"
       for verb in ("get", "list", "watch", "create", "update", "patch", "delete")),
-    # For who asks for its metrics, which nobody does here.
+    # For readers of its metrics; there are none here.
     "create tokenreviews.authentication.k8s.io",
     "create subjectaccessreviews.authorization.k8s.io",
     # What OLM adds by itself: for all namespaces, and for the OperatorCondition.
@@ -112,7 +112,7 @@ def granted(cluster: Any, namespace: str, version: str) -> list[Rule]:
     label = f"olm.owner={csv(version)},olm.owner.namespace={namespace}"
     found = cluster.list("clusterrole,clusterrolebinding,role,rolebinding", "-n", namespace,
                          "-l", label)  # fmt: skip
-    # OLM gives it a role of its own for its OperatorCondition.
+    # OLM gives it a separate role for its OperatorCondition.
     found.append(cluster.get("role", csv(version), "-n", namespace))
     return rbac.rules(found)
 
@@ -149,7 +149,7 @@ def test_from_image_to_a_cache_that_answers_to_the_next_version_and_to_nothing(
 
     roles = granted(cluster, namespace, "0.0.1")
 
-    typist.tell("A new catalog under the same tag: OLM goes on by itself")
+    typist.tell("A new catalog under the same tag: OLM continues by itself")
     typist("catalog", "build", catalog_of("0.0.1", "0.0.2"), "-t", tag, "--push")
     eventually(
         lambda: (

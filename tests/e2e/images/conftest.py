@@ -83,7 +83,7 @@ def docker(
 def ctr(
     tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str], NoReturn]
 ) -> Iterator[Callable[..., str]]:
-    """Runs `ctr` with some words, against a containerd of our own, and gives what it prints."""
+    """Runs `ctr` with some arguments, against a separate containerd, and returns what it prints."""
     daemon, client = (shutil.which(name, path=_SBIN) for name in ("containerd", "ctr"))
     if daemon is None or client is None or os.geteuid() != 0:
         missing("no containerd here: install containerd and be root")
@@ -117,7 +117,7 @@ def podman(
     skopeo: Callable[..., bytes],
     missing: Callable[[str], NoReturn],
 ) -> Iterator[dict[str, str]]:
-    """The environment of a Podman with a store of its own, which has the base image."""
+    """The environment of a Podman with its own store, which has the base image."""
     program = shutil.which("podman")
     if program is None or os.geteuid() != 0:
         missing("no Podman here: install podman and be root")

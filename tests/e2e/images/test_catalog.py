@@ -101,7 +101,7 @@ def test_catalog_with_our_server_answers_and_is_healthy(
         theirs = subprocess.run(
             [opm / "grpc_health_probe", f"-addr=127.0.0.1:{port}"], capture_output=True, check=False
         )
-        assert theirs.returncode == 0, "the program that ours stands for says the same"
+        assert theirs.returncode == 0, "the program that ours replaces says the same"
         assert docker("exec", container, "id", "-u").strip() == "1001"
         docker("stop", container)
         assert docker("inspect", "-f", "{{.State.ExitCode}}", container).strip() == "0"

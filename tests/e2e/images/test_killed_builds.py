@@ -45,7 +45,7 @@ BASE = image.configure(
 
 @pytest.fixture
 def folder(tmp_path: Path, make_wheel: Callable[..., Path]) -> Path:
-    """A project, a base in a layout, and room for temporary files that nobody removes."""
+    """A project, a base in a layout, and room for temporary files that nothing removes."""
     (tmp_path / "project" / "tiny_operator").mkdir(parents=True)
     (tmp_path / "project" / "pyproject.toml").write_text(PYPROJECT)
     make_wheel(tmp_path / "project" / "wheels", "one")

@@ -149,7 +149,7 @@ class Done:
 
 @pytest.fixture
 def typed(root: Path, tmp_path: Path, guarded: RegistryServer) -> Callable[..., Done]:
-    """Runs olmkit with the credentials of somebody, saying as much as it can."""
+    """Runs olmkit with some credentials, and the most verbose output."""
 
     def run(password: str, *words: str) -> Done:
         authfile = tmp_path / "auth.json"

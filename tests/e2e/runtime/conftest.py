@@ -88,7 +88,7 @@ class Operated:
         environment: dict[str, str] | None = None,
         program: Sequence[str] = (str(HERE / "replica.py"),),
     ) -> Replica:
-        """Start one more replica, under a user of its own or with the given kubeconfig.
+        """Start one more replica, under its own user or with the given kubeconfig.
 
         `program` is what Python runs: the Memcached operator, unless it is another.
         """

@@ -1,7 +1,7 @@
 """Two replicas of the operator, whose leader is killed again and again.
 
 What the API server wrote into its audit log is the evidence: each process is a
-user of its own there, so that it can be said who wrote what, and who held the
+separate user there, so that it can be said who wrote what, and who held the
 lease then.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.e2e
 
 FREEZES = 5
-WORKERS = 2  # of the operator, unless it is told otherwise
+WORKERS = 2  # of the operator, unless set otherwise
 KILLS = int(os.environ.get("OLMKIT_KILLS", "50"))
 MEMCACHED = ("cache.example.com/v1alpha1", "Memcached")
 LEASE = ("coordination.k8s.io/v1", "Lease")
@@ -79,7 +79,7 @@ def writes(audit_log: Path) -> list[Write]:
         spec = (event.get("responseObject") or {}).get("spec") or {}
         is_lease = reference.get("resource") == "leases"
         if reference.get("resource") == "events" and str(reference.get("name")).startswith(LOCK):
-            continue  # tells who leads, and is nobody's work
+            continue  # tells who leads, and belongs to no worker
         if is_lease and not ok:
             continue  # a try that another owner was quicker with
         found.append(
@@ -263,7 +263,7 @@ def test_leader_that_was_frozen_ends_and_begins_no_write_more(
     # Events tell what was done before; they may come late.
     work = [write for write in found if " events/" not in write.what]
     late = Counter(write.user for write in out_of_term(work, led))
-    # What a worker had begun to send when it was frozen goes out when it goes on: the
+    # What a worker had begun to send when it was frozen goes out when it continues: the
     # server's answer to that is the version in it, or that applying again changes nothing.
     assert all(count <= WORKERS for count in late.values()), late
 

@@ -71,7 +71,7 @@ def test_killed_api_server_costs_no_change(
             done = 0
 
             async def work(worker: int) -> None:
-                """Each worker has objects of its own, so that the last write is known."""
+                """Each worker has its own objects, so that the last write is known."""
                 nonlocal done
                 names = sorted(wanted)[worker::WORKERS]
                 while done < UPDATES:

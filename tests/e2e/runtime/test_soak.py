@@ -131,7 +131,7 @@ class _World:
 
 
 def _is_flat(samples: list[float]) -> bool:
-    """Whether the last quarter is no higher than what the second was, but for a little."""
+    """Whether the last quarter is hardly higher than the second."""
     quarter = len(samples) // 4
     second = statistics.median(samples[quarter : 2 * quarter])
     return statistics.median(samples[-quarter:]) <= second + GROWTH

@@ -1,4 +1,4 @@
-"""What keeps an operator from its work: it is said, and when it ends the work goes on."""
+"""What keeps an operator from its work: it is reported, and when it ends the work continues."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.e2e
 
 
 def _probe(port: int, path: str) -> tuple[int, str]:
-    """Code and words of a probe; 0 while nobody listens."""
+    """Code and words of a probe; 0 while nothing listens."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
             return answer.status, answer.read().decode()
@@ -200,7 +200,7 @@ def test_credentials_that_are_not_accepted_are_said_and_end_the_life_of_the_proc
     asyncio.run(until(lambda: _answers(health, "/healthz", 500)))
     assert replica.is_running
     assert "they may be wrong, or have expired" in replica.words()
-    assert replica.words().count("cannot ask for the kind") == 4, "once a kind"
+    assert replica.words().count("cannot check for the kind") == 4, "once a kind"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ Until = Callable[..., Awaitable[Any]]
 
 
 class Hooked:
-    """An API server, and one replica that answers its webhooks at a port of its own."""
+    """An API server, and one replica that answers its webhooks at its own port."""
 
     def __init__(self, operated: Operated) -> None:
         self.operated = operated
@@ -212,7 +212,7 @@ def test_two_versions_are_one_object(operated: Operated, until: Until) -> None:
 
 
 async def _run_pod(cluster: HttpCluster, name: str) -> None:
-    """A pod that nobody runs, with the labels of a Deployment's pods."""
+    """A pod that no node runs, with the labels of a Deployment's pods."""
     deployments = await cluster.resource("apps/v1", "Deployment")
     template = (await cluster.get(deployments, name, namespace="default"))["spec"]["template"]
     metadata = {**template["metadata"], "name": f"{name}-0", "namespace": "default"}
@@ -395,7 +395,7 @@ def deployment(name: str, replicas: int) -> Manifest:
     }
 
 
-def test_scaffolded_webhooks_of_a_foreign_kind_default_and_judge_it(
+def test_scaffolded_webhooks_of_a_external_kind_default_and_judge_it(
     bare: Operated, until: Until, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     place = tmp_path / "toy"

@@ -136,7 +136,7 @@ def test_configurations_of_the_reference_generator(
 ) -> None:
     case = vectors / "go/webhook-all"
     markers = [
-        # Those for `lost…` stand in the docs of functions, where Go does not look.
+        # Those for `lost…` are in the docs of functions, where Go does not look.
         [
             text
             for file in sorted((case / "project" / folder).glob("*.go"))

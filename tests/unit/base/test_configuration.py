@@ -28,7 +28,7 @@ def test_all_faults_are_reported_in_the_order_of_the_file() -> None:
         read("kind: 1\nsize: big\nful: true\nitems: [{lastName: b}, c]\nfull: 0\n")
 
     assert [(one.rule, one.message, one.hint) for one in caught.value.diagnostics] == [
-        ("CFG002", "`kind` must be text", "put it in quotes"),
+        ("CFG002", "`kind` must be a string", "put it in quotes"),
         ("CFG002", "`size` must be a whole number", ""),
         ("CFG001", "unknown key `ful`", "did you mean `full`?"),
         ("CFG001", "unknown key `items[0].lastName`", "did you mean `firstName`?"),

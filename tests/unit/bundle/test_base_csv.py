@@ -73,7 +73,7 @@ def test_a_base_of_another_package_is_passed_over_and_told(
 
 
 def test_a_stored_file_of_another_kind_is_refused() -> None:
-    with pytest.raises(InputError, match="holds no ClusterServiceVersion"):
+    with pytest.raises(InputError, match="contains no ClusterServiceVersion"):
         base_csv.choose("p", [], csv("p.v1", kind="Secret"), [].append)
 
 

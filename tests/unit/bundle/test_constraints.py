@@ -38,7 +38,12 @@ def test_a_sound_constraint_has_no_problems_and_keys_count_in_any_case() -> None
         ({"gvk": "A"}, ("gvk",), "`gvk` must be a mapping", Stage.PARSE),
         ({"gkv": GVK}, ("gkv",), 'unknown field "gkv"', Stage.PARSE),
         ({"gvk": {**GVK, "plural": "as"}}, ("gvk", "plural"), "unknown field", Stage.PARSE),
-        ({"gvk": {**GVK, "version": 1}}, ("gvk", "version"), "`version` must be text", Stage.PARSE),
+        (
+            {"gvk": {**GVK, "version": 1}},
+            ("gvk", "version"),
+            "`version` must be a string",
+            Stage.PARSE,
+        ),
         ({"gvk": {**GVK, "kind": ""}}, ("gvk", "kind"), "`kind` of `gvk` is missing", Stage.SENSE),
         ({"package": {"versionRange": "1.x"}}, ("package", "packageName"), "missing", Stage.SENSE),
         (

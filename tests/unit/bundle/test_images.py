@@ -170,7 +170,7 @@ def test_all_images_are_pinned_everywhere() -> None:
 
 def test_one_name_for_two_images_is_refused() -> None:
     csv = {"spec": {"relatedImages": [{"name": "a", "image": "b"}, {"name": "a", "image": "c"}]}}
-    with pytest.raises(InputError, match="stands for two images"):
+    with pytest.raises(InputError, match="refers to two images"):
         images.pin(csv, {})
 
 

@@ -131,7 +131,7 @@ def test_roles_of_one_name_are_told_apart_by_namespace() -> None:
     assert [item.name for item in access.leftover] == ["r"]
 
 
-def test_a_foreign_api_group_is_no_role() -> None:
+def test_a_role_of_another_api_group_is_not_a_role() -> None:
     odd = binding("RoleBinding", "b", ("Role", "r"), "ServiceAccount/ours")
     odd["roleRef"]["apiGroup"] = "example.com"
     access = divided(role("Role", "r"), odd)

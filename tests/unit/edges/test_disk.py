@@ -103,7 +103,7 @@ def test_sizes_are_bounded(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"x" * 100)
     with pytest.raises(InputError, match="is 0 MB large"):
         disk.read_tree(tmp_path, file_limit=99)
-    with pytest.raises(InputError, match="holds more than"):
+    with pytest.raises(InputError, match="contains more than"):
         disk.read_tree(tmp_path, total_limit=150)
 
 

@@ -67,7 +67,9 @@ def test_what_no_proxy_does_not_list_is_not(host: str, listed: str) -> None:
 
 @pytest.mark.parametrize("value", ["http://u:hunter2@[::", "http://u:hunter2@p:many", "http://"])
 def test_what_is_no_url_is_said_and_not_shown(value: str) -> None:
-    with pytest.raises(ConfigurationError, match="`HTTPS_PROXY` holds no URL") as caught:
+    with pytest.raises(
+        ConfigurationError, match="`HTTPS_PROXY` does not contain the URL"
+    ) as caught:
         proxies.proxy_for("https://quay.io/", {"HTTPS_PROXY": value})
     assert "hunter2" not in caught.value.message + caught.value.hint
     assert proxies.proxy_for("https://localhost/", {"HTTPS_PROXY": value}) is None

@@ -103,7 +103,7 @@ def test_data_image_for_one_platform_is_an_image() -> None:
 
 
 def test_digests_do_not_change() -> None:
-    """The digests below stand for the bytes that every machine and every Python must write."""
+    """The digests below are those of the bytes that every machine and every Python must write."""
     made = image.data_image(LAYER, {"k": "é"}, created_by="test")
     assert str(made.digest) == DIGEST
 
@@ -117,5 +117,5 @@ def test_two_images_for_one_platform_are_refused() -> None:
 
 
 def test_label_that_is_no_text_is_refused() -> None:
-    with pytest.raises(InputError, match="no valid Unicode"):
+    with pytest.raises(InputError, match="not valid Unicode"):
         image.label(image.scratch(AMD64), {"a": "\ud800"})

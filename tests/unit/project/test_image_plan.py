@@ -80,8 +80,8 @@ def test_the_package_is_found_where_projects_have_it() -> None:
         (None, (), "there is no `pyproject.toml`"),
         (b"[", (), "is not TOML"),
         (b"[project]\n", (), "has no `project.name`"),
-        (PYPROJECT, ("a", "b"), "not plain which folder"),
-        (PYPROJECT, (), "not plain which folder"),
+        (PYPROJECT, ("a", "b"), "operator's package is ambiguous"),
+        (PYPROJECT, (), "operator's package is ambiguous"),
         (
             PYPROJECT + b'[tool.hatch.build.targets.wheel]\npackages = ["no"]\n',
             ("a",),
@@ -101,7 +101,7 @@ def test_the_base_says_which_python_it_has() -> None:
     assert image_plan.python_version(base(), "3.11.9") == "3.11"
     with pytest.raises(ConfigurationError, match="not a version of Python"):
         image_plan.python_version(base(), "three")
-    with pytest.raises(ConfigurationError, match="does not say which Python"):
+    with pytest.raises(ConfigurationError, match="does not declare its Python version"):
         image_plan.python_version(base(["PATH=/bin"]))
 
 
@@ -122,7 +122,7 @@ def test_wheels_for_older_c_libraries_fit_too() -> None:
     assert image_plan.uses_musl("musllinux_1_2")
     with pytest.raises(ConfigurationError, match="names no C library"):
         image_plan.wheel_tags(AMD64, "glibc")
-    with pytest.raises(InputError, match="no Python packages are made for `windows/amd64`"):
+    with pytest.raises(InputError, match="no Python packages are built for `windows/amd64`"):
         image_plan.wheel_tags(Platform(os="windows", architecture="amd64"), "manylinux_2_28")
 
 

@@ -57,7 +57,7 @@ BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
     "UPG002": (
         catalog({"stable": {"1.0.0": ("", "<=9.0.0"), "1.1.0": ("1.0.0", "")}}),
         None,
-        "go round in circles and never stay at `cog.v1.1.0`",
+        "form a cycle and never end at `cog.v1.1.0`",
     ),
     "UPG003": (
         catalog({"stable": {"1.0.0": ("", ""), "1.1.0": ("", "")}}),

@@ -167,7 +167,7 @@ def test_a_long_list_lets_others_run_while_it_is_decoded() -> None:
     async def work(server: ApiServer, client: Client) -> None:
         for number in range(1000):
             server.put("configmaps", _map(f"m-{number}"))
-        while len(await client.list(MAP)) < 1000:  # noqa: ASYNC110 - the world changes, nobody tells
+        while len(await client.list(MAP)) < 1000:  # noqa: ASYNC110 - nothing signals the change
             await asyncio.sleep(0.01)
         counting = asyncio.create_task(count())
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Events: what is told, what is merged, what is dropped."""
+"""Events: what is sent, merged and dropped."""
 
 from __future__ import annotations
 

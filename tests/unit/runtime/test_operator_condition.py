@@ -1,4 +1,4 @@
-"""What OLM is told about the operator, where there is an OLM."""
+"""What OLM learns about the operator, where there is an OLM."""
 
 from __future__ import annotations
 

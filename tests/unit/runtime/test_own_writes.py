@@ -1,4 +1,4 @@
-"""What a client remembers of its own writes, and for how long."""
+"""What a client remembers of its writes, and for how long."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_the_cache_has_shown_is_forgotten_and_the_rest_is_bounded() -> None
             for number in range(2000):
                 own.remember(MAP, Request(str(number), "n"), shown)
             assert len(own) <= 500
-            for number in range(30_000):  # of a kind that nobody watches
+            for number in range(30_000):  # of a kind that is not watched
                 own.remember(OTHER, Request(str(number), "n"), "1")
             assert len(own) <= 20_000
             running.cancel()

@@ -1,4 +1,4 @@
-"""The proxy that fails: as it is told, or at random from a seed."""
+"""The proxy that fails: on command, or at random from a seed."""
 
 from __future__ import annotations
 

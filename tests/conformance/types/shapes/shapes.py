@@ -86,7 +86,7 @@ class ShapeSpec(Common):
     # +listType=map
     # +listMapKey=name
     sides: Annotated[list[Side], Field(min_length=3, max_length=12)]
-    """Sides, each of its own name."""
+    """Sides, each with a different name."""
 
     by_colour: dict[str, Side] = {}
 

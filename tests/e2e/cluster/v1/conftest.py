@@ -301,7 +301,7 @@ def toy() -> type[Toy]:
 
 @pytest.fixture
 def shop(olm_v1: Any, tmp_path: Path, namespace: str) -> Iterator[Shop]:
-    """A shop of its own for one test; what it has served and installed is gone afterwards."""
+    """A separate shop for one test; what it has served and installed is gone afterwards."""
     made = Shop(cluster=olm_v1, folder=tmp_path)
     yield made
     own = (

@@ -86,7 +86,7 @@ def test_what_an_embedded_struct_says_is_found_there(go_projects: Any) -> None:
     assert _line(made, "size", "maximum") == f"{go_projects.header_lines + 2}:8"
 
 
-def test_the_inside_of_a_foreign_type_is_at_the_field_that_has_it(go_projects: Any) -> None:
+def test_the_inside_of_an_external_type_is_at_the_field_that_has_it(go_projects: Any) -> None:
     _, made = go_projects.spec(
         'Port corev1.ContainerPort `json:"port"`', imports='corev1 "k8s.io/api/core/v1"'
     )

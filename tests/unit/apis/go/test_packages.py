@@ -1,4 +1,4 @@
-"""Packages from files, and from whoever has them."""
+"""Packages from files, and from a module cache."""
 
 from __future__ import annotations
 

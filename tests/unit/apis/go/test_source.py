@@ -1,4 +1,4 @@
-"""Go projects as a whole: packages, groups, kinds, markers of others, bad sources."""
+"""Go projects as a whole: packages, groups, kinds, external markers, bad sources."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ type Thing struct {
 """
 
 
-class Foreign:
-    """A port behind which one foreign package lies."""
+class External:
+    """A port that provides one external package."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -118,10 +118,10 @@ def test_a_slip_is_found_wherever_it_stands(go_projects: Any) -> None:
     assert (found.at.line, found.at.column) == (go_projects.header_lines + 2, 8)
 
 
-def test_markers_of_foreign_packages_count_without_words_about_unknown_ones(
+def test_unknown_markers_of_external_packages_are_not_reported(
     go_projects: Any,
 ) -> None:
-    foreign = Foreign(
+    external = External(
         """package x
 
 // X is theirs.
@@ -136,7 +136,7 @@ type X struct {
     head = "// +groupName=example.com\npackage v1\n" + META + 'import "example.org/x"\n'
     body = KIND.replace("}", '    X x.X `json:"x"`\n}')
 
-    made = go_projects.make({"api/types.go": head + body}, modules=foreign)
+    made = go_projects.make({"api/types.go": head + body}, modules=external)
 
     assert made.codes == []
     assert made.schema()["properties"]["x"]["properties"]["a"]["maxLength"] == 3

@@ -81,7 +81,7 @@ def test_a_type_has_its_form(go_projects: Any, kind: str, expected: dict[str, An
         ("ListAlias", "API006", "alias"),
         ("Nowhere", "API007", "`Nowhere` is not declared"),
         ("corev1.Nowhere", "API007", "declares no type `Nowhere`"),
-        ("lost.Type", "API007", "not to be had"),
+        ("lost.Type", "API007", "cannot be found"),
         ("time.Time", "API006", "standard library"),
         ("json.RawMessage", "API006", "standard library"),
     ],

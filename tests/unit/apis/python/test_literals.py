@@ -1,4 +1,4 @@
-"""Values that stand in the text: constants, members, what no JSON can hold."""
+"""Values that are in the text: constants, members, what no JSON can hold."""
 
 from __future__ import annotations
 

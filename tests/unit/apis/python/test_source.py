@@ -127,10 +127,10 @@ def test_markers_stand_between_decorators_and_at_the_top_of_a_class(projects: An
         ("# +nullabel\nx: str", "API004", "did you mean `+nullable`?"),
         ("# +kubebuilder:something\nx: str", "API004", ""),
         ("# +kubebuilder:skip\nx: str", "API005", "it belongs on a package"),
-        ("x: str  # +nullable", "API005", "put it on a line of its own, above"),
+        ("x: str  # +nullable", "API005", "put it on a separate line above"),
         ("x: str\n# +nullable", "API005", "put it directly above what it belongs to"),
         ('x: str\n"""Words.\n\n+nullable\n"""', "API022", "write it as a comment: `# +nullable`"),
-        ("x = 1\ny: str", "API021", "write `x: <type> = …`, or `ClassVar` to say so"),
+        ("x = 1\ny: str", "API021", "write `x: <type> = …`, or `ClassVar` if this is intended"),
     ],
 )
 def test_doubtful_marker_is_told_of_and_changes_nothing(

@@ -17,7 +17,7 @@ def test_errors_have_a_place_and_a_cure() -> None:
     words = "a key cannot begin inside the value of another key"
     assert caught.value.message == f"not valid YAML: {words}"
     assert caught.value.hint == (
-        "quote a text with a colon and a space in it, or correct the indentation"
+        "quote a string with a colon and a space in it, or correct the indentation"
     )
 
 

@@ -24,7 +24,7 @@ from olmkit.base.yaml import problems
         ("a: `x`\n", "1:4", "a value cannot begin with a backtick"),
         ("a: %x\n", "1:4", "a value cannot begin with `%`"),
         ("- a\nb: c\n", "2:1", "expected `-` for the next entry, or the end of the list"),
-        ('a: "\\q"\n', "1:5", "unknown escape in a double-quoted text"),
+        ('a: "\\q"\n', "1:5", "unknown escape in a double-quoted string"),
         ("a: |x\n  y\n", "1:5", "expected the end of the line"),
         ("a: 1\n---\nb: [\n", "3:4", "the list that begins here is not closed with `]`"),
     ],

@@ -48,7 +48,7 @@ def test_values_are_those_of_go(text: str, value: Any) -> None:
         ('a: "\\/"\n', "found unknown escape character", (0, 3)),
         ("%YAML 1.2\n---\na\n", "found incompatible YAML document", (0, 0)),
         ("[" * 501, "nested more than 500 levels", (0, 500)),
-        ("a: 1\nb: 'x\n  \ufeffy'\n", "a byte order mark stands inside the text", None),
+        ("a: 1\nb: 'x\n  \ufeffy'\n", "a byte order mark is inside the text", None),
     ],
 )
 def test_errors_have_a_place(text: str, message: str, place: tuple[int, int] | None) -> None:

@@ -22,7 +22,7 @@ from olmkit.catalog.bundles import first_document
         pytest.param(b'{"a": 1}{"b": 2}', {"a": 1}, id="json values in a row"),
         pytest.param(b'{"a": "\\ud83d\\ude00"}', {"a": "😀"}, id="json escapes"),
         pytest.param(b'{"a": 9007199254740993}', {"a": 9007199254740993}, id="exact integers"),
-        pytest.param(b'{"a": 1,}', {"a": 1}, id="what is no json but yaml"),
+        pytest.param(b'{"a": 1,}', {"a": 1}, id="yaml that is not json"),
         pytest.param(b" " * 40 + b"{a: 1}", {"a": 1}, id="a brace beyond the peek"),
         pytest.param(b"\xef\xbb\xbfa: 1\n", {"a": 1}, id="a byte order mark"),
     ],

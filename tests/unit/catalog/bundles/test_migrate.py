@@ -99,7 +99,7 @@ def test_a_bundle_with_metadata_or_without_a_csv_stays(cog: Cog) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("  displayName: Cog\n", "  displayName: [x]\n", "`spec.displayName` must be a text"),
+        ("  displayName: Cog\n", "  displayName: [x]\n", "`spec.displayName` must be a string"),
         ("version: 1.0.0\n", "version: one\n", "`one` is not a version"),
         ("version: 1.0.0\n", "version: null\n", "`` is not a version"),
     ],

@@ -70,7 +70,7 @@ def test_the_first_of_two_csvs_counts(cog: Cog) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message", "place"),
     [
-        ("version: 1.0.0\n", "version: 1.0\n", "`spec.version` must be a text", "7:12"),
+        ("version: 1.0.0\n", "version: 1.0\n", "`spec.version` must be a string", "7:12"),
         ("  name: cog", "  labels: {a: 1}\n  name: cog", "`metadata.labels.a` must be", "4:15"),
         ("  name: cog", "  creationTimestamp: now\n  name: cog", "must be a time", "4:22"),
         ("spec:\n", "Spec:\n", "the ClusterServiceVersion has no `spec`", "1:1"),

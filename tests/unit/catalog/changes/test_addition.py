@@ -153,7 +153,7 @@ def test_a_bundle_that_is_there_can_join_another_channel(cog: Cog) -> None:
             (PACKAGE, CHANNEL, OLD),
             ("version: 1.0.0\n", "version: 0.8.0\n"),
             Placement(),
-            "is no upgrade of `cog.v0.9.0`, the head of the channel `stable`",
+            "is not an upgrade of `cog.v0.9.0`, the head of the channel `stable`",
         ),
         (
             (PACKAGE, CHANNEL, OLD),

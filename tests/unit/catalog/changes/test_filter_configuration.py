@@ -76,7 +76,10 @@ def test_an_image_set_has_catalogs_with_lowest_and_highest_versions() -> None:
         ),
         ("kind: FilterConfiguration\napiVersion: v2\npackages: [{name: a}]", "version `v2`"),
         (IMAGE_SET.replace("minVersion: 1.0.0", "minVersion: next"), "`next` is not a semantic"),
-        (IMAGE_SET.replace("minVersion: 1.0.0", "minVersion: 1.0"), "`.*minVersion` must be text"),
+        (
+            IMAGE_SET.replace("minVersion: 1.0.0", "minVersion: 1.0"),
+            "`.*minVersion` must be a string",
+        ),
         (IMAGE_SET.replace("minVersion", "minBundle"), "`minBundle` is not supported"),
         ("kind: FilterConfiguration\npackages: [{name: a, versionRange: x.y}]", "package `a`"),
         (

@@ -39,7 +39,7 @@ def channel(name: str, *entries: dict[str, Any]) -> Blob:
 
 
 PACKAGE = Blob.of({"schema": "olm.package", "name": "cog", "defaultChannel": "stable"})
-# v5 replaces v3 and skips v4; v1 to v3 and v6 lie on the chain.
+# v5 replaces v3 and skips v4; v1 to v3 and v6 are on the chain.
 STABLE = channel(
     "stable", entry(1), entry(2, 1), entry(3, 2), entry(4, 3), entry(5, 3, 4), entry(6, 5)
 )
@@ -133,8 +133,8 @@ def test_what_is_not_there_cannot_be_kept(wanted: Wanted, words: str) -> None:
 @pytest.mark.parametrize(
     ("broken", "words"),
     [
-        (channel("stable", entry(1), entry(2)), "not exactly one head"),
-        (channel("stable", entry(1, 2), entry(2, 1), entry(3, 2)), "round in circles"),
+        (channel("stable", entry(1), entry(2)), "not have exactly one head"),
+        (channel("stable", entry(1, 2), entry(2, 1), entry(3, 2)), "has a cycle"),
     ],
 )
 def test_a_channel_without_order_has_no_range(broken: Blob, words: str) -> None:

@@ -81,7 +81,7 @@ def test_what_is_skipped_is_gone_through_and_never_chosen() -> None:
     assert [one.name for one in upgrades.order(bridge)] == ["v3", "v1"]
     assert walk(bridge, "v1") == ([], End.STRANDED)
     assert walk(bridge, "v2") == (["v3"], End.NEWEST)
-    # Below a skipped entry the chain goes on, and ends where only that would follow.
+    # Below a skipped entry the chain continues, and ends where only that would follow.
     longer = channel(*CHAIN, entry("v4", "v3"), entry("v5", "v4", "v4"))
     assert walk(longer, "v1") == (["v2", "v3"], End.STRANDED)
 
@@ -102,7 +102,7 @@ def test_what_stands_for_itself_is_no_upgrade() -> None:
         ((entry("v1"), entry("v2")), "has 2 heads: v1, v2"),
         ((entry("v1", "v2"), entry("v2", "v1")), "has no head"),
         ((entry("v1", "v1"),), "has no head"),
-        ((entry("v1", "v2"), entry("v2", "v1"), entry("v3", "v2")), "round in circles"),
+        ((entry("v1", "v2"), entry("v2", "v1"), entry("v3", "v2")), "has a cycle"),
         ((), "has no head"),
     ],
 )

@@ -62,7 +62,7 @@ def registry(served: Served) -> Registry:
             ],
         },
         {"schema": "note", "package": "cog", "text": "of cog"},
-        {"schema": "note", "text": "of nobody"},
+        {"schema": "note", "text": "of no package"},
     )
 
 

@@ -1,4 +1,4 @@
-"""What is asked before objects are deleted, and what is told afterwards."""
+"""The question before objects are deleted, and the report afterwards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def an_app(output: str = "text") -> tuple[App, io.StringIO]:
 def test_without_anybody_to_ask_nothing_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
 
-    with pytest.raises(ConfigurationError, match="nobody to ask"):
+    with pytest.raises(ConfigurationError, match="requires confirmation"):
         deletion.confirm(an_app()[0], [POD], yes=False)
 
     deletion.confirm(an_app()[0], [POD], yes=True)

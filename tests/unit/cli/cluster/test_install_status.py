@@ -29,7 +29,7 @@ def test_the_cause_comes_first_then_the_way_to_it() -> None:
         "  Subscription a/b: no state yet",
         "  ╰─ InstallPlan a/i: Complete",
         "     ╰─ Pod a/p: CrashLoopBackOff",
-        "  its last words:",
+        "  its last log lines:",
         "  | one",
         "  | two",
         "hint: read its log",
@@ -46,7 +46,7 @@ def test_what_stays_of_an_install_that_ends_badly_is_told(created: list[dict[str
     with pytest.raises(SystemExit), install_status.leaving(app, created, "olmkit uninstall a"):
         install_status.give(app, STUCK)
 
-    told = "what was created stays; `olmkit uninstall a` removes it\n"
+    told = "the created objects remain; `olmkit uninstall a` removes them\n"
     assert err.getvalue() == (told if created else "")
 
 

@@ -1,4 +1,4 @@
-"""What commands of the cluster are told, and what they refuse."""
+"""The options of cluster commands, and what they refuse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`olmkit image build` when somebody ends it: nothing goes on, and nothing is left."""
+"""`olmkit image build` when it is interrupted: nothing continues, and nothing is left."""
 
 from __future__ import annotations
 

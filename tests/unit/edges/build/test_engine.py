@@ -67,5 +67,5 @@ def test_image_is_saved_to_a_file(docker: Path, tmp_path: Path) -> None:
 
 def test_engine_that_is_not_here_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConfigurationError, match="`docker` is not here"):
+    with pytest.raises(ConfigurationError, match="`docker` is not installed"):
         build(tmp_path, "good", [])

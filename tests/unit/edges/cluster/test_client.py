@@ -222,7 +222,7 @@ def test_who_does_not_answer_is_unreachable(fault: Fault | float) -> None:
         with pytest.raises(Unreachable):
             async for _ in cluster.watch(MAPS, resource_version="1", timeout_seconds=600):
                 pass
-        assert asyncio.get_running_loop().time() - began < 31, "the head has a limit of its own"
+        assert asyncio.get_running_loop().time() - began < 31, "the head has its own limit"
 
     play(work)
 

@@ -193,7 +193,7 @@ def _refused(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, **con
 def test_secret_that_no_header_can_carry_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     token = TokenCredentials("one\ntwo")
     words = _refused({}, monkeypatch, credentials=token)
-    assert words == "what is given for `Authorization` cannot stand in an HTTP header"
+    assert words == "the value of `Authorization` cannot be sent in an HTTP header"
     words = _refused({}, monkeypatch, headers=(("Impersonate-User", "a\r\nX: y"),))
     assert "Impersonate-User" in words
 

@@ -160,7 +160,7 @@ def test_what_no_program_can_be_given_is_an_error_of_the_kubeconfig(
 
 
 def _hanging(folder: Path) -> ExecCredentials:
-    """A plug-in that starts a program of its own and hangs."""
+    """A plug-in that starts a program and hangs."""
     script = folder / "plugin"
     lines = ("#!/bin/sh", "sleep 1000 &", 'echo "$! $$" > new', "mv new ids", "wait", "")
     script.write_text("\n".join((lines[0], f'cd "{folder}"', *lines[1:])))
@@ -226,7 +226,7 @@ def test_plugin_that_hangs_is_ended_with_what_it_started(
     monkeypatch.setattr(kube_credentials, "_EXEC_TIMEOUT", 0.5)
 
     async def story() -> None:
-        with pytest.raises(RemoteError, match="gave no credentials"):
+        with pytest.raises(RemoteError, match="returned no credentials"):
             await _hanging(tmp_path).authorization()
         await _ended(await _started(tmp_path))
 
@@ -234,7 +234,7 @@ def test_plugin_that_hangs_is_ended_with_what_it_started(
 
 
 def test_two_loops_may_ask_one_plugin_at_once(tmp_path: Path) -> None:
-    """As the elector does, which has a thread and a loop of its own."""
+    """As the elector does, which has its own thread and loop."""
     credentials = _plugin(tmp_path, {"token": "t", "expirationTimestamp": "2001-01-01T00:00:00Z"})
 
     async def many() -> list[str | None]:

@@ -141,7 +141,7 @@ def test_a_certificate_that_is_none_is_said(tmp_path: Path) -> None:
         ({}, {"server": "https://["}, "has no `server` URL"),
         ({}, {"server": "https://a:99999"}, "has no `server` URL"),
         ({}, {"proxy-url": "socks5://a:1"}, "not a URL of an HTTP proxy"),
-        ({}, {"certificate-authority-data": "!!!"}, "is no base64"),
+        ({}, {"certificate-authority-data": "!!!"}, "is not base64"),
         ({}, {"insecure-skip-tls-verify": "false"}, "must be `true` or `false`"),
     ],
 )

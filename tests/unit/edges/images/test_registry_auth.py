@@ -59,7 +59,7 @@ def test_challenges_are_read(text: str, challenges: list[tuple[str, dict[str, st
 
 
 class TokenServer:
-    """Answers with what it is told, and remembers what it was asked."""
+    """Answers as configured, and remembers the requests."""
 
     def __init__(self, body: Any = None, status: int = 200) -> None:
         self.body = {"token": "t"} if body is None else body

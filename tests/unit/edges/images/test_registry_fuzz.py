@@ -278,7 +278,7 @@ async def listening(serve: Callable[..., Awaitable[None]]) -> AsyncIterator[str]
 
 
 async def trials(count: int, first_seed: int) -> Hostile:
-    """So many answers of a hostile registry, each trial with a client of its own."""
+    """So many answers of a hostile registry, each trial with its own client."""
     hostile = Hostile(random.Random(0))
     async with listening(hostile.serve) as hostile.host, listening(hostile.listen) as hostile.other:
         seed = first_seed

@@ -1,4 +1,4 @@
-"""Copying images between stores: in order, once, and the first error is the one that is told."""
+"""Copying images between stores: in order, once, and the first error is reported."""
 
 from __future__ import annotations
 

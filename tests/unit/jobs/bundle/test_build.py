@@ -108,7 +108,9 @@ def test_one_bundle_is_called_as_it_is_asked_for(tmp_path: Path) -> None:
 )
 def test_one_name_for_several_is_refused(tmp_path: Path, target: str) -> None:
     folders = [bundle(tmp_path / name, f"0.{name}.0") for name in "12"]
-    with pytest.raises(ConfigurationError, match="several images cannot all be called") as caught:
+    with pytest.raises(
+        ConfigurationError, match="several images cannot have the same name"
+    ) as caught:
         build(tmp_path, *folders, target=target)
     assert "without a tag" in caught.value.hint
     assert not (tmp_path / "dist").exists()
@@ -117,12 +119,12 @@ def test_one_name_for_several_is_refused(tmp_path: Path, target: str) -> None:
 @pytest.mark.parametrize("target", ["", "registry.example.com/bundles"])
 def test_two_bundles_of_one_version_are_refused(tmp_path: Path, target: str) -> None:
     folders = [bundle(tmp_path / name, "0.1.0") for name in ("a", "b")]
-    with pytest.raises(ConfigurationError, match="`a` and `b` would both be called"):
+    with pytest.raises(ConfigurationError, match="`a` and `b` would both be named"):
         build(tmp_path, *folders, target=target)
 
 
 def test_packages_of_one_version_need_a_repository_each(tmp_path: Path) -> None:
     folders = [bundle(tmp_path / name, "0.1.0", package=name) for name in ("etcd", "memcached")]
     assert len(build(tmp_path, *folders)) == 2
-    with pytest.raises(ConfigurationError, match=r"both be called `registry\.example\.com/x:v0"):
+    with pytest.raises(ConfigurationError, match=r"both be named `registry\.example\.com/x:v0"):
         build(tmp_path, *folders, target="registry.example.com/x")

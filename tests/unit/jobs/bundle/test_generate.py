@@ -51,7 +51,7 @@ spec:
 
 @pytest.fixture
 def go_project(root: Path, tmp_path: Path) -> Path:
-    """The Go project without its bundle, in a folder of its own."""
+    """The Go project without its bundle, in a separate folder."""
     project = tmp_path / "go-project"
     shutil.copytree(root / "tests/fixtures/go-project", project)
     shutil.rmtree(project / "bundle")
@@ -238,9 +238,9 @@ def test_a_default_channel_need_not_be_one_of_the_bundle(small: Path) -> None:
 
 
 def test_a_base_of_another_package_gives_way_to_a_plain_one_and_is_told(small: Path) -> None:
-    foreign = DEPLOYMENT + b"---\n" + BASE.replace("small.v", "other.v").encode()
+    other = DEPLOYMENT + b"---\n" + BASE.replace("small.v", "other.v").encode()
 
-    result = job.generate(small, piped(foreign))
+    result = job.generate(small, piped(other))
 
     csv = (small / "bundle/manifests/small.clusterserviceversion.yaml").read_bytes()
     assert b"small.domain" in csv
@@ -298,7 +298,7 @@ REFUSED: dict[str, tuple[dict[str, Any], type[OlmkitError], str]] = {
     "wrong-type": (
         {"stdin": DEPLOYMENT.replace(b"image: i", b"image: [1]")},
         InputError,
-        "containers[0].image` must be text, not a list in Deployment `manager`",
+        "containers[0].image` must be a string, not a list in Deployment `manager`",
     ),
     "missing-file": ({"inputs": ("nowhere.yaml",)}, ConfigurationError, "does not exist"),
     "missing-folder": ({"inputs": ("nowhere/",)}, ConfigurationError, "does not exist"),
@@ -405,7 +405,8 @@ def test_images_are_pinned_to_what_a_file_knows(small: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("- a\n", "holds no digests"), ("a: latest\n", "invalid checksum digest")]
+    ("text", "words"),
+    [("- a\n", "contains no digests"), ("a: latest\n", "invalid checksum digest")],
 )
 def test_a_file_of_digests_that_holds_none_is_refused_with_its_place(
     small: Path, text: str, words: str

@@ -110,7 +110,7 @@ def test_faults_of_other_packages_are_warnings(tmp_path: Path) -> None:
 
 
 def test_a_bundle_that_nobody_could_pull_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is pulled from"):
+    with pytest.raises(InputError, match="location of the image"):
         add(tmp_path / "catalog", bundle(tmp_path / "a"), image="")
 
 

@@ -83,8 +83,12 @@ def test_a_cluster_catalog_is_read_like_any_other(tmp_path: Path) -> None:
     [
         ("other", SERVING, "no ClusterCatalog `other`"),
         ("shelf", {}, "`shelf` is not served"),
-        ("shelf", SERVING | {"urls": None}, "`shelf` is served at no Service: ``"),
-        ("shelf", SERVING | {"urls": {"base": "http://[x"}}, "at no Service: `http://[x`"),
+        ("shelf", SERVING | {"urls": None}, "`shelf` is not served by a Service: ``"),
+        (
+            "shelf",
+            SERVING | {"urls": {"base": "http://[x"}},
+            "not served by a Service: `http://[x`",
+        ),
     ],
 )
 def test_one_that_is_not_served_says_so(

@@ -166,7 +166,7 @@ def test_a_cache_that_cannot_be_kept_is_an_error_only_when_it_is_all_that_is_wan
 
 
 def test_a_cache_inside_the_catalog_is_asked_wrongly(catalog: Path) -> None:
-    with pytest.raises(ConfigurationError, match="lies inside the catalog"):
+    with pytest.raises(ConfigurationError, match="is inside the catalog"):
         asyncio.run(serve.fill_cache(str(catalog), catalog / "cache"))
     assert [path.name for path in catalog.iterdir()] == ["cog.yaml"]
 

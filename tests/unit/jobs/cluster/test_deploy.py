@@ -171,7 +171,7 @@ def test_it_is_taken_away_without_the_objects_of_others(options: DeployOptions) 
         server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
                               "metadata": {"name": "mine", "namespace": "a"}})  # fmt: skip
 
-        with pytest.raises(InputError, match="would go with the CRDs"):
+        with pytest.raises(InputError, match="would be deleted with the CRDs"):
             await deploy.removal(reader, wanted, keep_crds=False, delete_operands=False)
         kept = await deploy.removal(reader, wanted, keep_crds=True, delete_operands=False)
         assert [one["kind"] for one in kept.all] == ["Deployment", "Namespace"]

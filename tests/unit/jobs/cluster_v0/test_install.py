@@ -342,9 +342,9 @@ def test_a_planned_upgrade_tells_its_way_and_writes_nothing(
             assert (await planned(reader)).hops == tuple(names[1:])
             assert (await planned(reader, to="2.0.0")).hops == (names[1],)
             assert (await planned(reader, to="1.0.0")).hops == ()
-            with pytest.raises(InputError, match=r"no way leads from .* to `9\.0\.0`"):
+            with pytest.raises(InputError, match=r"no upgrade path leads from .* to `9\.0\.0`"):
                 await planned(reader, to="9.0.0")
-            with pytest.raises(InputError, match="was not made by olmkit"):
+            with pytest.raises(InputError, match="was not created by olmkit"):
                 await planned(reader, catalog="a.example/shelf:2")
 
             ours = source | {"spec": {"image": "a.example/shelf:1"}}
@@ -376,7 +376,7 @@ def test_an_upgrade_that_olm_cannot_resolve_says_why() -> None:
                     timeouts=replace(QUICK, seconds=0.5),
                 )
 
-            with pytest.raises(InputError, match=r"no way leads from `cache\.v1\.0\.0`"):
+            with pytest.raises(InputError, match=r"no upgrade path leads from `cache\.v1\.0\.0`"):
                 await upgraded()
             assert said == ["waiting for OLM to choose a version after `cache.v1.0.0`"]
             words = "bundle cache.v2.0.0 requires an operator with package: other"
@@ -428,7 +428,7 @@ def test_the_catalog_that_offers_the_package_is_found() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.put("catalogsources", made("CatalogSource", "other", "olm", spec={}))
             options = InstallOptions(namespace="apps", package="cache")
-            with pytest.raises(InputError, match="several catalogs may be meant"):
+            with pytest.raises(InputError, match="several catalogs match"):
                 await install.plan(reader, options, Access())
 
             offer = {"packageName": "cache", "catalogSource": "shelf",
@@ -561,7 +561,7 @@ def test_what_an_install_that_comes_to_nothing_has_made_stays_or_is_taken_back(
             stays = kept or ending == "succeeds"
             assert bool(created) is stays
             assert bool(server.all("subscriptions")) is stays
-            assert ("took back Subscription apps/cache" in said) is not stays
+            assert ("reverted Subscription apps/cache" in said) is not stays
 
     run(story)
 
@@ -662,7 +662,7 @@ def test_uninstalling_leaves_what_others_made_and_what_is_in_the_crds() -> None:
             server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
                                   "metadata": {"name": "mine", "namespace": "other"}})  # fmt: skip
 
-            with pytest.raises(InputError, match="would go with the CRDs"):
+            with pytest.raises(InputError, match="would be deleted with the CRDs"):
                 await uninstall_plan.plan(
                     reader, UninstallOptions(namespace="apps", package="cache", delete_crds=True)
                 )
@@ -895,7 +895,7 @@ def test_crds_stay_until_all_that_operands_own_is_gone() -> None:
             plan = await uninstall_plan.plan(reader, options)
             assert [one["kind"] for one in plan.all][:2] == ["Cache", "Subscription"]
 
-            # Nobody collects garbage here at first.
+            # No garbage collector runs here at first.
             short = replace(QUICK, seconds=0.2)
             done = await uninstall.carry_out(reader, plan, report=[].append, timeouts=short)
             assert [one["kind"] for one in done.left] == ["Cache"]
@@ -1059,7 +1059,7 @@ def test_an_operator_whose_webhook_is_dead_goes_before_its_objects() -> None:
             done = await uninstall.carry_out(reader, plan, report=said.append, timeouts=QUICK)
 
             assert done.left == ()
-            assert any("the operator goes before its objects" in line for line in said)
+            assert any("the operator is deleted before its objects" in line for line in said)
             kinds = [one["kind"] for one in done.gone]
             assert kinds.index("ClusterServiceVersion") < kinds.index("Cache")
             assert kinds.index("Cache") < kinds.index("CustomResourceDefinition")
@@ -1078,7 +1078,7 @@ def test_what_a_plain_uninstall_left_can_be_removed_later() -> None:
             listed = components("CustomResourceDefinition")
             server.put("operators", listed)
 
-            with pytest.raises(InputError, match="of an earlier install stays: 1 objects") as said:
+            with pytest.raises(InputError, match="an earlier install left 1 objects") as said:
                 await uninstall_plan.plan(reader, replace(BOTH, delete_crds=False,
                                                           delete_operands=False))  # fmt: skip
             assert "the Operator cache.apps" in said.value.message
@@ -1107,7 +1107,7 @@ def test_crds_are_found_by_the_note_of_the_install_too() -> None:
                     plan = await uninstall_plan.plan(reader, BOTH)
                     assert [one["kind"] for one in plan.all] == ["CustomResourceDefinition"]
                 else:
-                    with pytest.raises(InputError, match="nothing asks for"):
+                    with pytest.raises(InputError, match="nothing requests"):
                         await uninstall_plan.plan(reader, BOTH)
 
     run(story)

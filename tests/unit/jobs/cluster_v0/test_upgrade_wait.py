@@ -36,7 +36,7 @@ def csv(name: str, phase: str) -> Manifest:
     ("seen", "missing"),
     [
         (state(csv(NEW, "Succeeded")), ""),
-        (state(csv(OLD, "Replacing"), csv(NEW, "Succeeded")), "`cache.v1` is still there"),
+        (state(csv(OLD, "Replacing"), csv(NEW, "Succeeded")), "`cache.v1` still exists"),
         (state(csv(NEW, "Succeeded"), installed=OLD), "still names `cache.v1` as installed"),
         (state(csv(NEW, "Succeeded"), plan="Installing"), "InstallPlan apps/p is Installing"),
     ],

@@ -333,7 +333,7 @@ def test_what_comes_to_nothing_is_taken_back_when_that_is_wanted() -> None:
         )
 
         assert not found.is_ready
-        assert said == ["took back ClusterExtension cache", "took back Namespace apps"]
+        assert said == ["reverted ClusterExtension cache", "reverted Namespace apps"]
         assert (created, server.all("clusterextensions")) == ([], [])
 
     run(story)

@@ -180,7 +180,7 @@ def test_what_is_not_known_of_an_upgrade_is_said_with_the_reason(
         found = await extension_choice.of_upgrade(reader, there, version, Access())
 
         assert (found.csv, found.brings) == ("", None)
-        assert found.notes[0].startswith("what it brings is not known beforehand: ")
+        assert found.notes[0].startswith("its contents are not known in advance: ")
         assert why in found.notes[0]
 
     run(story, "shelf", "other")
@@ -202,8 +202,9 @@ def test_several_upgrades_in_a_row_are_announced_with_the_first_of_them() -> Non
         with pytest.raises(InputError) as refused:
             await extension_choice.of_upgrade(reader, asked, "1.2.0", Access())
         path = "cache.v1.0.0 → cache.v1.1.0 → cache.v1.2.0"
-        assert f"3 upgrades away from `cache.v0.9.0`, and OLM v1 makes one at a time: {path}" in (
-            refused.value.message
+        assert (
+            f"3 upgrades away from `cache.v0.9.0`, and OLM v1 performs one at a time: {path}"
+            in (refused.value.message)
         )
         assert refused.value.hint == "begin with `olmkit upgrade cache --olm v1 --to 1.0.0`"
 

@@ -246,7 +246,10 @@ def test_push_takes_the_image_that_was_built(project: Path, registry: RegistrySe
 
 @pytest.mark.parametrize(
     ("target", "words"),
-    [("", "no registry to push to"), (f"a.b/c@sha256:{'0' * 64}", "only the registry makes")],
+    [
+        ("", "no registry to push to"),
+        (f"a.b/c@sha256:{'0' * 64}", "which only the content determines"),
+    ],
 )
 def test_target_that_cannot_be_is_refused_before_any_work(
     project: Path, target: str, words: str

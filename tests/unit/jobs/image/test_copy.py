@@ -99,7 +99,7 @@ def test_facts_are_those_of_the_image(layout: str) -> None:
 
 def test_places_that_are_none_are_refused(layout: str, tmp_path: Path) -> None:
     pinned = f"oci:{tmp_path}/other@{IMAGE.digest}"
-    with pytest.raises(ConfigurationError, match="only the content makes digests"):
+    with pytest.raises(ConfigurationError, match="which only the content determines"):
         run(job.copy(layout, pinned, ACCESS))
     with pytest.raises(ConfigurationError, match="it is a folder"):
         run(job.inspect(f"{tmp_path}/oci", ACCESS))

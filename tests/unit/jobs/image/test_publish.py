@@ -189,8 +189,8 @@ def test_build_goes_into_another_layout_when_asked(project: Path) -> None:
         ("bundle", False, "neither a folder nor an image"),
         ("", True, "no registry to push to"),
         ("oci:x:y", True, "no registry to push to"),
-        ("quay.io/a/b@sha256:" + "a" * 64, False, "only the registry makes digests"),
-        ("oci:x@sha256:" + "a" * 64, False, "only the registry makes digests"),
+        ("quay.io/a/b@sha256:" + "a" * 64, False, "which only the content determines"),
+        ("oci:x@sha256:" + "a" * 64, False, "which only the content determines"),
         ("./folder", False, "it is a folder"),
     ],
 )

@@ -201,7 +201,7 @@ def test_tests_and_environments_are_no_sources(toy: Path) -> None:
         (
             lambda p: (p / BASE).parent.mkdir(parents=True) or (p / BASE).write_text("kind: Pod\n"),
             InputError,
-            "holds no ClusterServiceVersion",
+            "contains no ClusterServiceVersion",
         ),
         (
             lambda p: (p / BASE).parent.mkdir(parents=True) or (p / BASE).write_text("a: ["),

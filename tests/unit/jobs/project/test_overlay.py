@@ -42,7 +42,7 @@ def test_the_shipped_operator_can_be_rendered(root: Path) -> None:
     [
         ("config/none", "is not a folder"),
         ("config", "has no kustomization file"),
-        ("../..", "lies outside of the project"),
+        ("../..", "is outside the project"),
     ],
 )
 def test_what_is_no_overlay_is_misuse(project: Path, name: str, words: str) -> None:

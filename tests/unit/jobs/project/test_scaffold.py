@@ -41,7 +41,7 @@ def hooks(*, version: str = "v1alpha1", group: str = "cache", **how: bool) -> We
     return WebhookRequest(group=group, version=version, kind="Memcached", **how)  # type: ignore[arg-type]
 
 
-def foreign(group: str, version: str, kind: str, **how: Any) -> ApiRequest:
+def external(group: str, version: str, kind: str, **how: Any) -> ApiRequest:
     return ApiRequest(group=group, version=version, kind=kind, resource=False, **how)
 
 
@@ -59,23 +59,23 @@ PROJECTS: dict[str, tuple[dict[str, bool], Sequence[Step]]] = {
         {"multigroup": True},
         [PLAIN, ApiRequest(group="web.site", version="v1", kind="Memcached")],
     ),
-    "kinds of others alone": (
+    "external kinds alone": (
         {},
-        [foreign("apps", "v1", "Deployment"), foreign("core", "v1", "Node")],
+        [external("apps", "v1", "Deployment"), external("core", "v1", "Node")],
     ),
-    "kinds of others": (
+    "external kinds": (
         {"multigroup": True},
         [
             DEPLOY,
-            foreign("core", "v1", "Pod"),
-            foreign("apps", "v1", "Deployment"),
-            foreign("cert-manager", "v1", "Issuer", external_domain="io"),
-            foreign("cert-manager", "v1", "ClusterIssuer", external_domain="io", namespaced=False),
+            external("core", "v1", "Pod"),
+            external("apps", "v1", "Deployment"),
+            external("cert-manager", "v1", "Issuer", external_domain="io"),
+            external("cert-manager", "v1", "ClusterIssuer", external_domain="io", namespaced=False),
         ],
     ),
-    "kinds of others in a namespace": (
+    "external kinds in a namespace": (
         {"namespaced": True},
-        [foreign("core", "v1", "ConfigMap"), PLAIN, foreign("networking", "v1", "IngressClass")],
+        [external("core", "v1", "ConfigMap"), PLAIN, external("networking", "v1", "IngressClass")],
     ),
     "a default": ({}, [PLAIN, hooks(defaulting=True)]),
     "a check": ({}, [DEPLOY, hooks(validation=True)]),
@@ -84,7 +84,7 @@ PROJECTS: dict[str, tuple[dict[str, bool], Sequence[Step]]] = {
         {},
         [DEPLOY, hooks(defaulting=True, validation=True), V1, hooks(version="v1", conversion=True)],
     ),
-    "webhooks of others alone": (
+    "external webhooks alone": (
         {},
         [
             WebhookRequest(group="core", version="v1", kind="Pod", defaulting=True),
@@ -102,7 +102,7 @@ PROJECTS: dict[str, tuple[dict[str, bool], Sequence[Step]]] = {
         [
             DEPLOY,
             hooks(defaulting=True),
-            foreign("core", "v1", "Node"),
+            external("core", "v1", "Node"),
             EditRequest(namespaced=True),
             ApiRequest(group="cache", version="v1", kind="World", namespaced=False),
         ],
@@ -157,7 +157,7 @@ def test_a_scaffolded_project_has_nothing_to_generate_and_a_bundle_without_findi
 
 
 @pytest.mark.parametrize(
-    "name", ["kinds of others in a namespace", "all webhooks", "namespaced later"]
+    "name", ["external kinds in a namespace", "all webhooks", "namespaced later"]
 )
 def test_a_dry_run_tells_all_that_is_written_then_and_writes_nothing(
     tmp_path: Path, name: str
@@ -184,7 +184,7 @@ def files(place: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize(
-    "name", ["an image", "all webhooks", "kinds of others", "webhooks of others alone"]
+    "name", ["an image", "all webhooks", "external kinds", "external webhooks alone"]
 )
 def test_a_scaffolded_project_passes_its_own_make_test(
     tmp_path: Path, lend_environment: Callable[[Path], None], name: str

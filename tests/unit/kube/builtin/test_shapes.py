@@ -69,7 +69,7 @@ def test_required_fields_are_written_even_when_they_are_missing() -> None:
 @pytest.mark.parametrize(
     ("given", "message", "keys"),
     [
-        ({"image": [1]}, "`image` must be text, not a list", ("image",)),
+        ({"image": [1]}, "`image` must be a string, not a list", ("image",)),
         ({"tty": "yes"}, "`tty` must be `true` or `false`, not text", ("tty",)),
         (
             {"ports": [{"containerPort": "80"}]},
@@ -86,10 +86,13 @@ def test_required_fields_are_written_even_when_they_are_missing() -> None:
         ),
         (
             {"livenessProbe": {"httpGet": {"port": True}}},
-            "`livenessProbe.httpGet.port` must be a whole number or text, not `true` or `false`",
+            (
+                "`livenessProbe.httpGet.port` must be a whole number or a string, not `true` or "
+                "`false`"
+            ),
             None,
         ),
-        ({"args": [{}]}, "`args[0]` must be text, not a mapping", ("args", 0)),
+        ({"args": [{}]}, "`args[0]` must be a string, not a mapping", ("args", 0)),
     ],
 )
 def test_a_wrong_type_is_refused_with_its_place(

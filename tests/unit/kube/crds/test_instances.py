@@ -64,7 +64,7 @@ def test_what_fits_gives_nothing(spec: Any) -> None:
         ({"size": 1, "mode": "c"}, ("spec", "mode"), "must be one of `a`, `b`"),
         ({"size": 1, "name": "abcd"}, ("spec", "name"), "must have at most 3 characters"),
         ({"size": 1, "name": "A"}, ("spec", "name"), "must match `^[a-z]+$`"),
-        ({"size": 1, "port": 1.5}, ("spec", "port"), "must be a whole number or a text"),
+        ({"size": 1, "port": 1.5}, ("spec", "port"), "must be a whole number or a string"),
         ({"size": 1, "list": [1]}, ("spec", "list", 0), "must be of type boolean, not integer"),
         ({"size": 1, "list": [True, True]}, ("spec", "list"), "must have at most 1 items"),
         ({"size": 1, "map": {"a": 1}}, ("spec", "map", "a"), "must be of type string, not integer"),

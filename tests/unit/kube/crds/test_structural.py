@@ -107,7 +107,7 @@ def test_what_the_api_server_takes(field: Any) -> None:
         ({**KEYED, "default": [{"k": "a"}, {}]}, "default[1]: Invalid value: {}: lacks"),
         (
             {"x-kubernetes-int-or-string": True, "default": True},
-            "must be a whole number or a text",
+            "must be a whole number or a string",
         ),
         ({"type": "string", "$ref": "#/a"}, "$ref is not supported"),
         ({"type": "string", "anyOf": [{"type": "string"}]}, "anyOf[0].type: Forbidden"),
@@ -198,7 +198,7 @@ def test_what_is_no_schema_cannot_be_read() -> None:
 
 def test_unknown_keywords_are_said() -> None:
     assert _check({"type": "string", "desciprtion": "a"}) == [
-        (Fault.UNKNOWN, "`desciprtion` is no keyword of a schema")
+        (Fault.UNKNOWN, "`desciprtion` is not a schema keyword")
     ]
 
 

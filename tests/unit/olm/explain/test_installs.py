@@ -670,7 +670,11 @@ def test_deprecated_content_is_told_though_the_operator_is_well() -> None:
     ("reason", "cause", "says"),
     [
         ("ErrorPreventedUnpacking", "bundle-cannot-be-unpacked", "cannot read the bundle: no kind"),
-        ("EnsureInstallPlanFailed", "install-plan-failed", "cannot make the InstallPlan: no kind"),
+        (
+            "EnsureInstallPlanFailed",
+            "install-plan-failed",
+            "cannot create the InstallPlan: no kind",
+        ),
         ("BundleUnpackFailed", "bundle-cannot-be-unpacked", "cannot be unpacked: no kind"),
     ],
 )

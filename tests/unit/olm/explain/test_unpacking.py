@@ -109,7 +109,7 @@ def test_where_it_cannot_be_told_no_job_is_named() -> None:
 
     assert unpacking.is_doubtful(state)
     assert (found.cause, found.standing) == ("unpacking", Standing.WAITING)
-    assert "which of the 2 unpack Jobs in namespace `olm` does it is not known" in found.message
+    assert "which of the 2 unpack Jobs in namespace `olm` does it" in found.message
     assert len(found.chain) == 1
 
 

@@ -95,13 +95,13 @@ def test_installed_is_ready_only_when_the_deployments_are_available() -> None:
     ailing = ClusterState(
         namespace="apps", deployments=(deployment(available=False),), pods=(pod(),)
     )
-    foreign = ClusterState(
+    external = ClusterState(
         namespace="apps", deployments=(deployment(available=False, owner="other"),), pods=(pod(),)
     )
 
     assert explained(done).is_ready
     assert explained(done, here=well).is_ready
-    assert explained(done, here=foreign).is_ready
+    assert explained(done, here=external).is_ready
     found = explained(done, here=ailing)
     assert (found.cause, found.standing) == ("image-cannot-be-pulled", Standing.STUCK)
     assert [link.subject for link in found.chain] == [

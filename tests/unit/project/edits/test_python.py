@@ -230,5 +230,5 @@ def test_a_statement_is_indented_as_its_function_is() -> None:
 
 
 def test_a_function_on_one_line_is_not_edited() -> None:
-    with pytest.raises(InputError, match=r"w\.py:2: the function `f` stands on one line"):
+    with pytest.raises(InputError, match=r"w\.py:2: the function `f` is on one line"):
         python_edits.with_statement(b"\ndef f(x): pass\n", "w.py", "f", "x.add(1)", sign="add")

@@ -95,5 +95,5 @@ def test_a_reference_to_several_objects_is_refused() -> None:
         "APIService", "v1.x", "", spec={"service": {"name": "web", "namespace": "a"}}
     )
     cluster_wide.value["apiVersion"] = "apiregistration.k8s.io/v1"
-    with pytest.raises(InputError, match="may mean several objects"):
+    with pytest.raises(InputError, match="may refer to several objects"):
         kustomize_names.rewrite([first, second, cluster_wide], REFERENCES)

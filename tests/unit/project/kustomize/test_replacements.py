@@ -125,7 +125,7 @@ def test_a_field_keeps_the_type_that_it_has(value: str, path: str, wanted: objec
 @pytest.mark.parametrize(
     ("replacement", "message"),
     [
-        ({"sourceValue": "five", "path": "list.0.v"}, "cannot take the place of `1`"),
+        ({"sourceValue": "five", "path": "list.0.v"}, "cannot replace `1`"),
         ({"source": {"kind": "Thing", "fieldPath": "list"}, "path": "names.0"}, "a mapping or a"),
         ({"source": {"kind": "Service"}, "sourceValue": "x", "path": "n"}, "one of `source`"),
     ],

@@ -70,7 +70,7 @@ def test_an_exact_selector_is_no_expression() -> None:
 
 
 def test_two_equal_objects_are_refused() -> None:
-    with pytest.raises(InputError, match="is there twice"):
+    with pytest.raises(InputError, match="occurs twice"):
         require_unique([resource(), resource()], lambda _: AT)
     require_unique([resource(), resource(namespace="n")], lambda _: AT)
     other = resource()

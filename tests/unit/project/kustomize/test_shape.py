@@ -27,7 +27,7 @@ def test_a_kustomization_is_taken(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hint", "place"),
     [
-        ("\nNamePrefix: x-\n", "write `namePrefix`: kustomize takes any case", "2:1"),
+        ("\nNamePrefix: x-\n", "write `namePrefix`: kustomize accepts any case", "2:1"),
         ("images:\n- {name: a, newtag: b}\n", "write `newTag`", "2:13"),
         ("\nimageTags: [{name: a}]\n", "into `--input -`", "2:1"),
     ],
@@ -51,8 +51,8 @@ def test_what_kustomize_alone_takes_has_its_place_and_a_way_out(
         ("apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Component\n", "not a kustom", "2:7"),
         ("nothing: 1\n", 'unknown field "nothing"', "1:1"),
         ("images:\n- {name: a, tag: b}\n", 'unknown field "tag"', "2:13"),
-        ("images:\n- {name: a, newTag: 1.10}\n", "`images[0].newTag` must be text", "2:21"),
-        ("replicas:\n- {name: 5, count: 1}\n", "`replicas[0].name` must be text", "2:10"),
+        ("images:\n- {name: a, newTag: 1.10}\n", "`images[0].newTag` must be a string", "2:21"),
+        ("replicas:\n- {name: 5, count: 1}\n", "`replicas[0].name` must be a string", "2:10"),
         ("sortOptions: {order: fifo, by: x}\n", 'unknown field "by"', "1:28"),
     ],
 )

@@ -213,13 +213,13 @@ def test_a_plural_and_a_scope_of_its_own_are_said(begun: Tree, templates: Tree) 
         ({"kind": "Manager"}, "would hide the `Manager`"),
         ({"kind": "--plural"}, "looks like another flag"),
         ({"plural": "Caches"}, "is not a plural"),
-        ({"resource": False, "controller": False}, "nothing to make"),
+        ({"resource": False, "controller": False}, "nothing to create"),
         ({"resource": False}, "has no types of `Memcached`"),
         ({"deploy": DeployImage(image="a"), "controller": False}, "needs both"),
         ({"deploy": DeployImage(image="a"), "namespaced": False}, "is namespaced"),
         ({"deploy": DeployImage(image="a", port=70000)}, "is not a port"),
-        ({"deploy": DeployImage(image="a", user=0)}, "is no user to run as"),
-        ({"deploy": DeployImage(image="a", user=2**31)}, "is no user to run as"),
+        ({"deploy": DeployImage(image="a", user=0)}, "is not a valid user ID"),
+        ({"deploy": DeployImage(image="a", user=2**31)}, "is not a valid user ID"),
         ({"deploy": DeployImage(image="")}, "`` is not an image"),
         ({"deploy": DeployImage(image='a"b')}, "is not an image"),
     ],
@@ -264,7 +264,7 @@ def test_an_object_is_called_as_nothing_else_in_the_reconciler(
     deploy = DeployImage(image="nginx:1", port=80)
     tree = added(begun, templates, kind=kind, deploy=deploy)
     code = tree.data(f"toy/reconcilers/{scaffold.module_name(kind)}.py")
-    compile(code, kind, "exec")  # two parameters of one name are no syntax to `ast.parse`
+    compile(code, kind, "exec")  # two parameters of one name are not a syntax error for `ast.parse`
     assert f"def deployment_for({kind.lower()}_object: {kind}, image: str)".encode() in code
     assert f"{kind.lower()}_object.spec.container_port".encode() in code
 

@@ -15,7 +15,7 @@ from olmkit.project import config
 from olmkit.project.config import Project
 from olmkit.project.scaffold import api as scaffold_api
 from olmkit.project.scaffold import edit as scaffold_edit
-from olmkit.project.scaffold import foreign as scaffold_foreign
+from olmkit.project.scaffold import external as scaffold_external
 from olmkit.project.scaffold import project as scaffold
 from olmkit.project.scaffold import webhook as scaffold_webhook
 from olmkit.project.scaffold.api import ApiRequest, DeployImage
@@ -45,7 +45,7 @@ def begun(templates: Tree, *apis: ApiRequest, namespaced: bool = False) -> Tree:
     request = InitRequest(domain="x.org", name="toy", namespaced=namespaced)
     tree = scaffold.init(request, Tree(), templates).tree()
     for api in apis:
-        make = scaffold_api.create_api if api.resource else scaffold_foreign.create_controller
+        make = scaffold_api.create_api if api.resource else scaffold_external.create_controller
         tree = tree.merge(make(api, project_of(tree), tree, templates).tree())
     return tree
 

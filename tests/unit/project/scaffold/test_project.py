@@ -73,7 +73,7 @@ def test_a_keyword_is_no_name_of_a_module() -> None:
 
 def test_a_project_is_not_begun_over_another(templates: Tree) -> None:
     there = Tree({"Makefile": b"all:\n"})
-    with pytest.raises(ConfigurationError, match="`Makefile` is there already"):
+    with pytest.raises(ConfigurationError, match="`Makefile` exists already"):
         scaffold.init(InitRequest(domain="example.com", name="toy"), there, templates)
 
 
@@ -81,7 +81,7 @@ def test_a_file_that_is_there_is_kept_and_told(templates: Tree) -> None:
     there = Tree({"README.md": b"mine\n"})
     draft = scaffold.init(InitRequest(domain="example.com", name="toy"), there, templates)
     assert "README.md" not in draft.tree()
-    assert [note.message for note in draft.notes] == ["`README.md` was there and is kept"]
+    assert [note.message for note in draft.notes] == ["`README.md` existed and is kept"]
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_twice_is_refused_and_forced_twice_changes_nothing(begun: Tree, template
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({}, "no webhook to make"),
+        ({}, "no webhook is requested"),
         ({"kind": "Other", "validation": True}, "has no types of `Other`"),
         ({"validation": True, "spokes": ("v1",)}, "belongs to `--conversion`"),
         ({"conversion": True, "spokes": ("v9",)}, "no version `v9`"),
@@ -280,7 +280,7 @@ def test_an_irregular_plural_of_others_is_said(begun: Tree, templates: Tree) -> 
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        (POD | {"conversion": True}, "converted by those who define it"),
+        (POD | {"conversion": True}, "can be converted only by its owner"),
         (POD | {"kind": "pod", "defaulting": True}, "is not a kind"),
         (POD | {"plural": "Pods", "defaulting": True}, "is not a plural"),
         (CERTIFICATE | {"defaulting": True}, "has no types of `Certificate`"),

@@ -70,7 +70,7 @@ def test_a_name_that_is_taken_gets_the_group_before_it() -> None:
 
 def test_a_kind_of_others_says_itself_what_it_is() -> None:
     draft = draft_of(EMPTY)
-    scaffold_wiring.add_foreign_controller(draft, names(), VALUES)
+    scaffold_wiring.add_external_controller(draft, names(), VALUES)
     text = (draft.get(PATH) or b"").decode()
     assert ".watches_for(ToyReconciler.gvk)\n" in text
     assert "toy.api" not in text
@@ -83,15 +83,15 @@ def test_a_controller_that_is_there_is_kept_and_told_when_forced() -> None:
     assert note.message == f"`{PATH}` builds `ToyReconciler` already and is kept"
 
 
-@pytest.mark.parametrize("is_foreign", [False, True])
-def test_a_module_that_is_gone_is_told(is_foreign: bool) -> None:
+@pytest.mark.parametrize("is_external", [False, True])
+def test_a_module_that_is_gone_is_told(is_external: bool) -> None:
     draft = draft_of(None)
-    if is_foreign:
-        scaffold_wiring.add_foreign_controller(draft, names(), VALUES)
+    if is_external:
+        scaffold_wiring.add_external_controller(draft, names(), VALUES)
     else:
         wired(draft)
     [note] = draft.notes
-    assert note.message == f"`{PATH}` is not there, so nothing runs `ToyReconciler`"
+    assert note.message == f"`{PATH}` does not exist, so nothing runs `ToyReconciler`"
 
 
 def test_a_module_without_the_function_is_refused_with_what_to_add() -> None:

@@ -230,7 +230,7 @@ def test_credentials_that_cannot_be_had_for_a_moment_are_a_failed_try(
     assert _try(lock)
 
     def fail() -> None:
-        raise RemoteError("the plug-in gave no credentials")
+        raise RemoteError("the plug-in returned no credentials")
 
     with monkeypatch.context() as patch:
         patch.setattr(server, "_answer", fail)

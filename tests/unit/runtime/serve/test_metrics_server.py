@@ -39,7 +39,7 @@ class Reviewer:
             if spec["token"] == "down":
                 raise ClusterError("no answer", temporary=True)
             if spec["token"] == "alone":
-                raise ConfigurationError("the operator has no credentials of its own")
+                raise ConfigurationError("the operator has no credentials")
             known = spec["token"] in ("good", "poor")
             user = {"username": spec["token"], "groups": ["g"]}
             return {"status": {"authenticated": known, "user": user}}

@@ -1,4 +1,4 @@
-"""What the kubelet is told."""
+"""What the kubelet gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What handlers say about objects, and what the API server is told of it."""
+"""What handlers say about objects, and what the API server gets."""
 
 from __future__ import annotations
 

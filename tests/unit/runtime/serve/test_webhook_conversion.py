@@ -100,7 +100,7 @@ def test_list_is_one_object_of_the_review() -> None:
         (f"{GROUP}/v1", cache("v9"), "Cache has no version `v9`"),
         (f"{GROUP}/v1", cache("v1"), "Cache is in the version `v1` already"),
         ("other.example.com/v1", cache(a=1), "is of the group cache.example.com and not of"),
-        (f"{GROUP}/v1", {**cache(), "kind": "Pod"}, "nobody here converts Pod"),
+        (f"{GROUP}/v1", {**cache(), "kind": "Pod"}, "nothing here converts Pod"),
         (f"{GROUP}/v1", "text", "not an object"),
         (f"{GROUP}/v1", None, "not an object"),
     ],

@@ -140,7 +140,7 @@ def test_others_run_while_much_is_gone() -> None:
             put(server, name)
         informer = cache.informer(MAP)
         await informer.wait_for_sync()
-        turns: list[int] = []  # of the others, at each object that is told to be gone
+        turns: list[int] = []  # of the others, at each object that is reported as deleted
         others = 0
 
         async def run_others() -> None:
@@ -330,7 +330,7 @@ def test_kind_that_is_not_needed_any_more_is_not_watched() -> None:
         [collection] = server.collections.values()
         assert len(collection.watchers) == 1
         await cache.remove(MAP)
-        put(server, "a")  # wakes the server's side, which then sees that nobody listens
+        put(server, "a")  # wakes the server's side, which then sees that nothing listens
         await asyncio.sleep(1)
         assert list(cache.informers) == []
 

@@ -284,7 +284,7 @@ def test_nothing_is_missed_when(fault: Break, streaming: bool) -> None:
             await fault(world)
             world.shake()
             await world.settle()
-            # And it goes on as ever.
+            # And it continues.
             world.server.plan = None
             world.put("later", size=1)
             await world.settle()

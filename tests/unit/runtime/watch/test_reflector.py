@@ -271,7 +271,7 @@ def test_version_is_not_taken_from_what_comes_unordered() -> None:
 
 
 def test_many_events_at_once_let_others_run() -> None:
-    """Ten thousand may lie in what was received."""
+    """Ten thousand may be in what was received."""
     taken: list[int] = []
 
     class Counting(_Sink):

@@ -1,4 +1,4 @@
-"""Threads that are used again, and that nobody has to wait for."""
+"""Threads that are used again, and that nothing has to wait for."""
 
 from __future__ import annotations
 

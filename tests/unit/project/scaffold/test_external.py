@@ -16,7 +16,7 @@ from olmkit.project import config
 from olmkit.project.config import Project
 from olmkit.project.scaffold import api as scaffold_api
 from olmkit.project.scaffold import edit as scaffold_edit
-from olmkit.project.scaffold import foreign as scaffold_foreign
+from olmkit.project.scaffold import external as scaffold_external
 from olmkit.project.scaffold import project as scaffold
 from olmkit.project.scaffold.api import ApiRequest, DeployImage
 from olmkit.project.scaffold.edit import EditRequest
@@ -46,8 +46,8 @@ def project_of(tree: Tree) -> Project:
 def draft_of(tree: Tree, templates: Tree, **how: Any) -> Draft:
     request, project = ApiRequest(**({"resource": False} | how)), project_of(tree)
     is_plain = request.resource and not request.is_external
-    if not is_plain and scaffold_foreign.is_foreign(request, project):
-        return scaffold_foreign.create_controller(request, project, tree, templates)
+    if not is_plain and scaffold_external.is_external_kind(request, project):
+        return scaffold_external.create_controller(request, project, tree, templates)
     return scaffold_api.create_api(request, project, tree, templates)
 
 
@@ -259,13 +259,13 @@ def test_a_project_for_one_namespace_has_roles_there(templates: Tree) -> None:
 def test_a_wiring_that_is_gone_is_told(begun: Tree, templates: Tree) -> None:
     files = {path: content for path, content in begun.items() if path != WIRING}
     [note] = draft_of(Tree(files), templates, **POD).notes
-    assert note.message == "`toy/wiring.py` is not there, so nothing runs `PodReconciler`"
+    assert note.message == "`toy/wiring.py` does not exist, so nothing runs `PodReconciler`"
 
 
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        (POD | {"controller": False}, "nothing to make"),
+        (POD | {"controller": False}, "nothing to create"),
         (POD | {"version": "V1"}, "is not an API version"),
         (POD | {"kind": "pod"}, "is not a kind"),
         (POD | {"plural": "Pods"}, "is not a plural"),

@@ -14,7 +14,7 @@ import pytest
 from olmkit.base import documents
 from olmkit.jobs.project import scaffold as project
 from olmkit.project.scaffold.api import ApiRequest
-from olmkit.project.scaffold.foreign import CORE_GROUPS
+from olmkit.project.scaffold.external import CORE_GROUPS
 from olmkit.project.scaffold.project import InitRequest
 from olmkit.project.scaffold.webhook import WebhookRequest
 
@@ -54,7 +54,7 @@ def projects(kubebuilder: str, tmp_path: Path) -> tuple[Path, Path]:
     return theirs, ours
 
 
-def test_entries_and_roles_of_foreign_kinds_are_kubebuilders(
+def test_entries_and_roles_of_external_kinds_are_kubebuilders(
     kubebuilder: str, projects: tuple[Path, Path]
 ) -> None:
     theirs, ours = projects
@@ -94,7 +94,7 @@ def test_entries_and_roles_of_foreign_kinds_are_kubebuilders(
     assert same[0]
 
 
-def test_webhooks_of_foreign_kinds_are_kubebuilders(
+def test_webhooks_of_external_kinds_are_kubebuilders(
     kubebuilder: str, projects: tuple[Path, Path]
 ) -> None:
     theirs, ours = projects

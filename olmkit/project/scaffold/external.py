@@ -1,6 +1,6 @@
 """Kinds that another owner defines: what they are, and which files `create api` makes for them.
 
-Kubernetes' own kinds are told by their group, those of other operators by the
+Kubernetes' own kinds are recognized by their group, those of other operators by the
 domain or the Go package that is said of them. Neither has types, a CRD, roles for
 people or a sample here: there is a reconciler alone, and webhooks (`scaffold_webhook`).
 Source of the entries of the project file: version 3 of kubebuilder's, with `core` and
@@ -35,7 +35,7 @@ _DOMAIN_GROUPS = frozenset(
 CORE_GROUPS = dict.fromkeys(_SHORT_GROUPS, "") | dict.fromkeys(_DOMAIN_GROUPS, _DOMAIN)
 
 
-def is_foreign(request: KindRequest, project: Project) -> bool:
+def is_external_kind(request: KindRequest, project: Project) -> bool:
     """Whether a request, which wants no types, is about a kind that the project does not define.
 
     A group that Kubernetes has too is the project's where it has the kind.
@@ -47,7 +47,7 @@ def is_foreign(request: KindRequest, project: Project) -> bool:
 
 
 def wanted_api(request: KindRequest, project: Project) -> Api:
-    """The kind of others that a request is about: as the project file has it, or as it will.
+    """The external kind that a request is about: as the project file has it, or as it will.
 
     Raises `ConfigurationError` for names that cannot be, and for one that is the project's own.
     """
@@ -60,7 +60,7 @@ def wanted_api(request: KindRequest, project: Project) -> Api:
     kinds.check_module(project, api)
     found = find(project, api)
     known = project.apis[found] if found is not None else None
-    if known is not None and not known.is_foreign:
+    if known is not None and not known.is_defined_elsewhere:
         raise ConfigurationError(
             f"`{api.kind}` of `{api.qualified_group}` is the project's own kind",
             hint="leave `--external-api-domain` and `--external-api-path` out",
@@ -71,7 +71,7 @@ def wanted_api(request: KindRequest, project: Project) -> Api:
 
 
 def find(project: Project, api: Api) -> int | None:
-    """The number of a kind among those of the project, whosoever defines it."""
+    """The number of a kind among those of the project, wherever it is defined."""
     for index, other in enumerate(project.apis):
         same_group = other.qualified_group == api.qualified_group
         if same_group and (other.version, other.kind) == (api.version, api.kind):
@@ -82,7 +82,7 @@ def find(project: Project, api: Api) -> int | None:
 def create_controller(
     request: ApiRequest, project: Project, present: Tree, templates: Tree
 ) -> Draft:
-    """A project with a controller for one more kind of others.
+    """A project with a controller for one more external kind.
 
     Raises `ConfigurationError` for names that cannot be and for what is there already.
     """
@@ -95,8 +95,8 @@ def create_controller(
     draft = Draft(present, force=request.force)
     where = Names.of(api, project, present)
     values = scaffold_api.reconciler_values(project, where)
-    scaffold_api.add_reconciler(draft, where, templates, values, "foreign")
-    wiring.add_foreign_controller(draft, where, values)
+    scaffold_api.add_reconciler(draft, where, templates, values, "external")
+    wiring.add_external_controller(draft, where, values)
     if scaffold.is_namespaced(project) and not api.is_namespaced:
         scaffold.bind_to_cluster(draft, project, templates)
     scaffold.record(draft, api, found, {"controller": True})
@@ -110,10 +110,10 @@ def _core_group(group: str) -> str:
 
 
 def _recorded(request: KindRequest, project: Project) -> Api | None:
-    """The kind of others that the project file names so."""
+    """The external kind that the project file names so."""
     wanted = (_core_group(request.group), request.version, request.kind)
     for api in project.apis:
-        if api.is_foreign and (api.group, api.version, api.kind) == wanted:
+        if api.is_defined_elsewhere and (api.group, api.version, api.kind) == wanted:
             return api
     return None
 
@@ -139,11 +139,11 @@ def _named_api(request: KindRequest, project: Project) -> Api:
 def _check(request: ApiRequest) -> None:
     if request.resource:
         raise ConfigurationError(
-            "types of a kind that another owner defines are not made here",
-            hint="`--no-resource` makes a controller for it, which reads plain manifests",
+            "types of a kind that another owner defines cannot be created",
+            hint="pass `--no-resource` for a controller that reads plain manifests",
         )
     if not request.controller:
-        raise ConfigurationError("there is nothing to make without resource and controller")
+        raise ConfigurationError("nothing to create without resource and controller")
     if request.deploy is not None:
         raise ConfigurationError("`--image` needs both resource and controller")
 
