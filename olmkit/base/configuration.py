@@ -22,7 +22,7 @@ Shape = Mapping[str, Any] | list[Any] | type
 """
 
 _NAMES: Final = {"CFG001": "unknown-key", "CFG002": "wrong-type", "CFG003": "repeated-key"}
-_TYPES: Final = {str: "text", bool: "`true` or `false`", int: "a whole number"}
+_TYPES: Final = {str: "a string", bool: "`true` or `false`", int: "a whole number"}
 
 
 def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:

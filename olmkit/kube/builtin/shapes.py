@@ -37,7 +37,7 @@ class _Field(NamedTuple):
     omit_zero: bool
 
 
-_WORDS = {"s": "text", "b": "`true` or `false`", "i": "a whole number", "f": "a number"}
+_WORDS = {"s": "a string", "b": "`true` or `false`", "i": "a whole number", "f": "a number"}
 
 
 def conform(value: Any, type_name: str, keys: tuple[Key, ...] = ()) -> Any:
@@ -172,7 +172,7 @@ def _kind_of(value: Any) -> str:
         case bool():
             return "`true` or `false`"
         case str():
-            return "text"
+            return "a string"
         case int() | float():
             return "a number"
         case list():

@@ -220,7 +220,7 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
         return Diagnosis(
             cause="conversion-webhook-away",
             message="OLM cannot read the existing objects, because the operator does not "
-            "convert them: {explanation.first_line(away['rest'])}",
+            f"convert them: {explanation.first_line(away['rest'])}",
             hint="wait for the operator's pod; the failure of the InstallPlan does no harm "
             "in the meantime",
             standing=Standing.STUCK,

@@ -134,7 +134,7 @@ def sparse_map() -> Iterable[bytes]:
         (folder_and_file_in_turn, ""),
         (opaque_on_every_level, "more than 8000000 steps"),
         (empty_members, "compressed in more than 200000 pieces"),
-        (thousand_bombs, "unpacks to more than the 4.3 GB"),
+        (thousand_bombs, "unpacks to more than the limit of 4.3 GB"),
         (entries_in_many_layers, "more than 100000 entries"),
         (sparse_map, "is a sparse file"),
     ],

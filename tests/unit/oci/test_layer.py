@@ -197,7 +197,7 @@ def test_absolute_names_stay_inside() -> None:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        (Limits(file_size=999), "is 0 MB large"),
+        (Limits(file_size=999), "is 0 MB; the limit"),
         (Limits(total_size=1500), "its files are larger"),
         (Limits(archive_size=1500), "unpacks to more"),
         (Limits(headers_size=1), "header of an entry is too large"),

@@ -108,7 +108,7 @@ def test_the_later_files_rule_holds() -> None:
         (b"[", "is not TOML"),
         (b"registry = 1", "not a list of tables"),
         (b"[[registry]]\n", "neither `prefix` nor `location`"),
-        (b"[[registry]]\nlocation = 1\n", "`location` is not text"),
+        (b"[[registry]]\nlocation = 1\n", "`location` is not a string"),
         (b'[[registry]]\nlocation = "a"\nmirror = 1\n', "not a list of tables"),
         (b'[[registry]]\nlocation = "a"\n[[registry.mirror]]\n', "has no `location`"),
         (

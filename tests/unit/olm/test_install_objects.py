@@ -144,7 +144,7 @@ def test_the_widest_mode_is_chosen(supported: tuple[str, ...], chosen: str) -> N
 
 
 def test_a_mode_that_needs_names_is_not_guessed() -> None:
-    with pytest.raises(InputError, match="which namespaces") as raised:
+    with pytest.raises(InputError, match="name the namespaces") as raised:
         install_objects.choose_mode(("SingleNamespace",), "apps", None)
 
     assert "--mode SingleNamespace=NAMESPACE" in raised.value.hint

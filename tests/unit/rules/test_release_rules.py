@@ -64,11 +64,11 @@ BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
         None,
         "has 2 heads: cog.v1.0.0, cog.v1.1.0",
     ),
-    "UPG004": (catalog(SOUND, package="pot"), catalog(SOUND), "package `cog` is gone"),
+    "UPG004": (catalog(SOUND, package="pot"), catalog(SOUND), "package `cog` was removed"),
     "UPG005": (
         catalog(SOUND),
         catalog({"stable": CHAIN, "fast": {"1.1.0": ("", "")}}),
-        "channel `fast` of package `cog` is gone",
+        "channel `fast` of package `cog` was removed",
     ),
     "UPG006": (
         catalog(SOUND),

@@ -70,10 +70,10 @@ def test_required_fields_are_written_even_when_they_are_missing() -> None:
     ("given", "message", "keys"),
     [
         ({"image": [1]}, "`image` must be a string, not a list", ("image",)),
-        ({"tty": "yes"}, "`tty` must be `true` or `false`, not text", ("tty",)),
+        ({"tty": "yes"}, "`tty` must be `true` or `false`, not a string", ("tty",)),
         (
             {"ports": [{"containerPort": "80"}]},
-            "`ports[0].containerPort` must be a whole number, not text",
+            "`ports[0].containerPort` must be a whole number, not a string",
             ("ports", 0, "containerPort"),
         ),
         ({"ports": {}}, "`ports` must be a list", ("ports",)),
