@@ -49,7 +49,7 @@ class Api:
     is_external: bool = False
 
     @property
-    def is_foreign(self) -> bool:
+    def is_defined_elsewhere(self) -> bool:
         """Whether another owner defines the kind: Kubernetes, or another operator."""
         return self.is_core or self.is_external
 
