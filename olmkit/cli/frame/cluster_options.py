@@ -47,7 +47,7 @@ class Target:
 def namespace_name(_: click.Context, parameter: click.Parameter, value: str) -> str:
     """The value of an option that names a namespace; others are misuse."""
     if value and not names.is_label(value):
-        raise click.BadParameter(f"`{value}` is not a name of a namespace.", param=parameter)
+        raise click.BadParameter(f"`{value}` is not a valid namespace name.", param=parameter)
     return value
 
 

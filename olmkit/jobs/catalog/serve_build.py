@@ -26,7 +26,7 @@ from olmkit.edges.catalog import cache as catalog_cache
 from olmkit.edges.catalog.cache import METAS, REGISTRY, Store, Writer
 from olmkit.rules import engine
 
-_GZIP: Final = 31  # window bits of zlib that stand for the gzip form; it has no clock in it
+_GZIP: Final = 31  # window bits of zlib that select the gzip form; it has no clock in it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,18 +70,8 @@ def build(reference: str, tree: Tree, cache_folder: Path | None) -> Made:
         findings += unservable
         _refuse(reference, findings)
         writer.finish(index)
-<<<<<<< HEAD
         _check_unchanged(reference, tree, key)
         store = catalog_cache.open_written(file.stream, key, REGISTRY)
-=======
-        if catalog_cache.key_of(tree) != key:
-            raise RemoteError(
-                f"the catalog `{reference}` changed while it was read",
-                hint="start again when no process writes to it",
-                temporary=True,
-            )
-        store = catalog_cache.open_written(file.stream, key)
->>>>>>> 24b093d (language: messages, hints and findings in plain English; external instead of foreign)
     return Made(store=store, kept=file.kept, findings=judgement.below(reference, _sorted(findings)))
 
 

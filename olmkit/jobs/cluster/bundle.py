@@ -126,43 +126,7 @@ async def choose(
     line = _channel(found, channel)
     entry = _entry(found, line, version)
     bundle = found.bundles.get(entry)
-<<<<<<< HEAD
     return await read_chosen(entry, line.name, bundle.image if bundle else "", access)
-=======
-    return await _read_chosen(entry, line.name, bundle.image if bundle else "", access)
-
-
-async def newest(
-    catalog: Catalog,
-    package: str,
-    access: Access,
-    *,
-    channels: Sequence[str],
-    version: str,
-    after: Start | None = None,
-) -> Chosen:
-    """The bundle that OLM v1 would take: the highest version that fits.
-
-    Deprecated ones come last. `after`: the installed bundle, when only that and what upgrades
-    from it will do. Raises `InputError` when there is none, and when it depends on others.
-    """
-    found = catalog.chosen(package)[0]
-    for name in channels:
-        _channel(found, name)
-    wanted = version_range.parse(version) if version else None
-    ask = UpgradeQuery(channels=channels, range=wanted, installed=after)
-    fitting = upgrades.offers_of_v1(found, ask)
-    if not fitting:
-        follows = f" and upgrades from `{after.name}`" if after else ""
-        raise InputError(
-            f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
-            hint="run `olmkit catalog list bundles` to see all versions",
-        )
-    best = fitting[0]
-    resolver.require_alone(best)
-    channel = next((c.name for c in found.channels.values() if best.name in c.entries), "")
-    return await _read_chosen(best.name, channel, best.image, access)
->>>>>>> 24b093d (language: messages, hints and findings in plain English; external instead of foreign)
 
 
 async def brought(catalog: Catalog, package: str, name: str, access: Access) -> Preview | None:

@@ -65,7 +65,10 @@ async def carry_out(
     except ClusterError as error:
         if not wait.is_of_webhook(error) or not made.may_go_first:
             raise
-        report("a webhook of the operator does not answer: the operator goes before its objects")
+        report(
+            "a webhook of the operator does not answer, so the operator is deleted before "
+            "its objects"
+        )
         postponed = made.operands
         done = Removed(gone=gone)
     if not done.left:

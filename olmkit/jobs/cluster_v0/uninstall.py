@@ -64,7 +64,6 @@ async def carry_out(
 async def _delete(
     reader: ClusterObjects, made: UninstallPlan, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-<<<<<<< HEAD
     """Delete the operands, the operator, and what defines its APIs."""
     whole = OperatorRemoval(
         operands=made.operands,
@@ -75,48 +74,6 @@ async def _delete(
         remove_finalizers=made.options.remove_finalizers,
     )
     return await operator_removal.carry_out(reader, whole, report=report, timeouts=timeouts)
-=======
-    """Delete the operands, the operator, and what defines its APIs.
-
-    Operands that a webhook of the operator holds go after the operator, and those that nothing
-    converts after their conversion was switched off.
-    """
-    clock = asyncio.get_running_loop().time
-    end = clock() + timeouts.seconds
-    gone: tuple[Manifest, ...] = ()
-    postponed: tuple[Manifest, ...] = ()
-
-    async def delete(*steps: tuple[Manifest, ...], operands: tuple[Manifest, ...] = ()) -> Removed:
-        nonlocal gone
-        done = await cluster_write.delete(
-            reader,
-            steps,
-            operands=operands,
-            report=report,
-            timeouts=replace(timeouts, seconds=max(0.0, end - clock())),
-            remove_finalizers=made.options.remove_finalizers,
-        )
-        gone += done.gone
-        return replace(done, gone=gone)
-
-    try:
-        done = await delete(operands=made.operands)
-    except ClusterError as error:
-        if not cluster_wait.is_of_webhook(error) or not made.csvs:
-            raise
-        report(
-            "a webhook of the operator does not answer, so the operator is deleted before "
-            "its objects"
-        )
-        postponed = made.operands
-        done = Removed(gone=gone)
-    if not done.left:
-        done = await delete(*made.operator)
-    if not done.left and (postponed or made.unread):
-        freed = await operands.freed(reader, made.unread, report=report)
-        done = await delete(operands=(*postponed, *freed))
-    return done if done.left else await delete(*made.definitions)
->>>>>>> 24b093d (language: messages, hints and findings in plain English; external instead of foreign)
 
 
 async def _hint(

@@ -124,15 +124,9 @@ async def of_upgrade(
         if len(hops) < 2:
             raise
         first = hops[0]
-<<<<<<< HEAD
         raise NotOfferedError(
             f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 makes one "
             f"at a time: {' → '.join(hop.name for hop in hops)}",
-=======
-        raise InputError(
-            f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 "
-            f"performs one at a time: {' → '.join(hop.name for hop in hops)}",
->>>>>>> 24b093d (language: messages, hints and findings in plain English; external instead of foreign)
             hint=f"begin with `olmkit upgrade {objects.name(extension)} --olm v1 --to "
             f"{first.version}`",
         ) from error
@@ -237,7 +231,7 @@ def _chosen(
         follows = f" and upgrades from `{after.name}`" if after else ""
         raise NotOfferedError(
             f"package `{package}` has no version that fits `{version or 'any'}`{follows}",
-            hint="`olmkit catalog list bundles` has all",
+            hint="run `olmkit catalog list bundles` to see all versions",
         )
     ambiguous = resolver.rivals(having, package, query)
     if len(ambiguous) > 1:

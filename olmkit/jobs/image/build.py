@@ -130,7 +130,7 @@ async def _with_engine(
     if not file:
         raise ConfigurationError(
             f"there is no Containerfile in `{project}`",
-            hint="write one, or build without an engine: leave `--engine` out",
+            hint="write one, or build without an engine: omit `--engine`",
         )
     if options.wheels and not paths.is_same(Path(options.wheels), project / "wheels"):
         raise ConfigurationError(

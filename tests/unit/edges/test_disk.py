@@ -101,7 +101,7 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
 def test_sizes_are_bounded(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"x" * 100)
     (tmp_path / "b").write_bytes(b"x" * 100)
-    with pytest.raises(InputError, match="is 0 MB large"):
+    with pytest.raises(InputError, match="is 0 MB; the limit"):
         disk.read_tree(tmp_path, file_limit=99)
     with pytest.raises(InputError, match="contains more than"):
         disk.read_tree(tmp_path, total_limit=150)

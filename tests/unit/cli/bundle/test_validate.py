@@ -295,7 +295,7 @@ BAD: list[tuple[Any, int, str]] = [
     (_file, 2, "`file.yaml` is not a folder"),
     (_empty, 1, "`empty` is empty, so there is no bundle in it"),
     (_binary, 1, "bundle/manifests/logo.yaml"),
-    (_huge, 1, "is 200 MB large"),
+    (_huge, 1, "is 200 MB; the limit"),
     (_syntax, 1, "bundle/manifests/role.yaml:3:1"),
     (_two_csvs, 1, "invalid bundle: contains multiple CSVs"),
     (_no_csv, 1, "unable to find a csv in bundle directory bundle/manifests"),

@@ -40,7 +40,7 @@ def test_where_nothing_is_there_nobody_is_asked(monkeypatch: pytest.MonkeyPatch)
     deletion.give(app, Removed(gone=()))
     deletion.rehearse(app, [])
 
-    assert out.getvalue() == "there is nothing to delete\n" * 2
+    assert out.getvalue() == "nothing to delete\n" * 2
 
 
 def test_what_went_is_told_apart_from_what_stays_on_purpose() -> None:
@@ -48,7 +48,7 @@ def test_what_went_is_told_apart_from_what_stays_on_purpose() -> None:
 
     deletion.give(app, Removed(gone=(POD,)), stays=["the CRDs"])
 
-    assert out.getvalue() == "removed Pod n/p\nstays: the CRDs\n"
+    assert out.getvalue() == "removed Pod n/p\nkept: the CRDs\n"
 
 
 def test_what_did_not_go_is_the_worlds_fault() -> None:

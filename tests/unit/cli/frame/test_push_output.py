@@ -119,8 +119,8 @@ def test_source_date_is_in_the_image(
     ("words", "code", "message"),
     [
         (["bundle", "build", "-t", "Bad Image"], 2, "`Bad Image` is not an image reference"),
-        (["bundle", "build", "absent"], 2, "`olmkit bundle generate` makes one"),
-        (["catalog", "build", "absent"], 2, "`olmkit catalog add` makes one"),
+        (["bundle", "build", "absent"], 2, "`olmkit bundle generate` creates one"),
+        (["catalog", "build", "absent"], 2, "`olmkit catalog add` creates one"),
         (["bundle", "build", "catalog"], 1, "is not a bundle"),
         (["bundle", "build", "--push"], 2, "there is no registry to push to"),
         (["bundle", "build", "--platform", "amd64"], 2, "`amd64` is not a platform"),

@@ -108,7 +108,7 @@ def test_what_cannot_be_used_is_said(
 
 
 def test_no_cluster_at_all_names_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no cluster to talk to") as raised:
+    with pytest.raises(ConfigurationError, match="no cluster is configured") as raised:
         kubeconfig.load(environment={"HOME": str(tmp_path)}, service_account=tmp_path)
     assert "KUBECONFIG" in raised.value.hint
     with pytest.raises(ConfigurationError, match="no kubeconfig at"):

@@ -363,7 +363,7 @@ def test_refused_connection_is_said_at_last(registry: RegistryServer) -> None:
 def test_manifest_of_a_hundred_megabytes_is_not_read() -> None:
     async def check() -> None:
         async with serving(_GiantManifest()) as host, opened(host, "a/b") as target:
-            with pytest.raises(InputError, match=r"is 100\.0 MB large"):
+            with pytest.raises(InputError, match=r"is 100\.0 MB; the limit"):
                 await target.resolve("v1")
             with pytest.raises(RemoteError, match="is larger than"):
                 await target.resolve("endless")

@@ -306,8 +306,8 @@ REFUSED: dict[str, tuple[dict[str, Any], type[OlmkitError], str]] = {
     "bad-version": ({"version": "v1.0.0"}, ConfigurationError, "not a valid semantic version"),
     "build-version": ({"version": "1.0.0+1"}, ConfigurationError, "build part after `+`"),
     "bad-package": ({"package": "Not_Good"}, InputError, '"Not_Good.v0.1.0" is invalid'),
-    "bad-channel": ({"channels": "a,,b"}, ConfigurationError, "is not a name of a channel"),
-    "bad-default": ({"default_channel": "x y"}, ConfigurationError, "is not a name of a channel"),
+    "bad-channel": ({"channels": "a,,b"}, ConfigurationError, "is not a valid channel name"),
+    "bad-default": ({"default_channel": "x y"}, ConfigurationError, "is not a valid channel name"),
 }
 
 

@@ -36,7 +36,7 @@ def test_a_huge_icon_is_refused(tmp_path: Path) -> None:
     icon = tmp_path / "icon.png"
     icon.write_bytes(b"\x89PNG" + bytes(job.MAX_ICON))
 
-    with pytest.raises(InputError, match="more than"):
+    with pytest.raises(InputError, match="the limit is"):
         job.init(InitOptions(package="cog", icon=icon), "yaml")
 
 

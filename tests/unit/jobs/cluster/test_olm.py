@@ -127,7 +127,7 @@ def test_without_manifests_those_of_a_release_are_taken(monkeypatch: pytest.Monk
         async with shelf(files) as address:
             monkeypatch.setattr(olm, "_ADDRESS", f"{address}/{{}}/{{}}")
             found = await olm.manifests([], olm.RELEASE, Access())
-            with pytest.raises(RemoteError, match=r"v9/crds\.yaml` cannot be had") as raised:
+            with pytest.raises(RemoteError, match=r"v9/crds\.yaml` cannot be downloaded") as raised:
                 await olm.manifests([], "v9", Access())
 
         assert [one["kind"] for one in found] == [

@@ -392,8 +392,8 @@ def test_an_upgrade_that_olm_cannot_resolve_says_why() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "say what to install"),
-        ({"package": "a", "bundle": "b"}, "say what to install"),
+        ({}, "nothing to install"),
+        ({"package": "a", "bundle": "b"}, "nothing to install"),
         ({"bundle": "b", "version": "1.0.0"}, "has one version"),
     ],
 )
@@ -452,7 +452,7 @@ def test_what_is_installed_is_not_installed_again() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, _):
             await installed(reader)
-            with pytest.raises(InputError, match="already wanted") as raised:
+            with pytest.raises(InputError, match="already requested") as raised:
                 await installed(reader)
             assert "olmkit upgrade cache" in raised.value.hint
 

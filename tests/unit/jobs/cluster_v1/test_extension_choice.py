@@ -362,6 +362,6 @@ def test_an_image_of_a_catalog_that_does_not_exist_is_refused(
                 await extension_choice.of_new(reader, request, Access())
         else:
             (note,) = (await extension_choice.of_new(reader, request, Access())).notes
-            assert "not known beforehand" in note
+            assert "not known in advance" in note
 
     run(story)

@@ -196,7 +196,7 @@ def test_project_that_lacks_something_is_told_what(project: Path, gone: str, wor
 
 
 def test_no_cluster_is_said(project: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no cluster to talk to"):
+    with pytest.raises(ConfigurationError, match="no cluster is configured"):
         run_job.prepare(RunOptions(project=project), {"HOME": "/nowhere"})
 
 
