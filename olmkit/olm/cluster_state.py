@@ -27,11 +27,13 @@ _PARTS = {
     "EndpointSlice": "slices",
     "Pod": "pods",
     "Event": "events",
+    "Node": "nodes",
 }
-# Those kinds are looked at in other namespaces too: the catalogs may be there.
-_WIDE = ("CatalogSource", "Job", "Pod", "Event")
+# Those kinds are looked at in other namespaces too: the catalogs may lie there. Nodes have none.
+_WIDE = ("CatalogSource", "Job", "Pod", "Event", "Node")
 LOG = ("olmkit.dev/v1", "ContainerLog")
 BUNDLE = ("olmkit.dev/v1", "BundleImage")
+SNAPSHOT = ("olmkit.dev/v1", "Snapshot")
 # What of the status of other namespaces' Subscriptions says whether OLM works for them.
 _MOVES = ("BundleUnpacking", "BundleUnpackFailed")
 
@@ -41,8 +43,10 @@ class ClusterState:
     """Objects by kind. `logs` are the last lines of containers: namespace/pod/container → text.
 
     `catalogs`, `jobs`, `pods` and `events` are those of the namespace and of its catalogs';
+    `nodes` are there only when no node takes one of the pods.
     `elsewhere` are the Subscriptions of other namespaces. `packages` says which package a bundle
-    image is of, as far as catalogs were read: image → package.
+    image is of, as far as catalogs were read: image → package. `moment` is when it was read, as
+    RFC 3339; empty when that is not known.
     """
 
     namespace: str
@@ -57,8 +61,10 @@ class ClusterState:
     pods: Objects = ()
     events: Objects = ()
     elsewhere: Objects = ()
+    nodes: Objects = ()
     logs: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
+    moment: str = ""
 
     def subscription(self, package: str) -> Manifest | None:
         """The Subscription of a package, or the one of that name."""
@@ -137,6 +143,7 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
     parts: dict[str, list[Manifest]] = {name: [] for name in (*_PARTS.values(), "elsewhere")}
     logs: dict[str, str] = {}
     packages: dict[str, str] = {}
+    moment = ""
     for one in found:
         kind = objects.kind(one)
         if kind == LOG[1]:
@@ -144,6 +151,8 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
             logs["/".join(place)] = objects.text(one.get("text"))
         elif kind == BUNDLE[1]:
             packages[objects.text(one.get("image"))] = objects.text(one.get("package"))
+        elif kind == SNAPSHOT[1]:
+            moment = objects.text(one.get("moment"))
         elif kind in _PARTS and (kind in _WIDE or objects.namespace(one) == namespace):
             parts[_PARTS[kind]].append(one)
         elif kind == "Subscription":
@@ -161,8 +170,10 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
         pods=tuple(parts["pods"]),
         events=tuple(sorted(parts["events"], key=event_time)),
         elsewhere=tuple(parts["elsewhere"]),
+        nodes=tuple(parts["nodes"]),
         logs=logs,
         packages=packages,
+        moment=moment,
     )
 
 
@@ -176,6 +187,7 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
         *(snapshot.groups, snapshot.plans, snapshot.csvs),
         tuple(one for one in snapshot.catalogs if objects.namespace(one) in places),
         *(snapshot.jobs, snapshot.deployments, snapshot.slices, snapshot.pods, snapshot.events),
+        snapshot.nodes,
     ):
         yield from (shortened(one) for one in part)
     for place, text in sorted(snapshot.logs.items()):
@@ -190,6 +202,8 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
         }
     for image, package in sorted(snapshot.packages.items()):
         yield {"apiVersion": BUNDLE[0], "kind": BUNDLE[1], "image": image, "package": package}
+    if snapshot.moment:
+        yield {"apiVersion": SNAPSHOT[0], "kind": SNAPSHOT[1], "moment": snapshot.moment}
 
 
 def event_time(event: Manifest) -> str:
@@ -217,6 +231,10 @@ def shortened(manifest: Manifest) -> Manifest:
                 **{key: value for key, value in status.items() if key != "bundleLookups"},
                 "plan": [_step(step) for step in objects.sequence(status.get("plan"))],
             }
+        case "Node":
+            short["metadata"] = {"name": objects.name(manifest)}
+            short["spec"] = {k: v for k, v in spec.items() if k in ("taints", "unschedulable")}
+            short["status"] = {k: v for k, v in status.items() if k == "allocatable"}
         case _:
             pass
     return short

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -39,6 +40,7 @@ Added = Callable[[ClusterState], Awaitable[ClusterState]]
 _JOB = ("batch/v1", "Job")
 _POD = ("v1", "Pod")
 _EVENT = ("v1", "Event")
+_NODE = ("v1", "Node")
 _ENDPOINTS = ("discovery.k8s.io/v1", "EndpointSlice")
 
 
@@ -92,7 +94,10 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
         csvs=csvs,
         deployments=deployments,
         slices=slices,
+        moment=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
     )
+    if any(kinds.condition(pod, "PodScheduled", value="False") for pod in found):
+        made = replace(made, nodes=await if_allowed(reader.list(_NODE), ()))
     return await with_logs(reader, made) if logs else made
 
 

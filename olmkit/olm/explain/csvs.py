@@ -13,9 +13,10 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain import bundle_objects, explanation, pods, templates
 from olmkit.olm.explain.explanation import Diagnosis, Standing
 
+_SETTLED = 30.0  # seconds after which the endpoints of pods that are ready are known
 _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")
 
 
@@ -25,13 +26,15 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     if phase in ("Succeeded", "Replacing"):
         return None
     top = explanation.link(csv, f"{phase or 'new'}{f', {reason}' if reason else ''}")
-    finding = _by_reason(snapshot, csv, reason)
+    finding = _by_reason(snapshot, csv, reason) or _unserved(csv)
     if finding is None and phase in ("Pending", "Failed"):
         finding = next(_unmet(csv), None)
     if finding is None and phase == "Pending":
         finding = _waits_for_old(snapshot, csv)
     if finding is None:
         finding = _of_install(snapshot, csv)
+    if finding is None or finding.standing is Standing.WAITING:
+        finding = _repeated(csv) or finding
     if finding is None:
         words = explanation.first_line(kinds.message(csv))
         finding = Diagnosis(
@@ -45,31 +48,99 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
 
 
 def _of_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
-    """Why its Deployments are not there, or not available."""
+    """Why its Deployments are not there, or not available.
+
+    OLM passes from `Failed` through `Pending` and `InstallReady` back to `Installing` again and
+    again: the cause is the same in all of them.
+    """
     phase = kinds.phase(csv)
     finding = of_deployments(snapshot, csv)
-    if finding is not None and finding.cause == "deployment-missing":
-        failure = kinds.message(csv) if phase == "Failed" else _last_failure(csv)
+    if finding is None or finding.standing is Standing.WAITING:
+        refused = kinds.reason(csv) == "InstallComponentFailed"
+        failure = kinds.message(csv) if phase == "Failed" and refused else _last_failure(csv)
         if failure:
-            return Diagnosis(
-                cause="csv-failed",
-                message=f"`{objects.name(csv)}` cannot be installed: "
-                f"{explanation.first_line(failure)}",
-                hint="wait, as OLM keeps retrying; if the bundle is wrong, correct it, and "
-                "publish it as a new version",
-            )
-    return finding if phase in ("Failed", "Installing", "InstallReady") else None
+            return _failed(snapshot, csv, failure)
+    if finding is None or phase in ("Failed", "Installing", "InstallReady"):
+        return finding
+    return None if finding.cause == "deployment-missing" or not phase else finding
+
+
+def _failed(snapshot: ClusterState, csv: Manifest, words: str) -> Diagnosis:
+    """What OLM reports when it cannot create or change the Deployments."""
+    subscription = next(
+        (one for one in snapshot.subscriptions if _installs(one, objects.name(csv))), None
+    )
+    template = templates.Template("the bundle's Deployment", objects.name(subscription))
+    configured = tuple(mapping(kinds.spec(subscription).get("config")))
+    said, hint = bundle_objects.of_strategy(words, template, configured)
+    return Diagnosis(
+        cause="csv-failed",
+        message=f"`{objects.name(csv)}` cannot be installed: {said}",
+        hint=hint
+        or "OLM tries again and again; when it is the bundle's fault, correct it, and "
+        "publish it as a new version",
+    )
+
+
+def _installs(subscription: Manifest, csv: str) -> bool:
+    found = kinds.status(subscription)
+    return csv in (found.get("installedCSV"), found.get("currentCSV"))
 
 
 def _last_failure(csv: Manifest) -> str:
-    """Why it could not be installed the last time; OLM says it for a moment, and tries again."""
-    return next(
-        (
-            text(one.get("message"))
-            for one in reversed(list(kinds.conditions(csv)))
-            if one.get("phase") == "Failed" and one.get("reason") == "InstallComponentFailed"
-        ),
-        "",
+    """Why it could not be installed the last time; OLM says it for a moment, and tries again.
+
+    It is over when the Deployments could be written afterwards.
+    """
+    for one in reversed(list(kinds.conditions(csv))):
+        phase, reason = one.get("phase"), one.get("reason")
+        if phase == "Succeeded" or reason == "InstallSucceeded":
+            return ""
+        if phase == "Failed" and reason == "InstallComponentFailed":
+            return text(one.get("message"))
+    return ""
+
+
+def _unserved(csv: Manifest) -> Diagnosis | None:
+    """A webhook or API of the CSV that names a Deployment which the CSV does not have.
+
+    OLM does not report it: it installs the CSV again and again.
+    """
+    names = kinds.deployment_names(csv)
+    services = sequence(mapping(kinds.spec(csv).get("apiservicedefinitions")).get("owned"))
+    for what, one in (
+        *(("webhook", one) for one in sequence(kinds.spec(csv).get("webhookdefinitions"))),
+        *(("API", one) for one in services),
+    ):
+        found = mapping(one)
+        deployment = text(found.get("deploymentName"))
+        if not deployment or deployment in names:
+            continue
+        name = text(found.get("generateName")) or text(found.get("name"))
+        listed = ", ".join(f"`{one}`" for one in names) or "none"
+        return Diagnosis(
+            cause="csv-invalid",
+            message=f"the {what} `{name}` of `{objects.name(csv)}` names the Deployment "
+            f"`{deployment}`, which the bundle does not have",
+            hint=f"set `deploymentName` to a Deployment of the bundle ({listed}), and publish it "
+            "as a new version",
+            standing=Standing.BLOCKED,
+        )
+    return None
+
+
+def _repeated(csv: Manifest) -> Diagnosis | None:
+    """A CSV that OLM installs again and again; None when it has not yet done so three times."""
+    found = [one for one in kinds.conditions(csv) if one.get("reason") == "NeedsReinstall"]
+    if len(found) < 3 or any(one.get("phase") == "Succeeded" for one in kinds.conditions(csv)):
+        return None
+    name, namespace = objects.name(csv), objects.namespace(csv)
+    return Diagnosis(
+        cause="csv-not-ready",
+        message=f"OLM installs `{name}` again and again: "
+        f"{explanation.first_line(text(found[-1].get('message')))}",
+        hint="check whether something else changes its Deployments: `kubectl get deployments -n "
+        f"{namespace} --show-managed-fields -o yaml`",
     )
 
 
@@ -231,13 +302,37 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     for service in kinds.webhook_services(csv):
         slices = list(snapshot.slices_of(service))
         if slices and not any(_answers(one) for one in slices):
+            names = ", ".join(f"`{name}`" for name in _webhooks(csv, service))
+            place = f"-n {snapshot.namespace}"
             return Diagnosis(
                 cause="webhook-away",
-                message=f"no pod answers yet behind the Service `{service}` of its webhooks",
+                message=f"no pod answers behind the Service `{service}` of the webhooks {names}",
+                hint="compare the Service's selector with the labels of the pods: "
+                f"`kubectl get service {place} {service} -o wide` and "
+                f"`kubectl get pods {place} --show-labels`",
                 links=(explanation.link(slices[0], "no endpoint is ready"),),
-                standing=Standing.WAITING,
+                standing=Standing.STUCK if _is_settled(snapshot, csv) else Standing.WAITING,
             )
     return None
+
+
+def _webhooks(csv: Manifest, service: str) -> Iterator[str]:
+    """The webhooks of a CSV that a Service of OLM's leads to."""
+    for one in sequence(kinds.spec(csv).get("webhookdefinitions")):
+        deployment = text(mapping(one).get("deploymentName")).replace(".", "-")
+        if f"{deployment}-service" == service:
+            yield text(mapping(one).get("generateName"))
+
+
+def _is_settled(snapshot: ClusterState, csv: Manifest) -> bool:
+    """Whether its Deployments have been available for so long that their endpoints are known."""
+    now = explanation.moment(snapshot.moment)
+    for name in kinds.deployment_names(csv):
+        available = kinds.condition(snapshot.deployment(name), "Available")
+        since = explanation.moment(mapping(available).get("lastTransitionTime"))
+        if now is None or since is None or (now - since).total_seconds() < _SETTLED:
+            return False
+    return True
 
 
 def _answers(endpoints: Manifest) -> bool:

@@ -7,7 +7,9 @@ InstallPlan, Job or CSV, Deployment, Pod. The message is the cause in one line.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -102,6 +104,15 @@ def subject(manifest: Manifest) -> str:
     namespace = objects.namespace(manifest)
     place = f"{namespace}/" if namespace else ""
     return f"{objects.kind(manifest)} {place}{objects.name(manifest)}"
+
+
+def moment(value: Any) -> datetime | None:
+    """The time that an object writes as RFC 3339; None when it is not one with a zone."""
+    try:
+        found = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None
 
 
 def first_line(words: str, limit: int = 300) -> str:

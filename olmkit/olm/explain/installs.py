@@ -14,7 +14,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import catalogs, csvs, explanation, unpacking
+from olmkit.olm.explain import bundle_objects, catalogs, csvs, explanation, unpacking
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Standing
 
 
@@ -221,8 +221,7 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
             cause="conversion-webhook-away",
             message="OLM cannot read the existing objects, because the operator does not "
             f"convert them: {explanation.first_line(away['rest'])}",
-            hint="wait for the operator's pod; the failure of the InstallPlan does no harm "
-            "in the meantime",
+            hint=_conversion_hint(away["rest"]),
             standing=Standing.STUCK,
         )
     if "error validating existing CRs" in words:
@@ -266,11 +265,21 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
             hint="remove it from the bundle; `olmkit bundle validate` reports such kinds",
             standing=standing,
         )
-    return Diagnosis(
+    return bundle_objects.of_plan(words, objects.namespace(plan), standing) or Diagnosis(
         cause="install-plan-failed",
         message=f"the InstallPlan `{name}` fails: {said}",
         standing=standing,
     )
+
+
+def _conversion_hint(words: str) -> str:
+    """What to do about a conversion webhook, by what the API server got from it."""
+    configured = "`spec.conversion.webhook.clientConfig` of the CustomResourceDefinition"
+    if "x509" in words or "certificate" in words:
+        return f"renew `caBundle` in {configured}, or the certificate of the webhook's server"
+    if "not found" in words:
+        return f"install the operator again, or correct the Service in {configured}"
+    return "wait for the operator's pod; that the InstallPlan fails meanwhile does no harm"
 
 
 def _csv_finding(snapshot: ClusterState, csv: Manifest | None) -> Diagnosis | None:

@@ -13,12 +13,18 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation
+from olmkit.olm.explain import (
+    containers,
+    explanation,
+    missing,
+    refusals,
+    scheduling,
+    templates,
+)
 from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.explain.templates import Template
 
-_PULL = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
-         "RegistryUnavailable", "ImageInspectError")  # fmt: skip
-_CONFIG = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError")
+_NOWHERE = Template()
 _BAD_EVENTS = ("FailedMount", "FailedAttachVolume", "FailedCreatePodSandBox", "Unhealthy")
 
 
@@ -32,20 +38,19 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
             standing=Standing.WAITING,
         )
     wanted, ready = _replicas(found)
-    if kinds.condition(found, "Available") is not None and _is_rolled_out(found):
-        return None
+    template = templates.of_deployment(snapshot, found)
+    labels = mapping(mapping(kinds.spec(found).get("selector")).get("matchLabels"))
+    its_pods = list(snapshot.pods_of(snapshot.namespace, labels))
     top = explanation.link(found, f"{ready} of {wanted} pods are available")
+    if kinds.condition(found, "Available") is not None and _is_rolled_out(found):
+        unsteady = _flapping(snapshot, its_pods, template)
+        return None if unsteady is None else unsteady.under(top)
     failure = kinds.condition(found, "ReplicaFailure")
     if failure is not None:
-        words = explanation.first_line(text(failure.get("message")))
-        return Diagnosis(
-            cause="pods-refused",
-            message=f"the pods of Deployment `{name}` are refused: {words}",
-            hint=refused_hint(words),
-            links=(top,),
-        )
-    labels = mapping(mapping(kinds.spec(found).get("selector")).get("matchLabels"))
-    below = worst(snapshot, snapshot.pods_of(snapshot.namespace, labels))
+        return _refused(
+            f"Deployment `{name}`", text(failure.get("message")), snapshot.namespace, template
+        ).under(top)
+    below = worst(snapshot, its_pods, template)
     if below is not None:
         return below.under(top)
     return Diagnosis(
@@ -63,46 +68,58 @@ def refused(snapshot: ClusterState, owner: Manifest) -> Diagnosis | None:
     events = [one for one in snapshot.events_of(owner) if one.get("reason") == "FailedCreate"]
     if not events:
         return None
-    words = explanation.first_line(text(events[-1].get("message")))
+    name = f"{objects.kind(owner)} `{objects.name(owner)}`"
+    return _refused(name, text(events[-1].get("message")), objects.namespace(owner), _NOWHERE)
+
+
+def _refused(owner: str, words: str, namespace: str, template: Template) -> Diagnosis:
+    context = refusals.Context(namespace=namespace, template=template)
+    found = refusals.explained(words, context)
     return Diagnosis(
         cause="pods-refused",
-        message=f"the pods of {objects.kind(owner)} `{objects.name(owner)}` are refused: {words}",
-        hint=refused_hint(words),
+        message=f"the API server refuses the pods of {owner}: {found.message}",
+        hint=found.hint,
+        details=found.details,
+        standing=found.standing,
     )
 
 
-def worst(snapshot: ClusterState, pods: Iterable[Manifest]) -> Diagnosis | None:
-    """What is most wrong with any of the pods; None when all are well."""
-    found = [finding for pod in pods if (finding := of_pod(snapshot, pod)) is not None]
+def refused_hint(words: str) -> str:
+    """What to do about the API server's refusal of a pod; empty when that is not known."""
+    return refusals.explained(words, refusals.Context(namespace="NAMESPACE")).hint
+
+
+def worst(
+    snapshot: ClusterState, pods: Iterable[Manifest], template: Template = _NOWHERE
+) -> Diagnosis | None:
+    """What is most wrong with any of the pods; None when all are well.
+
+    `template` is where what they are made of is changed.
+    """
+    found = [finding for pod in pods if (finding := of_pod(snapshot, pod, template)) is not None]
     order = {Standing.BLOCKED: 0, Standing.STUCK: 1, Standing.WAITING: 2, Standing.READY: 3}
     return min(found, key=lambda one: order[one.standing], default=None)
 
 
-def of_pod(snapshot: ClusterState, pod: Manifest) -> Diagnosis | None:
+def of_pod(
+    snapshot: ClusterState, pod: Manifest, template: Template = _NOWHERE
+) -> Diagnosis | None:
     """Why the pod is not ready; None when it is, or has done its work."""
     if kinds.phase(pod) == "Succeeded" or objects.metadata(pod).get("deletionTimestamp"):
         return None
     if kinds.condition(pod, "Ready") is not None:
         return None
     for container in _containers(pod):
-        finding = _of_container(snapshot, pod, container)
+        finding = containers.of_container(snapshot, pod, container, template)
         if finding is not None:
             return finding
-    scheduled = kinds.condition(pod, "PodScheduled", value="False")
-    if scheduled is not None:
-        words = explanation.first_line(text(scheduled.get("message")))
-        return Diagnosis(
-            cause="pod-not-scheduled",
-            message=f"no node takes the pod `{objects.name(pod)}`: {words}",
-            hint="compare what the pod requests (resources, node selector, tolerations) "
-            "with the nodes",
-            links=(explanation.link(pod, "Pending, not scheduled"),),
-            blame=Blame.WORLD,
-        )
+    unscheduled = scheduling.of_pod(snapshot, pod, template)
+    if unscheduled is not None:
+        return unscheduled
     bad = [event for event in snapshot.events_of(pod) if event.get("reason") in _BAD_EVENTS]
     if bad:
-        return _of_event(pod, bad[-1])
-    return Diagnosis(
+        return _of_event(pod, bad[-1], template)
+    return _gated(pod) or Diagnosis(
         cause="pod-not-ready",
         message=f"the pod `{objects.name(pod)}` is not ready yet",
         links=(explanation.link(pod, kinds.phase(pod) or "Pending"),),
@@ -113,88 +130,63 @@ def of_pod(snapshot: ClusterState, pod: Manifest) -> Diagnosis | None:
 def logs_wanted(snapshot: ClusterState) -> Iterator[tuple[str, str, str, bool]]:
     """Namespace, pod, container and whether its last run is meant, where a log would tell more."""
     for pod in snapshot.pods:
-        if kinds.condition(pod, "Ready") is not None or kinds.phase(pod) == "Succeeded":
+        if kinds.phase(pod) == "Succeeded":
             continue
         for container in _containers(pod):
-            state = mapping(container.get("state"))
-            if "terminated" in state and mapping(state["terminated"]).get("exitCode") != 0:
-                yield _log_key(pod, container, previous=False)
-            elif mapping(state.get("waiting")).get("reason") == "CrashLoopBackOff":
-                yield _log_key(pod, container, previous=True)
+            is_well = kinds.condition(pod, "Ready") is not None
+            if is_well and kinds.number(container.get("restartCount")) < 2:
+                continue
+            previous = containers.log_wanted(pod, container)
+            if previous is not None:
+                yield _log_key(pod, container, previous=previous)
 
 
-def _of_container(
-    snapshot: ClusterState, pod: Manifest, container: Mapping[str, Any]
+def _flapping(
+    snapshot: ClusterState, pods: Iterable[Manifest], template: Template
 ) -> Diagnosis | None:
-    state = mapping(container.get("state"))
-    waiting, ended = mapping(state.get("waiting")), mapping(state.get("terminated"))
-    reason = text(waiting.get("reason"))
-    name, image = text(container.get("name")), text(container.get("image"))
-    place = f"container `{name}` of pod `{objects.name(pod)}`"
-    if reason in _PULL:
-        words = _pull_words(snapshot, pod, waiting).removeprefix(f"{image}: ")
-        return Diagnosis(
-            cause="image-cannot-be-pulled",
-            message=f"the image `{image}` cannot be pulled: {words}",
-            hint=_pull_hint(words),
-            links=(explanation.link(pod, f"container `{name}`: {reason}"),),
-            blame=Blame.WORLD,
-        )
-    if reason in _CONFIG:
-        words = explanation.first_line(text(waiting.get("message")))
-        return Diagnosis(
-            cause="container-cannot-start",
-            message=f"{place} cannot start: {words}",
-            links=(explanation.link(pod, f"container `{name}`: {reason}"),),
-        )
-    if reason == "CrashLoopBackOff" or (ended and ended.get("exitCode") != 0):
-        last = ended or mapping(mapping(container.get("lastState")).get("terminated"))
-        return _crashed(snapshot, pod, container, last, reason or "ended")
+    """A container that ends again and again, though all pods are ready at this moment."""
+    for pod in pods:
+        for container in _containers(pod):
+            found = containers.flapping(snapshot, pod, container, template)
+            if found is not None:
+                return found
     return None
 
 
-def _crashed(
-    snapshot: ClusterState,
-    pod: Manifest,
-    container: Mapping[str, Any],
-    last: Mapping[str, Any],
-    reason: str,
-) -> Diagnosis:
-    name = text(container.get("name"))
-    code = last.get("exitCode")
-    how = "for lack of memory" if last.get("reason") == "OOMKilled" else f"with exit code {code}"
-    log = snapshot.logs.get(f"{objects.namespace(pod)}/{objects.name(pod)}/{name}", "")
-    lines = [line.strip() for line in log.split("\n") if line.strip()]
-    said = f": {explanation.first_line(lines[-1])}" if lines else ""
-    return Diagnosis(
-        cause="container-crashes",
-        message=f"container `{name}` of pod `{objects.name(pod)}` ends {how}{said}",
-        hint="give the container more memory"
-        if last.get("reason") == "OOMKilled"
-        else "read its log: `kubectl logs --previous -n "
-        f"{objects.namespace(pod)} {objects.name(pod)} -c {name}`",
-        links=(
-            explanation.link(
-                pod, f"container `{name}`: {reason}, {container.get('restartCount', 0)} restarts"
-            ),
-        ),
-        log=log,
-    )
+def _gated(pod: Manifest) -> Diagnosis | None:
+    """A pod whose containers are ready, but not a condition that its readiness gates name."""
+    if kinds.condition(pod, "ContainersReady") is None:
+        return None
+    for gate in sequence(objects.pod_spec(pod).get("readinessGates")):
+        name = text(mapping(gate).get("conditionType"))
+        if name and kinds.condition(pod, name) is None:
+            return Diagnosis(
+                cause="pod-not-ready",
+                message=f"the pod `{objects.name(pod)}` waits for its readiness gate `{name}`",
+                hint="check the controller that sets this condition",
+                links=(explanation.link(pod, f"{kinds.phase(pod)}, not ready"),),
+            )
+    return None
 
 
-def _of_event(pod: Manifest, event: Manifest) -> Diagnosis:
-    reason = text(event.get("reason"))
-    words = explanation.first_line(text(event.get("message")))
-    name = objects.name(pod)
+def _of_event(pod: Manifest, event: Manifest, template: Template) -> Diagnosis:
+    reason, words = text(event.get("reason")), text(event.get("message"))
+    name, namespace = objects.name(pod), objects.namespace(pod)
     if reason == "Unhealthy":
         return Diagnosis(
             cause="probe-fails",
-            message=f"the pod `{name}` runs but does not become ready: {words}",
+            message=f"the pod `{name}` runs but does not get ready: "
+            f"{explanation.first_line(words)}",
             links=(explanation.link(pod, f"{kinds.phase(pod)}, not ready"),),
         )
+    lacking = missing.in_volume(words, pod)
     return Diagnosis(
         cause="pod-cannot-start",
-        message=f"the pod `{name}` cannot start: {words}",
+        message=f"the pod `{name}` cannot start: "
+        f"{explanation.first_line(words) if lacking is None else lacking.message(namespace)}",
+        hint=f"see its events: `kubectl describe pod -n {namespace} {name}`"
+        if lacking is None
+        else lacking.hint(namespace, template, missing.expected_key(pod, lacking)),
         links=(explanation.link(pod, f"{kinds.phase(pod)}, {reason}"),),
         blame=Blame.WORLD,
     )
@@ -211,38 +203,6 @@ def _log_key(
 ) -> tuple[str, str, str, bool]:
     place = objects.namespace(pod), objects.name(pod), text(container.get("name"))
     return (*place, previous)
-
-
-def _pull_words(snapshot: ClusterState, pod: Manifest, waiting: Mapping[str, Any]) -> str:
-    """What the registry said: an event tells it in full, the state only the first time."""
-    words = [
-        text(event.get("message"))
-        for event in snapshot.events_of(pod)
-        if text(event.get("message")).startswith("Failed to pull image")
-    ]
-    said = words[-1] if words else text(waiting.get("message"))
-    return explanation.first_line(said.rpartition('": ')[2] or said or "no reason was given")
-
-
-def _pull_hint(words: str) -> str:
-    if "not found" in words or "manifest unknown" in words:
-        return "push the image, or correct its name"
-    if any(part in words for part in ("authorization", "denied", "401", "403", "unauthorized")):
-        return "give the namespace a pull secret for that registry (`--pull-secret`)"
-    return "check that the nodes can reach that registry, and trust it"
-
-
-def refused_hint(words: str) -> str:
-    if "serviceaccount" in words:
-        return "check that the bundle contains the service account that its Deployment names"
-    if "quota" in words:
-        return "raise the quota of the namespace"
-    if "PodSecurity" in words:
-        return (
-            "set Pod Security labels on the namespace that allow the pods, or tighten "
-            "their security context"
-        )
-    return ""
 
 
 def _replicas(deployment: Manifest) -> tuple[int, int]:

@@ -42,7 +42,7 @@ def broken(source: random.Random, value: Any, chance: float) -> Any:
 @pytest.mark.parametrize("seed", range(60))
 def test_nothing_of_it_ends_in_an_error(root: Path, seed: int) -> None:
     source = random.Random(seed)
-    for name, objects in cases_once(root):
+    for name, objects in source.sample(cases_once(root), 25):
         package = objects[0]["spec"].get("name", name)
         odd = [broken(source, one, source.choice((0.005, 0.01, 0.05, 0.2))) for one in objects]
         seen = cluster_state.of_objects([one for one in odd if isinstance(one, dict)], f"t-{name}")

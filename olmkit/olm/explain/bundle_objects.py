@@ -1,0 +1,101 @@
+"""Why the API server refuses an object of a bundle, or OLM's change of one that is there.
+
+OLM creates the objects of a bundle that are not its CRDs or RBAC as they are, and updates those
+that exist: what another owner has created, and what cannot be changed, stops an InstallPlan.
+"""
+
+from __future__ import annotations
+
+import re
+
+from olmkit.olm.explain import explanation, refusals
+from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.templates import Template
+
+_INVALID = re.compile(
+    r'(?P<kind>[A-Z]\w+)(?:\.(?P<group>[-\w.]+))? "(?P<name>[^"]+)" is invalid: (?P<why>.*)',
+    re.DOTALL,
+)
+_FAILED = re.compile(
+    r"error (?:creating|updating) (?:unstructured object )?(?P<kind>[a-z]+)?:? ?(?P<name>[-.\w]+): "
+)
+_PORT = re.compile(r"Invalid value: (?P<port>\d+): provided port is already allocated")
+_FIXED = ("may not be changed in an update", "field is immutable")
+_CLUSTER = ("PriorityClass", "ClusterRole", "ClusterRoleBinding", "StorageClass", "Namespace")
+_NEW = "correct the bundle, and publish it as a new version"
+
+
+def of_plan(words: str, namespace: str, standing: Standing) -> Diagnosis | None:
+    """What the message of an InstallPlan means; None when no object is refused."""
+    invalid = _INVALID.search(words)
+    if invalid is not None:
+        message, hint = _invalid(invalid, namespace)
+        return Diagnosis(cause="object-refused", message=message, hint=hint, standing=standing)
+    refusal = refusals.explained(words, refusals.Context(namespace=namespace, template=_BUNDLE))
+    if not refusal.is_known:
+        return None
+    found = _FAILED.search(words)
+    what = f"`{found['name']}` of the bundle" if found else "an object of the bundle"
+    return Diagnosis(
+        cause="object-refused",
+        message=f"the API server refuses {what}: {refusal.message}",
+        hint=refusal.hint,
+        details=refusal.details,
+        standing=standing,
+    )
+
+
+def of_strategy(words: str, template: Template, configured: tuple[str, ...]) -> tuple[str, str]:
+    """What the message of a failed install strategy means, and what to do; two sentences.
+
+    `configured` are the fields of the Subscription's `spec.config`.
+    """
+    said = words.removeprefix("install strategy failed: ")
+    invalid = _INVALID.search(said)
+    if invalid is not None:
+        why = explanation.first_line(invalid["why"])
+        field = next((name for name in configured if f".{name}" in why), "")
+        hint = (
+            f"correct `spec.config.{field}` of Subscription `{template.subscription}`"
+            if field and template.subscription
+            else _NEW
+        )
+        name = f"{invalid['kind']} `{invalid['name']}`"
+        return f"the API server refuses {name}: {why}", hint
+    refusal = refusals.explained(said, refusals.Context(namespace="", template=template))
+    if refusal.is_known:
+        return refusal.message, refusal.hint
+    return explanation.first_line(words), ""
+
+
+_BUNDLE = Template("the bundle")
+
+
+def _invalid(found: re.Match[str], namespace: str) -> tuple[str, str]:
+    kind, name, why = found["kind"], found["name"], explanation.first_line(found["why"])
+    port = _PORT.search(why)
+    if port is not None:
+        return (
+            (
+                f"{kind} `{name}` of the bundle requests the node port {port['port']}, which "
+                "another Service has"
+            ),
+            (
+                "drop `nodePort` from the bundle, or delete the Service that has it: `kubectl get "
+                "services -A`"
+            ),
+        )
+    if any(part in why for part in _FIXED):
+        resource = kind.lower() + (f".{found['group']}" if found["group"] else "")
+        place = "" if kind in _CLUSTER else f" -n {namespace}"
+        return (
+            (
+                f"{kind} `{name}` is in the cluster and differs from the bundle's in a field that "
+                f"cannot be changed: {why}"
+            ),
+            (
+                "delete it when nothing else needs it: "
+                f"`kubectl delete {resource} {name}{place}`, or rename it in the bundle"
+            ),
+        )
+    return f"the API server refuses {kind} `{name}` of the bundle: {why}", _NEW

@@ -1,0 +1,332 @@
+"""Why a container of a pod does not run: it cannot start, ends, is killed, or does not get ready.
+
+A container that ends again and again passes through three states: `terminated`, `waiting` with
+the reason `CrashLoopBackOff`, and `running`. The verdict is the same in all of them, since it
+is taken from the run that ended last.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import explanation, images, missing, probes, templates
+from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.templates import Template
+
+_CONFIG = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError",
+           "PreCreateHookError", "PreStartHookError", "PostStartHookError")  # fmt: skip
+_STARTS = ("StartError", "ContainerCannotRun")
+_EXEC = re.compile(
+    r'exec:? "(?P<program>[^"]+)":? (?:stat [^:]+: )?'
+    r"(?P<why>[^:]+(?:: executable file not found[^:]*)?)"
+)
+_ROOT = re.compile(
+    r"container has runAsNonRoot and image (?:will run as root"
+    r"|has non-numeric user \((?P<user>[^)]*)\))|container's runAsUser breaks non-root policy"
+)
+_GIVEN_UP = 5  # restarts after which a container does not recover by waiting: minutes lie between
+_RESET = 600.0  # seconds after which the kubelet forgets earlier restarts
+_SIGNALS = {6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE",
+            15: "SIGTERM"}  # fmt: skip
+
+
+def of_container(
+    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: Template
+) -> Diagnosis | None:
+    """Why the container does not run or is not ready; None when it does, or only starts."""
+    waiting = mapping(mapping(status.get("state")).get("waiting"))
+    reason = text(waiting.get("reason"))
+    if reason in images.REASONS:
+        return images.of_container(snapshot, pod, status, template)
+    if reason in _CONFIG:
+        return _cannot_start(pod, status, text(waiting.get("message")), template)
+    ended = last_run(pod, status)
+    if ended is not None and not _has_recovered(snapshot, status, ended):
+        return _ended(snapshot, pod, status, ended, template)
+    if "running" in mapping(status.get("state")) and status.get("ready") is not True:
+        return _not_ready(snapshot, pod, status, template)
+    return None
+
+
+def flapping(
+    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: Template
+) -> Diagnosis | None:
+    """Why a container that is ready now ends again and again; None when it does not.
+
+    Only a snapshot that knows its own time can say it.
+    """
+    ended = last_run(pod, status)
+    if ended is None or kinds.number(status.get("restartCount")) < 2 or not snapshot.moment:
+        return None
+    if _has_recovered(snapshot, status, ended):
+        return None
+    return _ended(snapshot, pod, status, ended, template)
+
+
+def last_run(pod: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The state `terminated` of the run that ended last, when it should not have ended."""
+    state = mapping(status.get("state"))
+    current = mapping(state.get("terminated"))
+    before = mapping(mapping(status.get("lastState")).get("terminated"))
+    found = current or before
+    if not found:
+        return None
+    if found.get("exitCode") != 0:
+        return found
+    # One that is to run for ever has failed, too, when it ends without an error.
+    name = text(status.get("name"))
+    runs_on = any(
+        mapping(one).get("name") == name for one in objects.sequence(_spec(pod).get("containers"))
+    )
+    always = _spec(pod).get("restartPolicy", "Always") == "Always"
+    return found if runs_on and always else None
+
+
+def log_wanted(pod: Manifest, status: Mapping[str, Any]) -> bool | None:
+    """Whether the run before the current one has the log that tells more; None when none does."""
+    if last_run(pod, status) is None:
+        return None
+    return "terminated" not in mapping(status.get("state"))
+
+
+def _ended(
+    snapshot: ClusterState,
+    pod: Manifest,
+    status: Mapping[str, Any],
+    ended: Mapping[str, Any],
+    template: Template,
+) -> Diagnosis:
+    name = text(status.get("name"))
+    said = text(ended.get("message"))
+    if ended.get("reason") in _STARTS or (_EXEC.search(said) and ended.get("exitCode") == 128):
+        return _cannot_start(pod, status, said, template)
+    if ended.get("reason") == "OOMKilled":
+        return _out_of_memory(snapshot, pod, status, template)
+    kind = probes.killer(snapshot, pod, name, ended)
+    if kind:
+        return _killed(snapshot, pod, status, kind, template)
+    return _crashed(snapshot, pod, status, ended)
+
+
+def _cannot_start(
+    pod: Manifest, status: Mapping[str, Any], words: str, template: Template
+) -> Diagnosis:
+    name, namespace = text(status.get("name")), objects.namespace(pod)
+    place = f"container `{name}` of pod `{objects.name(pod)}`"
+    link = explanation.link(pod, _state(status))
+    lacking = missing.in_environment(words, pod, name)
+    if lacking is not None:
+        return Diagnosis(
+            cause="container-cannot-start",
+            message=f"{place} cannot start: {lacking.message(namespace)}",
+            hint=lacking.hint(namespace, template, missing.expected_key(pod, lacking)),
+            links=(link,),
+        )
+    root = _ROOT.search(words)
+    if root is not None:
+        return _as_root(pod, status, root["user"] or "", link, template)
+    program = _EXEC.search(words)
+    if program is not None:
+        why = program["why"].removesuffix(": unknown")
+        absent = "no such file" in why or "not found" in why
+        return Diagnosis(
+            cause="container-cannot-start",
+            message=f"{place} cannot start: "
+            + (
+                f"its image has no program `{program['program']}`"
+                if absent
+                else f"`{program['program']}` cannot be executed: {why}"
+            ),
+            hint=template.change(f"correct `command` of container `{name}`")
+            + ", or build the image with that program",
+            links=(link,),
+            standing=Standing.BLOCKED,
+        )
+    return Diagnosis(
+        cause="container-cannot-start",
+        message=f"{place} cannot start: {explanation.first_line(words) or 'no reason is given'}",
+        hint=f"see its events: `kubectl describe pod -n {namespace} {objects.name(pod)}`",
+        links=(link,),
+    )
+
+
+def _as_root(
+    pod: Manifest, status: Mapping[str, Any], user: str, link: explanation.Link, template: Template
+) -> Diagnosis:
+    name = text(status.get("name"))
+    why = (
+        f"the user `{user}` of its image is a name, which may be root"
+        if user
+        else "its user is root"
+    )
+    return Diagnosis(
+        cause="container-cannot-start",
+        message=f"container `{name}` of pod `{objects.name(pod)}` cannot start: `runAsNonRoot` "
+        f"is set, and {why}",
+        hint=template.change(f"set `securityContext.runAsUser` of container `{name}` to a number "
+                             "above 0")
+        + ", or build the image with such a `USER`",
+        links=(link,),
+        standing=Standing.BLOCKED,
+    )  # fmt: skip
+
+
+def _out_of_memory(
+    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: Template
+) -> Diagnosis:
+    name = text(status.get("name"))
+    limit = templates.limit(pod, name, "memory")
+    how = (
+        f"it uses more memory than its limit `{limit}`"
+        if limit
+        else "the node runs out of memory, and the container has no memory limit"
+    )
+    advice = template.change(
+        f"raise `resources.limits.memory` of container `{name}`"
+        if limit
+        else f"set `resources.requests.memory` of container `{name}`",
+        "resources",
+    )
+    return Diagnosis(
+        cause="container-crashes",
+        message=f"container `{name}` of pod `{objects.name(pod)}` is killed: {how}",
+        hint=advice,
+        links=(explanation.link(pod, _state(status)),),
+        log=_log(snapshot, pod, name),
+        standing=_standing(status),
+    )
+
+
+def _killed(
+    snapshot: ClusterState,
+    pod: Manifest,
+    status: Mapping[str, Any],
+    kind: str,
+    template: Template,
+) -> Diagnosis:
+    """A container that the kubelet restarts, since its liveness or startup probe fails."""
+    name = text(status.get("name"))
+    answer = probes.answer_of(snapshot, pod, name, kind)
+    what = probes.described(pod, name, kind)
+    why = probes.explained(pod, name, kind, answer)
+    said = ": ".join(part for part in (what, why) if part)
+    return Diagnosis(
+        cause="probe-fails",
+        message=f"container `{name}` of pod `{objects.name(pod)}` is restarted again and again, "
+        f"since its {kind} probe fails{f': {said}' if said else ''}",
+        hint=probes.hint(pod, status, kind, answer, template),
+        links=(explanation.link(pod, _state(status)),),
+        log=_log(snapshot, pod, name),
+        standing=_standing(status),
+    )
+
+
+def _crashed(
+    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], ended: Mapping[str, Any]
+) -> Diagnosis:
+    name, code = text(status.get("name")), ended.get("exitCode")
+    log = _log(snapshot, pod, name)
+    said = _last_words(pod, name, text(ended.get("message")), log)
+    signal = _SIGNALS.get(code - 128) if isinstance(code, int) else None
+    how = f"with exit code {code}" + (f" ({signal})" if signal else "")
+    if code == 0:
+        how = "by itself with exit code 0, but it must keep running"
+    hint = f"read its log: `{templates.log_command(pod, status)}`"
+    if "exec format error" in said:
+        hint = "publish the image for the architecture of the node"
+    return Diagnosis(
+        cause="container-crashes",
+        message=f"container `{name}` of pod `{objects.name(pod)}` ends {how}"
+        f"{f': {said}' if said else ''}",
+        hint=hint,
+        links=(explanation.link(pod, _state(status)),),
+        log=log,
+        standing=_standing(status),
+    )
+
+
+def _not_ready(
+    snapshot: ClusterState, pod: Manifest, status: Mapping[str, Any], template: Template
+) -> Diagnosis | None:
+    """Why a container that runs is not ready: the probe that fails, when one has failed."""
+    name = text(status.get("name"))
+    kind, answer = probes.failing(snapshot, pod, name)
+    if not kind:
+        return None
+    what = probes.described(pod, name, kind)
+    why = probes.explained(pod, name, kind, answer)
+    said = ": ".join(part for part in (what, why) if part)
+    return Diagnosis(
+        cause="probe-fails",
+        message=f"container `{name}` of pod `{objects.name(pod)}` runs but does not get ready, "
+        f"since its {kind} probe fails: {said}",
+        hint=probes.hint(pod, status, kind, answer, template),
+        links=(explanation.link(pod, f"{kinds.phase(pod)}, not ready"),),
+    )
+
+
+def _has_recovered(
+    snapshot: ClusterState, status: Mapping[str, Any], ended: Mapping[str, Any]
+) -> bool:
+    """Whether the current run has lasted longer than one that is about to end, too."""
+    running = mapping(mapping(status.get("state")).get("running"))
+    start = explanation.moment(running.get("startedAt"))
+    now = explanation.moment(snapshot.moment) or _latest(snapshot)
+    if start is None or now is None:
+        return False
+    begin, end = (
+        explanation.moment(ended.get("startedAt")),
+        explanation.moment(ended.get("finishedAt")),
+    )
+    lasted = (end - begin).total_seconds() if begin and end else 0.0
+    return (now - start).total_seconds() > min(max(2 * lasted, 60.0), _RESET)
+
+
+def _latest(snapshot: ClusterState) -> datetime | None:
+    """The time of the newest event, for a snapshot that does not know its own."""
+    times = (explanation.moment(event.get("lastTimestamp")) for event in snapshot.events)
+    return max((one for one in times if one is not None), default=None)
+
+
+def _standing(status: Mapping[str, Any]) -> Standing:
+    """A container that has ended often does not recover by waiting; the count only grows."""
+    restarts = kinds.number(status.get("restartCount"))
+    return Standing.BLOCKED if restarts >= _GIVEN_UP else Standing.STUCK
+
+
+def _state(status: Mapping[str, Any]) -> str:
+    state = mapping(status.get("state"))
+    reason = text(mapping(state.get("waiting")).get("reason"))
+    if not reason:
+        reason = "ended" if "terminated" in state else "running again"
+    restarts = status.get("restartCount", 0)
+    return f"container `{text(status.get('name'))}`: {reason}, {restarts} restarts"
+
+
+def _last_words(pod: Manifest, name: str, message: str, log: str) -> str:
+    """The line that says most of why a container ended: of its message, or else of its log.
+
+    A program writes its message itself, the cause first; with `FallbackToLogsOnError` it is the
+    end of the log.
+    """
+    lines = [line.strip() for line in message.split("\n") if line.strip()]
+    policy = templates.container(pod, name).get("terminationMessagePolicy")
+    if lines and policy != "FallbackToLogsOnError":
+        return explanation.first_line(lines[0])
+    lines = lines or [line.strip() for line in log.split("\n") if line.strip()]
+    return explanation.first_line(lines[-1]) if lines else ""
+
+
+def _log(snapshot: ClusterState, pod: Manifest, name: str) -> str:
+    return snapshot.logs.get(f"{objects.namespace(pod)}/{objects.name(pod)}/{name}", "")
+
+
+def _spec(pod: Manifest) -> Mapping[str, Any]:
+    return objects.pod_spec(pod)

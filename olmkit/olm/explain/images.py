@@ -1,0 +1,150 @@
+"""Why an image cannot be pulled: what the registry or the way to it answers, and what to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import explanation
+from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.explain.templates import Template
+
+REASONS = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
+           "RegistryUnavailable", "ImageInspectError")  # fmt: skip
+_LOGIN = ("authorization", "denied", "401", "403", "unauthorized", "Unauthorized", "no basic auth")
+_NOT_FOUND = ("not found", "manifest unknown", "name unknown", "404")
+_PLAIN = ("server gave HTTP response to HTTPS client", "does not look like a TLS handshake")
+_SECRETS = re.compile(r"Unable to retrieve some image pull secrets \((?P<names>[^)]*)\)")
+_INVALID = re.compile(r'Failed to apply default image tag "[^"]*": (?P<why>.*)')
+_PARSED = re.compile(r"couldn't parse image (?:reference|name) \"[^\"]*\": ")
+
+
+def of_container(
+    snapshot: ClusterState,
+    pod: Manifest,
+    status: Mapping[str, Any],
+    template: Template,
+) -> Diagnosis:
+    """Why the image of a container that waits for it cannot be pulled."""
+    waiting = mapping(mapping(status.get("state")).get("waiting"))
+    reason, name = text(waiting.get("reason")), text(status.get("name"))
+    image = text(status.get("image"))
+    link = explanation.link(pod, f"container `{name}`: {reason}")
+    if reason == "InvalidImageName":
+        found = _INVALID.search(text(waiting.get("message")))
+        words = explanation.first_line(found["why"] if found else text(waiting.get("message")))
+        return Diagnosis(
+            cause="image-cannot-be-pulled",
+            message=f"`{image}` is not the name of an image: "
+            f"{_PARSED.sub('', words) or 'it cannot be parsed'}",
+            hint=template.change(f"correct the image of container `{name}`"),
+            links=(link,),
+            standing=Standing.BLOCKED,
+        )
+    if reason == "ErrImageNeverPull":
+        return Diagnosis(
+            cause="image-cannot-be-pulled",
+            message=f"the image `{image}` is not on the node, and `imagePullPolicy: Never` "
+            f"of container `{name}` forbids to pull it",
+            hint=template.change(
+                f"load the image on the nodes, or set `imagePullPolicy` of container `{name}` "
+                "to `IfNotPresent`"
+            ),
+            links=(link,),
+            blame=Blame.WORLD,
+        )
+    words = _words(snapshot, pod, image, waiting).removeprefix(f"{image}: ")
+    secrets = missing_secrets(snapshot, pod)
+    lacking = _lists(secrets)
+    also = (
+        f"; {lacking} of `imagePullSecrets` {'does' if len(secrets) == 1 else 'do'} not exist"
+        f" in namespace `{objects.namespace(pod)}`"
+        if secrets
+        else ""
+    )
+    return Diagnosis(
+        cause="image-cannot-be-pulled",
+        message=f"the image `{image}` cannot be pulled: {words}{also}",
+        hint=hint(words, image, objects.namespace(pod), secrets),
+        links=(link,),
+        blame=Blame.WORLD,
+    )
+
+
+def missing_secrets(snapshot: ClusterState, pod: Manifest) -> tuple[str, ...]:
+    """The pull secrets that a pod names and that are not there, as the kubelet reports them."""
+    named = [
+        text(mapping(one).get("name"))
+        for one in sequence(objects.pod_spec(pod).get("imagePullSecrets"))
+    ]
+    for event in reversed(list(snapshot.events_of(pod))):
+        found = _SECRETS.search(text(event.get("message")))
+        if found is not None:
+            reported = [name.strip() for name in found["names"].split(",")]
+            return tuple(name for name in reported if name in named) or tuple(reported)
+    return ()
+
+
+def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) -> str:
+    """What to do about what a registry answered, or about what kept from asking it."""
+    host = _host(image)
+    if "no match for platform" in words or "no matching manifest" in words:
+        return "publish the image for the architecture of the nodes, or choose nodes that fit it"
+    if "toomanyrequests" in words or "429" in words:
+        return "wait until the registry's limit is over, or log in: " + _create(
+            secrets, host, namespace
+        )
+    if secrets or any(part in words for part in _LOGIN):
+        return "give the registry's login to the pod: " + _create(secrets, host, namespace)
+    if any(part in words for part in ("no such host", "server misbehaving", "Temporary failure")):
+        return f"correct the host `{host}` in the image's name, or let the nodes' DNS resolve it"
+    if "x509" in words or "certificate" in words:
+        return f"let the container runtime of the nodes trust the certificate of `{host}`"
+    if any(part in words for part in _PLAIN):
+        return (
+            f"serve `{host}` with TLS, or configure the container runtime of the nodes to use "
+            "plain HTTP for it"
+        )
+    if any(part in words for part in _NOT_FOUND):
+        return "push the image, or correct its name"
+    if "connection refused" in words or "no route" in words or "timeout" in words:
+        return f"check that `{host}` runs, and that the nodes reach it"
+    return f"check that the nodes reach `{host}`, and trust it"
+
+
+def _create(secrets: tuple[str, ...], host: str, namespace: str) -> str:
+    name = secrets[0] if secrets else "registry-login"
+    command = (
+        f"`kubectl create secret docker-registry {name} -n {namespace} --docker-server={host} "
+        "--docker-username=USER --docker-password=PASSWORD`"
+    )
+    if secrets:
+        return command
+    return f"{command}, and name it in `imagePullSecrets` of the pod or its service account"
+
+
+def _words(snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[str, Any]) -> str:
+    """What the registry said: an event tells it in full, the state only the first time."""
+    said = [
+        text(event.get("message"))
+        for event in snapshot.events_of(pod)
+        if text(event.get("message")).startswith("Failed to pull image")
+    ]
+    fitting = [one for one in said if f'image "{image}"' in one] or said
+    words = fitting[-1] if fitting else text(waiting.get("message"))
+    return explanation.first_line(words.rpartition('": ')[2] or words or "no reason was given")
+
+
+def _host(image: str) -> str:
+    first, slash, _ = image.partition("/")
+    is_host = slash and ("." in first or ":" in first or first == "localhost")
+    return first if is_host else "docker.io"
+
+
+def _lists(names: tuple[str, ...]) -> str:
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"Secret{'' if len(names) == 1 else 's'} {listed}"

@@ -1,0 +1,199 @@
+"""Why the API server refuses an object: quota, limits, security, webhooks, names that are missing.
+
+The messages are those of Kubernetes' admission plugins and of its validation. The name that the
+server gives to a pod changes with each attempt, so that it is left out: the same refusal is the
+same message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from olmkit.olm.explain import explanation
+from olmkit.olm.explain.explanation import Standing
+from olmkit.olm.explain.templates import Template
+
+_FORBIDDEN = re.compile(r'^(?:Error creating: )?pods "[^"]*" is forbidden: ')
+_QUOTA = re.compile(
+    r"exceeded quota: (?P<quota>\S+), requested: (?P<asked>.*), used: (?P<used>.*), "
+    r"limited: (?P<limited>.*)"
+)
+_UNSET = re.compile(r"failed quota: (?P<quota>[^:]+): must specify (?P<fields>.*)")
+_RANGE = re.compile(
+    r"(?P<bound>maximum|minimum) (?P<resource>\S+) usage per (?P<type>\w+) is (?P<value>[^,]+?)"
+    r"(?:, but (?P<what>limit|request) is (?P<asked>[^.,\s]+)|\.\s+No (?P<none>limit|request) is)"
+)
+_LEVEL = re.compile(r'violates PodSecurity "(?P<level>[a-z]+):[^"]*": (?P<rules>.*)', re.DOTALL)
+_RULES = re.compile(r"(?P<rule>[^,(]+(?: \([^()]*(?:\([^)]*\)[^()]*)*\))?)(?:, |$)")
+_DENIED = re.compile(r'admission webhook "(?P<hook>[^"]+)" denied the request(?:: (?P<why>.*))?',
+                     re.DOTALL)  # fmt: skip
+_AWAY = re.compile(
+    r'failed calling webhook "(?P<hook>[^"]+)": (?:failed to call webhook: )?(?P<why>.*)', re.DOTALL
+)
+_SERVICE = re.compile(r"https://(?P<name>[-a-z0-9]+)\.(?P<namespace>[-a-z0-9]+)\.svc")
+_POST = re.compile(r'^Post "[^"]*": ')
+_ACCOUNT = re.compile(
+    r"error looking up service account (?P<namespace>[-\w.]+)/(?P<name>[-\w.]+): serviceaccount "
+)
+_PRIORITY = re.compile(r"no PriorityClass with name (?P<name>\S+) was found")
+# What only the level `restricted` forbids.
+_RESTRICTED = ("allowPrivilegeEscalation", "unrestricted capabilities", "runAsNonRoot",
+               "seccompProfile", "runAsUser=0", "restricted volume types")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """What a message of the API server means. `message` is one clause without its subject.
+
+    `is_known` is False when it is the server's own message, cut to a line.
+    """
+
+    message: str
+    hint: str = ""
+    details: tuple[str, ...] = ()
+    standing: Standing = Standing.STUCK
+    is_known: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Where an object was refused, and where its template is changed."""
+
+    namespace: str
+    template: Template = field(default_factory=Template)
+
+
+def explained(words: str, context: Context) -> Refusal:
+    """The cause and fix of a refusal."""
+    for pattern, explain in _EXPLAINED:
+        found = pattern.search(words)
+        if found is not None:
+            return explain(found, context)
+    words = _FORBIDDEN.sub("", words)
+    return Refusal(message=explanation.first_line(words), is_known=False)
+
+
+def _quota(found: re.Match[str], context: Context) -> Refusal:
+    quota = found["quota"]
+    return Refusal(
+        message=f"ResourceQuota `{quota}` of namespace `{context.namespace}` is used up: "
+        f"requested {found['asked']}, used {found['used']}, limit {found['limited']}",
+        hint=f"raise it: `kubectl edit resourcequota -n {context.namespace} {quota}`; or delete "
+        "what uses it up",
+    )
+
+
+def _unset(found: re.Match[str], context: Context) -> Refusal:
+    quota = found["quota"]
+    return Refusal(
+        message=f"ResourceQuota `{quota}` of namespace `{context.namespace}` requires "
+        f"{explanation.first_line(found['fields'])}",
+        hint=context.template.change("set `resources` of the container", "resources")
+        + "; a LimitRange of the namespace can set defaults",
+    )
+
+
+def _range(found: re.Match[str], context: Context) -> Refusal:
+    bound, resource = found["bound"], found["resource"]
+    what = found["what"] or found["none"]
+    said = f"the {what} is {found['asked']}" if found["asked"] else f"no {what} is set"
+    change = {"maximum": "lower", "minimum": "raise"}[bound] if found["asked"] else "set"
+    return Refusal(
+        message=f"a LimitRange of namespace `{context.namespace}` has the {bound} "
+        f"{found['value']} of {resource} for each {found['type']}, and {said}",
+        hint=context.template.change(f"{change} `resources.{what}s.{resource}`", "resources")
+        + f"; or change the LimitRange: `kubectl edit limitrange -n {context.namespace}`",
+    )
+
+
+def _security(found: re.Match[str], context: Context) -> Refusal:
+    level, rules = found["level"], found["rules"]
+    split = tuple(one["rule"].strip() for one in _RULES.finditer(rules) if one["rule"].strip())
+    is_small = all(rule.startswith(_RESTRICTED) for rule in split)
+    lower = "baseline" if level == "restricted" and is_small else "privileged"
+    return Refusal(
+        message=f"namespace `{context.namespace}` enforces the Pod Security level `{level}`, "
+        f"which the pods violate: {', '.join(rule.split(' (')[0] for rule in split)}",
+        hint=context.template.change("set these fields of the security context")
+        + f"; or allow the pods: `kubectl label namespace {context.namespace} "
+        f"pod-security.kubernetes.io/enforce={lower} --overwrite`",
+        details=tuple(explanation.first_line(rule) for rule in split),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _denied(found: re.Match[str], context: Context) -> Refusal:
+    why = explanation.first_line(found["why"] or "without a reason")
+    return Refusal(
+        message=f"admission webhook `{found['hook']}` denies it: {why}",
+        hint=context.template.change("follow its policy")
+        + "; or let the webhook's owner make an exception",
+    )
+
+
+def _away(found: re.Match[str], _: Context) -> Refusal:
+    hook, why = found["hook"], found["why"]
+    service = _SERVICE.search(why)
+    place = f"Service `{service['name']}` in namespace `{service['namespace']}`" if service else ""
+    reason = explanation.first_line(_POST.sub("", why))
+    configurations = "`kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations`"
+    if "x509" in why or "certificate" in why:
+        advice = (
+            f"renew the `caBundle` of webhook `{hook}` or the certificate of its server; "
+            f"{configurations} lists the configurations"
+        )
+        reason = f"its certificate is not accepted: {reason}"
+    elif "no endpoints available" in why and service:
+        reason = f"{place} has no pod that is ready"
+        advice = (
+            f"repair the pods behind it: `kubectl get pods -n {service['namespace']}`; or delete "
+            f"the webhook configuration when its operator is gone: {configurations}"
+        )
+    elif "not found" in why and service:
+        reason = f"{place} does not exist"
+        advice = (
+            f"delete the webhook configuration when its operator is gone: {configurations}; or "
+            "install the operator again"
+        )
+    else:
+        advice = (
+            f"repair what serves it{f' behind {place}' if place else ''}; or delete the webhook "
+            f"configuration when its operator is gone: {configurations}"
+        )
+    return Refusal(message=f"the API server cannot call admission webhook `{hook}`: {reason}",
+                   hint=advice)  # fmt: skip
+
+
+def _account(found: re.Match[str], context: Context) -> Refusal:
+    name, namespace = found["name"], found["namespace"]
+    return Refusal(
+        message=f"service account `{name}` does not exist in namespace `{namespace}`",
+        hint=context.template.change(f"add the permissions of `{name}`, or correct "
+                                     "`serviceAccountName`")
+        + f"; `kubectl create serviceaccount {name} -n {namespace}` lets the pods start, without "
+        "permissions",
+    )  # fmt: skip
+
+
+def _priority(found: re.Match[str], context: Context) -> Refusal:
+    name = found["name"]
+    return Refusal(
+        message=f"PriorityClass `{name}` does not exist",
+        hint=f"create it: `kubectl create priorityclass {name} --value=1000`; or "
+        + context.template.change("correct `priorityClassName`"),
+    )
+
+
+Explain = Callable[[re.Match[str], Context], Refusal]
+_EXPLAINED: tuple[tuple[re.Pattern[str], Explain], ...] = (
+    (_QUOTA, _quota),
+    (_UNSET, _unset),
+    (_RANGE, _range),
+    (_LEVEL, _security),
+    (_DENIED, _denied),
+    (_AWAY, _away),
+    (_ACCOUNT, _account),
+    (_PRIORITY, _priority),
+)
