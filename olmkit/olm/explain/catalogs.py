@@ -51,7 +51,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
         return Diagnosis(
             cause="catalog-not-ready",
             message=f"the catalog `{name}` cannot be served: {words}",
-            hint=pods.refused_hint(words),
+            hint=pods.refused_hint(kinds.message(catalog), namespace),
             links=(top,),
             blame=Blame.WORLD,
         )

@@ -183,11 +183,12 @@ def _out_of_memory(
 ) -> Diagnosis:
     name = text(status.get("name"))
     limit = templates.limit(pod, name, "memory")
-    how = (
-        f"it uses more memory than its limit `{limit}`"
-        if limit
-        else "the node runs out of memory, and the container has no memory limit"
-    )
+    if limit:
+        how = f"it uses more memory than its limit `{limit}`"
+    elif templates.container(pod, name):
+        how = "the node runs out of memory, and the container has no memory limit"
+    else:
+        how = "it uses more memory than it may"
     advice = template.change(
         f"raise `resources.limits.memory` of container `{name}`"
         if limit
@@ -306,8 +307,9 @@ def _state(status: Mapping[str, Any]) -> str:
     reason = text(mapping(state.get("waiting")).get("reason"))
     if not reason:
         reason = "ended" if "terminated" in state else "running again"
-    restarts = status.get("restartCount", 0)
-    return f"container `{text(status.get('name'))}`: {reason}, {restarts} restarts"
+    restarts = kinds.number(status.get("restartCount"))
+    plural = "" if restarts == 1 else "s"
+    return f"container `{text(status.get('name'))}`: {reason}, {restarts} restart{plural}"
 
 
 def _last_words(pod: Manifest, name: str, message: str, log: str) -> str:

@@ -92,6 +92,8 @@ def _last_failure(csv: Manifest) -> str:
 
     It is over when the Deployments could be written afterwards.
     """
+    if kinds.phase(csv) == "Installing":
+        return ""
     for one in reversed(list(kinds.conditions(csv))):
         phase, reason = one.get("phase"), one.get("reason")
         if phase == "Succeeded" or reason == "InstallSucceeded":

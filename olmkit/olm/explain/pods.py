@@ -84,9 +84,9 @@ def _refused(owner: str, words: str, namespace: str, template: Template) -> Diag
     )
 
 
-def refused_hint(words: str) -> str:
+def refused_hint(words: str, namespace: str) -> str:
     """What to do about the API server's refusal of a pod; empty when that is not known."""
-    return refusals.explained(words, refusals.Context(namespace="NAMESPACE")).hint
+    return refusals.explained(words, refusals.Context(namespace=namespace)).hint
 
 
 def worst(

@@ -72,7 +72,8 @@ def explained(words: str, context: Context) -> Refusal:
         if found is not None:
             return explain(found, context)
     words = _FORBIDDEN.sub("", words)
-    return Refusal(message=explanation.first_line(words), is_known=False)
+    hint = "raise the quota of the namespace" if "quota" in words else ""
+    return Refusal(message=explanation.first_line(words), hint=hint, is_known=False)
 
 
 def _quota(found: re.Match[str], context: Context) -> Refusal:

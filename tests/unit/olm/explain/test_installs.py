@@ -700,15 +700,16 @@ def test_an_unpack_job_whose_pods_are_refused_says_by_whom() -> None:
         "kind": "Event",
         "involvedObject": about,
         "reason": "FailedCreate",
-        "message": "exceeded quota: none",
+        "message": 'Error creating: pods "unpack-1" is forbidden: exceeded quota: none, '
+        "requested: pods=1, used: pods=0, limited: pods=0",
     }
     state = subscription(condition("BundleUnpacking"))
 
     found = explain(cluster(state, catalog("READY"), jobs=(job,), events=(event,)), "cache")
 
     assert found.cause == "bundle-cannot-be-unpacked"
-    assert "the pods of Job `unpack` are refused: exceeded quota: none" in found.message
-    assert found.hint == "raise the quota of the namespace"
+    assert "refuses the pods of Job `unpack`: ResourceQuota `none`" in found.message
+    assert "`kubectl edit resourcequota -n olm none`" in found.hint
 
 
 def test_a_catalog_whose_pod_cannot_be_made_says_why() -> None:

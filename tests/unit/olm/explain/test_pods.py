@@ -41,7 +41,7 @@ def test_a_ready_pod_and_one_that_is_done_are_well() -> None:
     ("words", "hint"),
     [
         ('Failed to pull image "x:1": rpc error: code = X desc = "x:1": not found', "push"),
-        ('Failed to pull image "x:1": "x:1": pull access denied', "pull secret"),
+        ('Failed to pull image "x:1": "x:1": pull access denied', "create secret docker-registry"),
         ('Failed to pull image "x:1": "x": dial tcp: no route', "reach"),
     ],
 )
@@ -76,7 +76,7 @@ def test_too_little_memory_is_said() -> None:
     found = pods.of_pod(seen(), pod(ended))
 
     assert found is not None
-    assert "for lack of memory" in found.message
+    assert "uses more memory than it may" in found.message
 
 
 @pytest.mark.parametrize(
@@ -130,13 +130,17 @@ def test_a_deployment_that_may_make_no_pods_says_so() -> None:
     failure = {
         "type": "ReplicaFailure",
         "status": "True",
-        "message": 'pods "d-" is forbidden: exceeded quota: small',
+        "message": 'pods "d-x7" is forbidden: exceeded quota: small, requested: pods=1, '
+        "used: pods=3, limited: pods=3",
     }
 
     found = pods.of_deployment(seen(deployments=(deployment(conditions=[failure]),)), "d")
 
     assert found is not None
-    assert (found.cause, found.hint) == ("pods-refused", "raise the quota of the namespace")
+    assert found.cause == "pods-refused"
+    assert found.message.endswith("is used up: requested pods=1, used pods=3, limit pods=3")
+    assert "d-x7" not in found.message  # each attempt has another name
+    assert "`kubectl edit resourcequota -n apps small`" in found.hint
 
 
 def test_a_deployment_stands_above_its_pods_in_the_chain() -> None:
