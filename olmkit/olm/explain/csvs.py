@@ -116,7 +116,7 @@ def _unserved(csv: Manifest) -> Diagnosis | None:
     ):
         found = mapping(one)
         deployment = text(found.get("deploymentName"))
-        if not deployment or deployment in names:
+        if not (names and deployment) or deployment in names:
             continue
         name = text(found.get("generateName")) or text(found.get("name"))
         listed = ", ".join(f"`{one}`" for one in names) or "none"
