@@ -29,7 +29,7 @@ _PARTS = {
     "Event": "events",
     "Node": "nodes",
 }
-# Those kinds are looked at in other namespaces too: the catalogs may lie there. Nodes have none.
+# Those kinds are looked at in other namespaces too: the catalogs may be there. Nodes have none.
 _WIDE = ("CatalogSource", "Job", "Pod", "Event", "Node")
 LOG = ("olmkit.dev/v1", "ContainerLog")
 BUNDLE = ("olmkit.dev/v1", "BundleImage")

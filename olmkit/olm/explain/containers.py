@@ -1,4 +1,4 @@
-"""Why a container of a pod does not run: it cannot start, ends, is killed, or does not get ready.
+"""Why a container of a pod does not run: it cannot start, ends, is killed, or is not ready.
 
 A container that ends again and again passes through three states: `terminated`, `waiting` with
 the reason `CrashLoopBackOff`, and `running`. The verdict is the same in all of them, since it
@@ -220,8 +220,8 @@ def _killed(
     said = ": ".join(part for part in (what, why) if part)
     return Diagnosis(
         cause="probe-fails",
-        message=f"container `{name}` of pod `{objects.name(pod)}` is restarted again and again, "
-        f"since its {kind} probe fails{f': {said}' if said else ''}",
+        message=f"container `{name}` of pod `{objects.name(pod)}` keeps being restarted, "
+        f"because its {kind} probe fails{f': {said}' if said else ''}",
         hint=probes.hint(pod, status, kind, answer, template),
         links=(explanation.link(pod, _state(status)),),
         log=_log(snapshot, pod, name),
@@ -266,8 +266,8 @@ def _not_ready(
     said = ": ".join(part for part in (what, why) if part)
     return Diagnosis(
         cause="probe-fails",
-        message=f"container `{name}` of pod `{objects.name(pod)}` runs but does not get ready, "
-        f"since its {kind} probe fails: {said}",
+        message=f"container `{name}` of pod `{objects.name(pod)}` runs but does not become ready, "
+        f"because its {kind} probe fails: {said}",
         hint=probes.hint(pod, status, kind, answer, template),
         links=(explanation.link(pod, f"{kinds.phase(pod)}, not ready"),),
     )

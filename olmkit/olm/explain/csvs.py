@@ -77,7 +77,7 @@ def _failed(snapshot: ClusterState, csv: Manifest, words: str) -> Diagnosis:
         cause="csv-failed",
         message=f"`{objects.name(csv)}` cannot be installed: {said}",
         hint=hint
-        or "OLM tries again and again; when it is the bundle's fault, correct it, and "
+        or "wait, as OLM keeps retrying; if the bundle is wrong, correct it, and "
         "publish it as a new version",
     )
 
@@ -139,7 +139,7 @@ def _repeated(csv: Manifest) -> Diagnosis | None:
     name, namespace = objects.name(csv), objects.namespace(csv)
     return Diagnosis(
         cause="csv-not-ready",
-        message=f"OLM installs `{name}` again and again: "
+        message=f"OLM keeps reinstalling `{name}`: "
         f"{explanation.first_line(text(found[-1].get('message')))}",
         hint="check whether something else changes its Deployments: `kubectl get deployments -n "
         f"{namespace} --show-managed-fields -o yaml`",

@@ -279,7 +279,9 @@ def _conversion_hint(words: str) -> str:
         return f"renew `caBundle` in {configured}, or the certificate of the webhook's server"
     if "not found" in words:
         return f"install the operator again, or correct the Service in {configured}"
-    return "wait for the operator's pod; that the InstallPlan fails meanwhile does no harm"
+    return (
+        "wait for the operator's pod; the failure of the InstallPlan does no harm in the meantime"
+    )
 
 
 def _csv_finding(snapshot: ClusterState, csv: Manifest | None) -> Diagnosis | None:

@@ -175,7 +175,7 @@ def _of_event(pod: Manifest, event: Manifest, template: Template) -> Diagnosis:
     if reason == "Unhealthy":
         return Diagnosis(
             cause="probe-fails",
-            message=f"the pod `{name}` runs but does not get ready: "
+            message=f"the pod `{name}` runs but does not become ready: "
             f"{explanation.first_line(words)}",
             links=(explanation.link(pod, f"{kinds.phase(pod)}, not ready"),),
         )
