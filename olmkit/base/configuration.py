@@ -8,7 +8,7 @@ faults of a file are reported together, each with its place.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from olmkit.base import documents
@@ -40,16 +40,6 @@ def read(document: Document, shape: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"{found[0].at}: {found[0].message}", found[0].hint, tuple(found))
     result: dict[str, Any] = value or {}
     return result
-
-
-def unknown_keys(
-    document: Document, keys: tuple[Key, ...], known: Sequence[str]
-) -> Iterator[tuple[str, Location, str]]:
-    """The keys below `keys` that are not known, each with its place and a hint."""
-    value = document.get(*keys) if keys else document.value
-    for key in value if isinstance(value, Mapping) else ():
-        if key not in known:
-            yield str(key), document.at_key(*keys, key), near(str(key), known)
 
 
 def near(key: str, known: Sequence[str]) -> str:

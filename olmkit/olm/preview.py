@@ -50,7 +50,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview:
-    """What is known of the bundle that OLM will install; `origin` says where it was read.
+    """What is known of the bundle that OLM will install.
 
     `manifests` are all its objects, the CSV among them, as far as they were read.
     """
@@ -64,11 +64,10 @@ class Preview:
     webhooks: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     min_kube_version: str = ""
-    origin: str = ""
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
 
 
-def of_csv(csv: Mapping[str, Any], origin: str = "", manifests: Iterable[Manifest] = ()) -> Preview:
+def of_csv(csv: Mapping[str, Any], manifests: Iterable[Manifest] = ()) -> Preview:
     """What is in a CSV."""
     spec = kinds.spec(csv)
     return Preview(
@@ -84,7 +83,6 @@ def of_csv(csv: Mapping[str, Any], origin: str = "", manifests: Iterable[Manifes
         ),
         requires=kinds.required_crds(csv),
         min_kube_version=text(spec.get("minKubeVersion")),
-        origin=origin,
         manifests=tuple(manifests),
     )
 

@@ -7,7 +7,7 @@ and is kept as it is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from olmkit.catalog.blobs.shapes import Anything, Bytes, Field, ListOf, Object, Text
 
@@ -99,5 +99,3 @@ PARSED_AS: Final[Mapping[str, str]] = {
     BUNDLE: "bundle",
     DEPRECATIONS: "deprecation",
 }
-
-Fields = dict[str, Any]

@@ -7,8 +7,7 @@ the drop-in folders next to both. `CONTAINERS_REGISTRIES_CONF` names another one
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,13 +17,11 @@ from olmkit.oci.content import Descriptor
 from olmkit.oci.store import Opener, Store
 
 if TYPE_CHECKING:
-    from olmkit.oci.mirrors import Place, Rules
+    from olmkit.oci.mirrors import Rules
 
 _NAME = "registries.conf"
 _MACHINE = Path("/etc/containers")
 _LIMIT = 1024 * 1024
-
-Open = Callable[["Place"], AbstractAsyncContextManager[Store]]
 
 
 def read(environment: Mapping[str, str]) -> Rules | None:

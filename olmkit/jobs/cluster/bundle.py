@@ -80,11 +80,7 @@ async def read_bundle(text: str, access: Access) -> Named:
     return Named(
         rendered=rendered,
         channel=channel,
-        preview=preview.of_csv(
-            bundle.csv.value,
-            origin=image or text,
-            manifests=manifests,
-        ),
+        preview=preview.of_csv(bundle.csv.value, manifests=manifests),
         manifests=manifests,
     )
 
@@ -182,7 +178,7 @@ async def ask(
     return Chosen(
         csv=csv,
         channel=line,
-        preview=preview.of_csv(manifest, origin=address),
+        preview=preview.of_csv(manifest),
         manifests=tuple(one for one in listed if isinstance(one, dict)) or (manifest,),
     )
 

@@ -17,7 +17,6 @@ from olmkit.olm.cluster_state import ClusterState, Objects
 from olmkit.olm.v1.extension import API, request_of
 
 OWNER_LABEL = "olm.operatorframework.io/owner-name"
-OWNER_KIND_LABEL = "olm.operatorframework.io/owner-kind"
 CONTROLLERS = ("catalogd-controller-manager", "operator-controller-controller-manager")
 """The Deployments that OLM v1 consists of, in every release and distribution."""
 
