@@ -1,0 +1,120 @@
+"""The tests of a module are found by its path: `olmkit/x/y.py` → `tests/unit/x/test_y.py`.
+
+Modules that are tested through another one, or by runs of the program, are in the table. Each
+line of it is needed: the test is there, and no pattern is about modules that have their own.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from pathlib import Path
+
+import pytest
+
+# Pattern of modules below `olmkit` → the tests below `tests` that hold them to account.
+# Their own file comes first, then the first pattern that fits.
+ELSEWHERE = {
+    # All rules against inputs that break them; deliberate faults in `test_mutations.py`.
+    "rules/catalog*.py": "unit/rules/test_catalog_rules.py",
+    "rules/graphs.py": "unit/rules/test_catalog_rules.py",
+    "rules/deprecations.py": "unit/rules/test_catalog_rules.py",
+    "rules/releases.py": "unit/rules/test_release_rules.py",
+    "rules/fixes.py": "unit/rules/test_fixing.py",
+    "rules/baselines.py": "unit/jobs/bundle/test_validate.py",
+    "rules/*.py": "unit/rules/test_rules.py",
+    # Commands: what they print and write is compared as a whole.
+    "cli/cluster/*.py": "unit/jobs/cluster_v0/test_install.py",
+    "cli/project/explain.py": "unit/cli/test_explain.py",
+    "cli/frame/*.py": "unit/cli/test_main.py",
+    "cli/completion.py": "unit/cli/test_main.py",
+    "cli/*.py": "golden/test_golden.py",
+    # Readers of sources: through the whole that they are part of.
+    "apis/crds/kind_checks.py": "unit/apis/crds/test_manifests.py",
+    "apis/crds/schema_*.py": "unit/apis/crds/test_schema.py",
+    "apis/crds/well_known.py": "unit/apis/crds/test_schema.py",
+    "apis/go/*.py": "unit/apis/go/test_parser.py",
+    "apis/markers/*.py": "unit/apis/markers/test_language.py",
+    "apis/model.py": "unit/apis/python/test_source.py",
+    "apis/python/*.py": "unit/apis/python/test_source.py",
+    "apis/webhook_shape.py": "unit/apis/test_webhooks.py",
+    "base/cel/*.py": "unit/base/cel/test_evaluation.py",
+    "base/fixes.py": "unit/rules/test_fixing.py",
+    "catalog/selection.py": "unit/jobs/catalog/test_resolve.py",
+    "catalog/templates/*.py": "conformance/templates",
+    "project/ignores.py": "unit/jobs/bundle/test_validate.py",
+    # Kubernetes and images.
+    "kube/api.py": "unit/edges/cluster/test_client.py",
+    "kube/crds/conversion_errors.py": "unit/rules/test_rules.py",
+    "kube/crds/definition_errors.py": "unit/rules/test_rules.py",
+    "oci/archives.py": "unit/oci/test_layer.py",
+    "oci/files.py": "unit/oci/test_hostile_layers.py",
+    "oci/limits.py": "unit/oci/test_hostile_layers.py",
+    "edges/cluster/*.py": "unit/edges/cluster/test_client.py",
+    "edges/images/access_settings.py": "unit/edges/images/test_mirrors.py",
+    "edges/images/docker_engine.py": "e2e/images",
+    "edges/images/registry_upload.py": "unit/edges/images/test_registry.py",
+    # OLM: the resolver against its own answers, causes against the objects of real clusters.
+    "olm/explain/explanation.py": "unit/olm/explain/test_installs.py",
+    "olm/explain/*.py": "golden/why",
+    "olm/kinds.py": "unit/olm/test_cluster_state.py",
+    "olm/resolver/v1.py": "conformance/resolution/test_resolver_v1.py",
+    "olm/resolver/conflicts.py": "conformance/resolution/test_conflicts.py",
+    "olm/resolver/report.py": "conformance/resolution/test_conflicts.py",
+    "olm/resolver/*.py": "conformance/resolution/test_resolver.py",
+    "olm/v1/*.py": "unit/olm/v1/test_explain.py",
+    # Jobs: through the job that uses them.
+    "jobs/bundle/fix.py": "unit/cli/bundle/test_validate.py",
+    "jobs/catalog/check.py": "golden/catalog",
+    "jobs/catalog/path.py": "conformance/resolution/test_paths.py",
+    "jobs/cluster/*.py": "unit/jobs/cluster_v0/test_install.py",
+    "jobs/cluster_v0/*.py": "unit/jobs/cluster_v0/test_install.py",
+    "jobs/cluster_v1/*.py": "unit/jobs/cluster_v1/test_extension.py",
+    "jobs/validation.py": "unit/jobs/bundle/test_validate.py",
+    # The runtime, and the API server double that answers as the real one does.
+    "runtime/kinds.py": "unit/runtime/serve/test_webhook_admission.py",
+    "runtime/work/*.py": "unit/runtime/work/test_controller.py",
+    "testing/apiserver/*.py": "conformance/apiserver",
+    "testing/clock.py": "unit/runtime/test_lag.py",
+    "testing/loopback.py": "unit/testing/test_faults.py",
+}
+
+
+def _modules(root: Path) -> list[str]:
+    return sorted(
+        path.relative_to(root / "olmkit").as_posix()
+        for path in (root / "olmkit").rglob("*.py")
+        if not path.name.startswith("__") and "_pb2" not in path.name
+    )
+
+
+def _own(module: str) -> str:
+    folder, _, name = module.rpartition("/")
+    return f"tests/unit/{folder}/test_{name}"
+
+
+def _elsewhere(module: str) -> str | None:
+    return next((pattern for pattern in ELSEWHERE if fnmatch.fnmatch(module, pattern)), None)
+
+
+def test_every_module_has_its_test_by_path_or_a_line_in_the_table(root: Path) -> None:
+    lost = [
+        module
+        for module in _modules(root)
+        if not (root / _own(module)).exists() and _elsewhere(module) is None
+    ]
+    assert lost == [], "write `tests/unit/x/test_y.py`, or say in the table what tests it"
+
+
+def test_every_line_of_the_table_is_needed(root: Path) -> None:
+    without = [module for module in _modules(root) if not (root / _own(module)).exists()]
+    assert {_elsewhere(module) for module in without} == set(ELSEWHERE)
+
+
+@pytest.mark.parametrize("place", sorted(set(ELSEWHERE.values())))
+def test_what_the_table_names_exists(place: str, root: Path) -> None:
+    assert (root / "tests" / place).exists()
+
+
+def test_most_modules_have_their_own(root: Path) -> None:
+    modules = _modules(root)
+    assert sum((root / _own(module)).exists() for module in modules) * 2 > len(modules)
