@@ -38,6 +38,7 @@ GROUPS: Mapping[str, str] = {
     "catalog list": "List the contents of a catalog.",
     "catalog template": "Render catalog templates of one kind.",
     "create": "Add a kind or a webhook to a project.",
+    "submit": "Check and prepare submissions to the repositories of catalogs.",
 }
 
 COMMANDS: Mapping[str, Entry] = {
@@ -143,6 +144,10 @@ COMMANDS: Mapping[str, Entry] = {
     "catalog serve": Entry(
         "olmkit.cli.catalog.serve:serve",
         "Serve a catalog to OLM v0 over gRPC, and to OLM v1 over HTTP.",
+    ),
+    "submit check": Entry(
+        "olmkit.cli.submission.check:check",
+        "Check a checkout of a repository of operators before a pull request.",
     ),
     "completion": Entry(
         "olmkit.cli.completion:completion", "Print the completion script for a shell."

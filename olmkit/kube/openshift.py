@@ -13,6 +13,9 @@ OLDEST: Final = 1
 LATEST: Final = 22
 """The newest OpenShift 4 that has a catalog of operators."""
 
+OLDEST_CATALOG: Final = 12
+"""The oldest OpenShift 4 that has a catalog of operators."""
+
 _ODD: Final = {1: 13, 2: 14}  # since 4.3 the distance is the same
 _DISTANCE: Final = 13
 _VERSION: Final = re.compile(r"v?4\.(0|[1-9][0-9]{0,2})", re.ASCII)

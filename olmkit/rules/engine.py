@@ -27,6 +27,8 @@ from olmkit.base.diagnostics import (
 BUNDLE = "bundle"
 CATALOG = "catalog"
 RELEASE = "release"
+SUBMISSION = "submission"
+PULL_REQUEST = "pull request"
 
 DEFAULT_SUITE = "default"  # what operator-sdk checks when nothing is selected
 SOUND_SUITE = "sound"  # what else OLM, the API server or a catalog refuses or loses
@@ -53,6 +55,14 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     ),
     CATALOG: ("catalog_bundles", "catalogs", "deprecations", "graphs"),
     RELEASE: ("releases",),
+    SUBMISSION: (
+        "submissions.layout",
+        "submissions.ci",
+        "submissions.releases",
+        "submissions.graph",
+        "submissions.catalogs",
+    ),
+    PULL_REQUEST: ("submissions.changes",),
 }
 # More rules for bundles, imported only for profiles that have one of their suites.
 OPTIONAL_MODULES: Mapping[str, frozenset[str]] = {
@@ -85,6 +95,7 @@ FAMILIES: Mapping[str, str] = {
     "GRF": "upgrade graphs",
     "UPG": "upgrades from an earlier state of a catalog",
     "SCD": "scorecard",
+    "SUB": "submissions to the repositories of catalogs",
     "BUG": "faults in olmkit",
 }
 
@@ -172,9 +183,10 @@ _HUB_SUITES = frozenset(
         "categories",
         "removed-apis",
         "good-practices",
+        "submission",
     }
 )
-_OPENSHIFT_SUITES = _HUB_SUITES | {"openshift"}
+_OPENSHIFT_SUITES = _HUB_SUITES | {"openshift", "submission-openshift"}
 
 # Published bundles live with these; a new publication should not begin with them.
 _STRICT: Mapping[str, Severity] = dict.fromkeys(
@@ -209,7 +221,8 @@ PROFILES: Mapping[str, Profile] = {
         Profile(
             name="community",
             summary="also what the community catalog of OpenShift requires",
-            suites=_OPENSHIFT_SUITES | {"community", "required-fields", "yaml-lint"},
+            suites=_OPENSHIFT_SUITES
+            | {"community", "required-fields", "yaml-lint", "submission-community"},
             severities=_STRICT,
         ),
         Profile(
@@ -221,7 +234,7 @@ PROFILES: Mapping[str, Profile] = {
         Profile(
             name="certified",
             summary="also what certification for OpenShift requires",
-            suites=_OPENSHIFT_SUITES | {"multiarch", "certified"},
+            suites=_OPENSHIFT_SUITES | {"multiarch", "certified", "submission-certified"},
             severities=_OPENSHIFT,
         ),
         Profile(
@@ -335,6 +348,35 @@ def choose(
         }
     picked -= _match(ignore, everything)
     return tuple(entry for entry in everything if entry.code in picked)
+
+
+def choose_for(
+    subjects: Sequence[str],
+    wanted: Profile,
+    *,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+) -> dict[str, tuple[Rule, ...]]:
+    """The rules to run for several kinds of subjects; a word may name rules of one of them only."""
+    for subject in subjects:
+        _load(subject)
+    everything = tuple(rule for subject in subjects for rule in _loaded_rules(subject))
+    picked = _match(select, everything)
+    dropped = _match(ignore, everything)
+    return {
+        subject: tuple(
+            rule
+            for rule in everything
+            if rule.subject == subject
+            and rule.code not in dropped
+            and (
+                rule.code in picked
+                if select
+                else rule.suites & wanted.suites and rule.code not in wanted.off
+            )
+        )
+        for subject in subjects
+    }
 
 
 def run(

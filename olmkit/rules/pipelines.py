@@ -33,12 +33,12 @@ _INSTALLATION: Final = Elsewhere(
 _GRAPH: Final = Elsewhere(
     "upgrade graph of the operator",
     "needs all versions of the operator",
-    "run `olmkit catalog validate` on the rendered catalog",
+    "run `olmkit submit check REPO`, or `olmkit catalog validate` on the rendered catalog",
 )
 _REPOSITORY: Final = Elsewhere(
     "`ci.yaml`, names across versions and changed files",
     "needs the repository of the catalog",
-    "open the pull request; its pipeline runs them",
+    "run `olmkit submit check REPO`",
 )
 _SCORECARD: Final = Elsewhere(
     "scorecard (`ScorecardBasicSpecCheck`, `ScorecardOlmSuiteCheck`)",
@@ -68,6 +68,47 @@ ELSEWHERE: Final[Mapping[str, tuple[Elsewhere, ...]]] = {
     "certified": (_GRAPH, _REPOSITORY, _CERTIFIED_IMAGES, _SCORECARD, _PREFLIGHT),
     "olmv1": (_V1,),
 }
+
+_AUTHOR: Final = Elsewhere(
+    "permissions of the author, approval by reviewers",
+    "needs the service that hosts the repository",
+    "open the pull request; its pipeline runs them",
+)
+_SIGN_OFF: Final = Elsewhere(
+    "sign-off of the commits (DCO)",
+    "needs the commits as they are pushed",
+    "commit with `git commit --signoff`",
+)
+_PINNING: Final = Elsewhere(
+    "digests of images",
+    "needs the registries of the images",
+    "run `olmkit bundle generate --image-digests`",
+)
+_TEMPLATE_IMAGES: Final = Elsewhere(
+    "bundles of the images that templates name",
+    "needs the registries of the images",
+    "run `olmkit catalog render-template FILE`",
+)
+_CERT_PROJECT: Final = Elsewhere(
+    "the certification project of `cert_project_id`",
+    "needs the certification service",
+    "open the pull request; its pipeline runs it",
+)
+
+SUBMISSIONS: Final[Mapping[str, tuple[Elsewhere, ...]]] = {
+    "operatorhub": (_AUTHOR, _SIGN_OFF, _TEMPLATE_IMAGES, _INSTALLATION),
+    "community": (_AUTHOR, _PINNING, _TEMPLATE_IMAGES, _PREFLIGHT),
+    "certified": (
+        _AUTHOR,
+        _CERT_PROJECT,
+        _PINNING,
+        _TEMPLATE_IMAGES,
+        _CERTIFIED_IMAGES,
+        _SCORECARD,
+        _PREFLIGHT,
+    ),
+}
+"""What `olmkit submit check` cannot run, by profile."""
 
 
 def not_run(

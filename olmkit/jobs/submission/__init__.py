@@ -1,0 +1,1 @@
+"""Submissions to the repositories of catalogs: `check` and `prepare`."""
