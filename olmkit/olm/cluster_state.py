@@ -45,7 +45,8 @@ class ClusterState:
     `catalogs`, `jobs`, `pods` and `events` are those of the namespace and of its catalogs';
     `nodes` are there only when no node takes one of the pods.
     `elsewhere` are the Subscriptions of other namespaces. `packages` says which package a bundle
-    image is of, as far as catalogs were read: image → package. `moment` is when it was read, as
+    image is of, as far as catalogs were read: image → package. `conflict` has the facts for which
+    OLM cannot resolve the namespace, when its catalogs were read. `moment` is when it was read, as
     RFC 3339; empty when that is not known.
     """
 
@@ -64,6 +65,7 @@ class ClusterState:
     nodes: Objects = ()
     logs: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
+    conflict: tuple[str, ...] = ()
     moment: str = ""
 
     def subscription(self, package: str) -> Manifest | None:

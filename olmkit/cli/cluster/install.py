@@ -19,7 +19,7 @@ from olmkit.cli.frame.cluster_options import (
 )
 from olmkit.cli.frame.registry_options import registry_options
 from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.cluster.offered import BundlePackages
+from olmkit.jobs.cluster import conflicts
 from olmkit.jobs.cluster.wait import Timeouts
 from olmkit.jobs.cluster_v0 import install as job
 from olmkit.jobs.cluster_v0.install import Plan
@@ -179,7 +179,7 @@ def install(
                         timeouts=timeouts,
                         created=created,
                         undone=undone,
-                        added=BundlePackages(access).added,
+                        added=conflicts.added(access),
                     )
                 install_status.give(app, found, _value(made))
 

@@ -52,8 +52,8 @@ def why(
     """Explain why an operator is not installed or upgraded.
 
     The cause comes first, then the path to it: Subscription, InstallPlan, unpack Job,
-    ClusterServiceVersion, Deployment, Pod and its last message. The command reads the catalog only
-    if it is unclear which bundle an unpack Job belongs to.
+    ClusterServiceVersion, Deployment, Pod and its last message. The command reads the catalogs only
+    if OLM cannot resolve the namespace, or if it is unclear which bundle an unpack Job belongs to.
     """
     if save is not None and saved is not None:
         raise click.UsageError("`--save` cannot be used with `--from`.")
@@ -68,10 +68,10 @@ def why(
         return
 
     async def run() -> Explanation:
-        from olmkit.jobs.cluster.offered import BundlePackages  # a file alone needs no registry
+        from olmkit.jobs.cluster import conflicts  # a file alone needs no registry
 
         async with target.open() as (reader, namespace):
-            added = BundlePackages(access).added
+            added = conflicts.added(access)
             return await job.why(reader, package, namespace, save=save, added=added)
 
     install_status.give(app, app.run(run()), {"package": package})

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from olmkit.base.diagnostics import InputError, RemoteError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import conflicts
 from olmkit.jobs.cluster import read as cluster_read
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster import write as cluster_write
@@ -27,6 +28,8 @@ from olmkit.olm.explain import explanation, pods
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Standing
 from olmkit.olm.install_objects import InstallRequest, Mode, Served
 from olmkit.olm.preview import Preview
+from olmkit.olm.resolver import report as resolver_report
+from olmkit.olm.resolver.resolution import CatalogKey, Subscription
 
 # Longer than a pull of that image over a slow line, much shorter than what one waits in all.
 _SERVED = 120.0
@@ -80,7 +83,7 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
         starting_csv=choice.csv if options.version else "",
         manual=manual,
     )
-    notes = list(choice.notes)
+    notes = [*choice.notes, *await _refuse_conflict(here, choice, request, access)]
     names = [options.namespace, *(mode.namespaces if mode else ())]
     made = [
         install_objects.namespace(name)
@@ -233,6 +236,38 @@ async def adopt(reader: ClusterObjects, served: Served) -> None:
     }
     for manifest in install_objects.served_objects(served):
         await reader.merge(manifest, {"metadata": {"ownerReferences": [owner]}})
+
+
+async def _refuse_conflict(
+    here: ClusterState, choice: Choice, request: InstallRequest, access: Access
+) -> tuple[str, ...]:
+    """Whether OLM can resolve the namespace with the new Subscription; a note when it is unknown.
+
+    Raises `InputError` with the facts that contradict each other when it cannot.
+    """
+    if choice.content is None:
+        return ()
+    wanted = Subscription(
+        name=request.package,
+        package=request.package,
+        channel=request.channel,
+        catalog=CatalogKey(choice.catalog.name, choice.catalog.namespace),
+        starting_csv=request.starting_csv,
+        is_manual=request.manual,
+    )
+    facts, unread = await conflicts.of_request(here, wanted, choice.content, access)
+    if not facts:
+        return ()
+    said = resolver_report.joined(facts)
+    if unread:
+        names = ", ".join(f"`{one.namespace}/{one.name}`" for one in unread)
+        return (f"{said}; other catalogs may change that, and cannot be read from here: {names}",)
+    raise InputError(
+        f"OLM cannot install `{choice.csv or choice.package}` in namespace `{here.namespace}`: "
+        f"{said}",
+        hint="add a catalog that offers what is missing, choose another channel or version, or use "
+        "another namespace",
+    )
 
 
 async def _refuse_twin(reader: ClusterObjects, here: ClusterState, choice: Choice) -> None:

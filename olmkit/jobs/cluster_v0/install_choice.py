@@ -7,11 +7,14 @@ can be read from here, so that what it brings can be said before anything is wri
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError
+from olmkit.base.tree import Tree
+from olmkit.catalog.model import Catalog as Model
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -51,7 +54,10 @@ class InstallOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What will be installed, as far as it is known; `csv` is empty when OLM alone chooses."""
+    """What will be installed, as far as it is known; `csv` is empty when OLM alone chooses.
+
+    `content` is the whole catalog, where it was read.
+    """
 
     package: str
     catalog: Catalog
@@ -61,6 +67,7 @@ class Choice:
     notes: tuple[str, ...] = ()
     served: Served | None = None
     manifests: tuple[Manifest, ...] = ()
+    content: Model | None = field(default=None, repr=False)
 
 
 def check(options: InstallOptions) -> None:
@@ -122,6 +129,8 @@ async def _of_bundle(options: InstallOptions, access: Access) -> Choice:
         image=options.catalog_server,
         secrets=options.secrets,
     )
+    tree = Tree({"catalog.json": served.blobs})
+    content = catalog_job.read(options.bundle, tree=tree, valid=False)
     catalog = Catalog(
         name=served.name,
         namespace=options.namespace,
@@ -136,6 +145,7 @@ async def _of_bundle(options: InstallOptions, access: Access) -> Choice:
         preview=named.preview,
         served=served,
         manifests=named.manifests,
+        content=content,
     )
 
 
@@ -154,7 +164,8 @@ async def _of_image(options: InstallOptions, access: Access) -> Choice:
     chosen = await cluster_bundle.choose(
         read.catalog, options.package, access, channel=options.channel, version=options.version
     )
-    return _chosen(options, replace(catalog, folder=read.folder), chosen)
+    choice = _chosen(options, replace(catalog, folder=read.folder), chosen)
+    return replace(choice, content=read.catalog)
 
 
 async def _of_existing(
@@ -173,7 +184,7 @@ async def _of_existing(
     chosen = await cluster_bundle.choose(
         read.catalog, options.package, access, channel=options.channel, version=options.version
     )
-    return _chosen(options, catalog, chosen)
+    return replace(_chosen(options, catalog, chosen), content=read.catalog)
 
 
 async def _of_address(

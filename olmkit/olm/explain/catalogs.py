@@ -8,15 +8,16 @@ fragments that it always uses.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain import constraints, explanation, pods
 from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.resolver import report
 
 
 def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
@@ -79,14 +80,48 @@ def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) ->
 
     It may be about another Subscription: all of a namespace are resolved together.
     """
-    words = words.removeprefix("constraints not satisfiable: ").strip("[]")
+    facts = snapshot.conflict
+    if not facts and words.startswith(constraints.PREFIX):
+        facts = constraints.facts(words)
+    words = words.removeprefix(constraints.PREFIX).strip("[]")
     for pattern, explain in _FRAGMENTS:
         found = pattern.search(words)
         if found is not None:
-            return explain(snapshot, subscription, found.groupdict())
+            finding = explain(snapshot, subscription, found.groupdict())
+            return _with_facts(finding, facts, is_whole=bool(snapshot.conflict))
     said = explanation.first_line(words) or "no reason is given"
-    return Diagnosis(
+    finding = Diagnosis(
         cause="resolution-failed", message=f"OLM cannot resolve the installation: {said}"
+    )
+    return _with_facts(finding, facts, is_whole=bool(snapshot.conflict))
+
+
+_CONCLUDED = ("missing-dependency", "resolution-failed")
+
+
+def _with_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> Diagnosis:
+    """The finding with the facts that contradict each other.
+
+    `is_whole`: they come from the catalogs, and say which bundle excludes which.
+    """
+    if finding.cause not in _CONCLUDED:
+        return replace(finding, details=tuple(facts)) if len(facts) > 1 else finding
+    excludes = any(" provide" in one or " of the package " in one for one in facts)
+    if not facts or not (is_whole or excludes):
+        return finding
+    if any("no catalog offers" in one for one in facts):
+        return replace(finding, message=report.joined(facts))
+    message = "OLM cannot resolve the installation: requirements exclude each other"
+    if not is_whole:
+        message += "; the catalogs tell which bundle excludes which, and they cannot be read here"
+    return replace(
+        finding,
+        cause="dependency-conflict",
+        message=message,
+        details=tuple(facts),
+        hint="change the channel or the version of a Subscription, remove an operator that "
+        "excludes the others, or use another namespace",
+        standing=Standing.BLOCKED,
     )
 
 

@@ -16,12 +16,14 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
+from olmkit.base.tree import Tree
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.jobs.cluster import status
 from olmkit.jobs.cluster import wait as cluster_wait
@@ -184,6 +186,47 @@ async def installed(reader: ClusterObjects, said: list[str] | None = None, **fie
         reader, plan, report=(said if said is not None else []).append, timeouts=QUICK,
         created=[],
     )  # fmt: skip
+
+
+def test_what_olm_could_not_resolve_is_refused_with_the_facts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needs = {"type": "olm.gvk.required", "value": {"group": "g", "version": "v1", "kind": "Db"}}
+    own = {"type": "olm.package", "value": {"packageName": "cache", "version": "1.0.0"}}
+    catalog = json.dumps({"schema": "olm.package", "name": "cache", "defaultChannel": "c"})
+    lines = [catalog, *(json.dumps(one) for one in (
+        {"schema": "olm.channel", "name": "c", "package": "cache",
+         "entries": [{"name": "cache.v1.0.0"}]},
+        {"schema": "olm.bundle", "name": "cache.v1.0.0", "package": "cache", "image": "",
+         "properties": [own, needs]},
+    ))]  # fmt: skip
+    tree = Tree({"c.json": "\n".join(lines).encode()})
+    image = CatalogImage(
+        catalog=catalog_job.read("c", tree=tree, valid=False), folder="", pinned=""
+    )
+
+    async def read(*_: Any) -> CatalogImage:
+        return image
+
+    monkeypatch.setattr(cluster_bundle, "read_catalog", read)
+
+    async def story() -> None:
+        async with cluster("1.0.0") as (reader, server, _):
+            server.remove("catalogsources", "shelf", "apps")
+            with pytest.raises(InputError) as refused:
+                await installed(reader, catalog="quay.io/example/catalog:v1")
+            assert "`cache.v1.0.0` needs the API `Db` (`g/v1`), which no catalog offers" in (
+                refused.value.message
+            )
+            assert server.writes() == []
+            server.put("catalogsources", made("CatalogSource", "far", spec={"address": "a.svc:1"}))
+            options = InstallOptions(
+                namespace="apps", package="cache", catalog="quay.io/example/catalog:v1"
+            )
+            plan = await install.plan(reader, options, Access())
+            assert "cannot be read from here: `apps/far`" in plan.notes[-1]
+
+    run(story)
 
 
 def test_an_install_makes_what_is_missing_and_waits() -> None:

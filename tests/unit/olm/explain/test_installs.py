@@ -235,7 +235,10 @@ OTHER = "; Subscription `other` requests it, and blocks the namespace"
         ),
         (
             "bundle cache.v2 requires an operator with label: x, a/b/c/d and a/b/d/x provide D (e)",
-            "`cache.v2` needs an operator with label: x, and no catalog offers one",
+            (
+                "OLM cannot resolve the installation: requirements exclude each other; the "
+                "catalogs tell which bundle excludes which, and they cannot be read here"
+            ),
         ),
         (
             "bundle cache.v2 requires an operator , subscription cache exists",

@@ -1,0 +1,102 @@
+"""Why OLM v0 cannot resolve a namespace, from the catalogs that it sees.
+
+OLM's own message names the constraints, and not the bundles that would meet them. The catalogs tell
+that, where they can be read from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.catalog.model import Catalog
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.cluster import offered
+from olmkit.jobs.cluster.offered import BundlePackages
+from olmkit.jobs.cluster.read import Added
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.resolver import cluster_input, reasons
+from olmkit.olm.resolver.resolution import CatalogKey, Subscription
+
+_UNSATISFIABLE = "ConstraintsNotSatisfiable"
+
+
+def added(access: Access) -> Added:
+    """Adds to a state what only catalogs tell: whose a bundle image is, and conflicts."""
+    packages, catalogs = BundlePackages(access), VisibleCatalogs(access)
+
+    async def add(seen: ClusterState) -> ClusterState:
+        return await catalogs.added(await packages.added(seen))
+
+    return add
+
+
+class VisibleCatalogs:
+    """The catalogs that a namespace sees; each is read once, when needed."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._read: dict[str, Catalog | None] = {}
+
+    async def added(self, seen: ClusterState) -> ClusterState:
+        """The state with `conflict`, when OLM reports that it cannot resolve the namespace."""
+        if not any(map(_is_unsatisfiable, seen.subscriptions)):
+            return seen
+        found, unread = await self.of(seen)
+        if unread:
+            return seen
+        return replace(seen, conflict=reasons.unsatisfiable(cluster_input.of_state(seen, found)))
+
+    async def of(
+        self, seen: ClusterState, also: Iterable[CatalogKey] = ()
+    ) -> tuple[Mapping[CatalogKey, Catalog], tuple[CatalogKey, ...]]:
+        """The catalogs that could be read, and the keys of the others."""
+        found: dict[CatalogKey, Catalog] = {}
+        unread: list[CatalogKey] = []
+        for source in cluster_input.visible(seen, also):
+            key = CatalogKey(objects.name(source), objects.namespace(source))
+            catalog = await self._one(source)
+            if catalog is None:
+                unread.append(key)
+            else:
+                found[key] = catalog
+        return found, tuple(unread)
+
+    async def _one(self, source: Manifest) -> Catalog | None:
+        spec = kinds.spec(source)
+        place = text(spec.get("address")) or text(spec.get("image"))
+        if place not in self._read:
+            try:
+                self._read[place] = await offered.read(source, self._access)
+            except OlmkitError:
+                self._read[place] = None
+        return self._read[place]
+
+
+async def of_request(
+    seen: ClusterState,
+    request: Subscription,
+    catalog: Catalog,
+    access: Access,
+) -> tuple[tuple[str, ...], tuple[CatalogKey, ...]]:
+    """Why a new Subscription to this catalog could not be resolved, and what could not be read.
+
+    No facts: it can be. Other catalogs are read only when this one is not enough; one that cannot
+    be read might offer what is missing.
+    """
+    own = {request.catalog: catalog}
+    alone = reasons.unsatisfiable(cluster_input.of_state(seen, own, [request]))
+    if not alone:
+        return (), ()
+    found, unread = await VisibleCatalogs(access).of(seen, [request.catalog])
+    inputs = cluster_input.of_state(seen, {**found, **own}, [request])
+    return reasons.unsatisfiable(inputs), tuple(one for one in unread if one != request.catalog)
+
+
+def _is_unsatisfiable(subscription: Manifest) -> bool:
+    failed = kinds.condition(subscription, "ResolutionFailed")
+    return failed is not None and failed.get("reason") == _UNSATISFIABLE

@@ -1,0 +1,118 @@
+"""The message of OLM's resolver as facts that contradict each other.
+
+OLM joins the constraints of a conflict with commas, sorted. The facts here are in the same words as
+those of `olmkit.olm.resolver.report`, which reads the catalogs themselves; this message
+does not say which bundles would meet a need.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+Part = re.Match[str]
+
+PREFIX = "constraints not satisfiable: "
+# How a constraint begins; other pieces between commas belong to the one before.
+_BEGINS = re.compile(
+    r"bundle \S+ (?:requires|is deprecated)|subscription \S+ (?:exists|requires)|"
+    r"clusterserviceversion \S+ exists|no operators found|"
+    r"\S+(?: and \S+)* (?:originate from package|provide) |[^\s/]+/[^\s/]+/[^\s/]*/\S+$"
+)
+_IDENTIFIER = re.compile(r"[^\s/]+/[^\s/]+/[^\s/]*/\S+")
+_API = re.compile(
+    r"providing an API with group: (?P<group>[^,]*), version: (?P<version>[^,]*), "
+    r"kind: (?P<kind>.*)"
+)
+_RANGE = re.compile(r"with package: (?P<package>[^,]*) and with version in range: (?P<range>.*)")
+
+
+def facts(message: str) -> tuple[str, ...]:
+    """One sentence for each constraint, needs first; a constraint of an unknown form as it is."""
+    parts: list[str] = []
+    for piece in message.removeprefix(PREFIX).strip("[]").split(", "):
+        continues = parts and _IDENTIFIER.fullmatch(parts[-1].rpartition(", ")[2])
+        if not parts or (_BEGINS.match(piece) and not continues):
+            parts.append(piece)
+        else:
+            parts[-1] += f", {piece}"
+    found = [one for part in parts for one in _fact(part.strip())]
+    return tuple(text for _, text in sorted(found, key=lambda one: one[0]))
+
+
+def _fact(part: str) -> Iterator[tuple[int, str]]:
+    """The place in the order, and the sentence; nothing for what goes without saying."""
+    for place, (pattern, sentence) in enumerate(_FORMS):
+        found = pattern.fullmatch(part)
+        if found is not None:
+            text = sentence(found)
+            if text:
+                yield place, text
+            return
+    if part:
+        yield len(_FORMS), part
+
+
+def _requires(part: Part) -> str:
+    need = part["need"].strip()
+    api, ranged = _API.fullmatch(need), _RANGE.fullmatch(need)
+    if api:
+        place = "/".join(one for one in (api["group"], api["version"]) if one)
+        need = f"the API `{api['kind']}` (`{place}`)"
+    elif ranged:
+        need = f"package `{ranged['package']}` in `{ranged['range']}`"
+    else:
+        need = f"an operator {need}".rstrip()
+    return f"`{part['bundle']}` needs {need}"
+
+
+def _wants(part: Part) -> str:
+    names = _names(re.split(r" or |, ", part["ones"].removeprefix("at least one of ")))
+    return f"Subscription `{part['name']}` may have {_listed(names)}"
+
+
+def _both(text: str) -> list[str]:
+    return _names(re.split(r", | and ", text))
+
+
+def _provide(part: Part) -> str:
+    names = _both(part["both"])
+    kind, _, place = part["api"].partition(" (")
+    if len(names) < 2:
+        return f"`{names[0]}` provides the API `{kind}` (`{place.rstrip(')')}`) twice"
+    many = "both" if len(names) == 2 else "all"
+    return f"{_listed(names)} {many} provide the API `{kind}` (`{place.rstrip(')')}`)"
+
+
+def _package(part: Part) -> str:
+    names = _both(part["both"])
+    if len(names) < 2:
+        return f"`{names[0]}` would be there twice, of package `{part['package']}`"
+    return f"{_listed(names)} are of the package `{part['package']}`"
+
+
+def _names(identifiers: Iterable[str]) -> list[str]:
+    """Names of bundles; OLM writes catalog, namespace and channel before them."""
+    return list(dict.fromkeys(one.strip().rpartition("/")[2] for one in identifiers if one.strip()))
+
+
+def _listed(names: list[str]) -> str:
+    quoted = [f"`{one}`" for one in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)
+
+
+_FORMS: tuple[tuple[re.Pattern[str], Callable[[Part], str]], ...] = (
+    (re.compile(r"bundle (?P<bundle>\S+) requires an operator(?P<need>.*)", re.DOTALL), _requires),
+    (
+        re.compile(r"bundle (?P<bundle>\S+) is deprecated"),
+        lambda part: f"`{part['bundle']}` is deprecated",
+    ),
+    (re.compile(r"(?P<both>.+) provide (?P<api>\S+ \([^)]*\))", re.DOTALL), _provide),
+    (re.compile(r"(?P<both>.+) originate from package (?P<package>\S+)", re.DOTALL), _package),
+    (
+        re.compile(r"clusterserviceversion (?P<name>\S+) exists and is not referenced by a .*"),
+        lambda part: f"`{part['name']}` is installed and no Subscription may replace it",
+    ),
+    (re.compile(r"subscription (?P<name>\S+) requires (?P<ones>.+)", re.DOTALL), _wants),
+    (re.compile(r"subscription \S+ exists"), lambda _: ""),
+)

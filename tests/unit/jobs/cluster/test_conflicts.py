@@ -1,0 +1,153 @@
+"""Why a namespace cannot be resolved, from the catalogs that it sees."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import RemoteError
+from olmkit.base.tree import Tree
+from olmkit.catalog.model import Catalog
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.catalog import catalogs as catalog_job
+from olmkit.jobs.cluster import conflicts, offered
+from olmkit.kube import objects
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain.installs import explain
+from olmkit.olm.resolver.resolution import CatalogKey, Subscription
+
+V1 = "operators.coreos.com/v1alpha1"
+SHELF = CatalogKey("shelf", "olm")
+
+
+def package(name: str, *versions: str, **needs: str) -> list[dict[str, Any]]:
+    """A package with a channel for each version; `needs` is a package and its range."""
+    required = [
+        {"type": "olm.package.required", "value": {"packageName": one, "versionRange": range_}}
+        for one, range_ in needs.items()
+    ]
+    blobs: list[dict[str, Any]] = [
+        {"schema": "olm.package", "name": name, "defaultChannel": f"v{versions[-1][0]}"}
+    ]
+    for version in versions:
+        bundle = f"{name}.v{version}"
+        own = {"type": "olm.package", "value": {"packageName": name, "version": version}}
+        blobs += [
+            {"schema": "olm.channel", "package": name, "name": f"v{version[0]}",
+             "entries": [{"name": bundle}]},
+            {"schema": "olm.bundle", "package": name, "name": bundle, "image": f"r/{bundle}",
+             "properties": [own, *required]},
+        ]  # fmt: skip
+    return blobs
+
+
+def catalog(*packages: list[dict[str, Any]]) -> Catalog:
+    lines = "\n".join(json.dumps(one) for blobs in packages for one in blobs).encode()
+    return catalog_job.read("shelf", tree=Tree({"c.json": lines}), valid=False)
+
+
+def source(name: str, namespace: str = "olm") -> dict[str, Any]:
+    return {"apiVersion": V1, "kind": "CatalogSource", "spec": {"image": f"r/{name}"},
+            "metadata": {"name": name, "namespace": namespace}}  # fmt: skip
+
+
+def subscription(name: str, channel: str, message: str = "", installed: str = "") -> Any:
+    failed = {"type": "ResolutionFailed", "status": "True", "message": message,
+              "reason": "ConstraintsNotSatisfiable"}  # fmt: skip
+    return {
+        "apiVersion": V1,
+        "kind": "Subscription",
+        "metadata": {"name": name, "namespace": "apps"},
+        "spec": {"name": name, "channel": channel, "source": "shelf", "sourceNamespace": "olm"},
+        "status": {"conditions": [failed] if message else [], "installedCSV": installed},
+    }
+
+
+CATALOG = catalog(package("a", "1.0.0", db=">=2.0.0"), package("db", "1.0.0", "2.0.0"))
+FACTS = (
+    "`a.v1.0.0` needs package `db` in `>=2.0.0`, which only `db.v2.0.0` offers",
+    "Subscription `a` is pinned to channel `v1`, which offers `a.v1.0.0`",
+    "Subscription `db` is pinned to channel `v1`, which offers `db.v1.0.0`",
+)
+MESSAGE = (
+    "constraints not satisfiable: bundle a.v1.0.0 requires an operator with package: db and with "
+    "version in range: >=2.0.0, shelf/olm/v1/db.v1.0.0 and shelf/olm/v2/db.v2.0.0 originate from "
+    "package db, subscription a exists, subscription db exists"
+)
+SEEN = ClusterState(
+    namespace="apps",
+    subscriptions=(subscription("a", "v1", MESSAGE), subscription("db", "v1", MESSAGE)),
+    groups=({"kind": "OperatorGroup", "metadata": {"name": "g", "namespace": "apps"}},),
+    catalogs=(source("shelf"), source("far", "elsewhere")),
+)
+
+
+@pytest.fixture
+def _read(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def read(one: Any, _: Access) -> Catalog:
+        if objects.name(one) == "secret":
+            raise RemoteError("denied")
+        assert objects.name(one) != "far", "the namespace does not see it"
+        return CATALOG
+
+    monkeypatch.setattr(offered, "read", read)
+
+
+@pytest.mark.usefixtures("_read")
+def test_why_says_which_bundle_excludes_which() -> None:
+    seen = asyncio.run(conflicts.added(Access())(SEEN))
+    assert set(seen.conflict) == set(FACTS)
+    found = explain(seen, "a")
+    assert (found.cause, found.details) == ("dependency-conflict", seen.conflict)
+    assert found.message == ("OLM cannot resolve the installation: requirements exclude each other")
+
+
+@pytest.mark.usefixtures("_read")
+def test_a_catalog_that_cannot_be_read_leaves_olms_own_message() -> None:
+    there = (*SEEN.catalogs, source("secret", "apps"))
+    seen = replace(SEEN, catalogs=there)
+    found = asyncio.run(conflicts.added(Access())(seen))
+    assert found.conflict == ()
+    said = explain(found, "a")
+    assert said.cause == "dependency-conflict"
+    assert "`db.v1.0.0` and `db.v2.0.0` are of the package `db`" in said.details
+    assert "cannot be read here" in said.message
+
+
+def test_what_is_resolved_reads_no_catalog() -> None:
+    quiet = ClusterState(namespace="apps", subscriptions=(subscription("a", "v1"),))
+    assert asyncio.run(conflicts.added(Access())(quiet)) is quiet
+
+
+@pytest.mark.usefixtures("_read")
+@pytest.mark.parametrize(
+    ("there", "facts", "unread"),
+    [
+        ((source("shelf"),), 3, ()),
+        ((source("shelf"), source("secret", "apps")), 3, (CatalogKey("secret", "apps"),)),
+    ],
+)
+def test_a_request_that_excludes_what_is_there_has_the_facts(
+    there: tuple[Any, ...], facts: int, unread: tuple[CatalogKey, ...]
+) -> None:
+    seen = ClusterState(namespace="apps", subscriptions=(subscription("db", "v1"),), catalogs=there)
+    request = Subscription(name="a", package="a", channel="v1", catalog=SHELF)
+    found, missing = asyncio.run(conflicts.of_request(seen, request, CATALOG, Access()))
+    assert (len(found), missing) == (facts, unread)
+    alone = ClusterState(namespace="apps", catalogs=there)
+    assert asyncio.run(conflicts.of_request(alone, request, CATALOG, Access())) == ((), ())
+
+
+@pytest.mark.usefixtures("_read")
+def test_what_one_catalog_lacks_another_may_offer() -> None:
+    only_a = catalog(package("a", "1.0.0", db=">=2.0.0"))
+    request = Subscription(name="a", package="a", channel="v1", catalog=CatalogKey("own", "apps"))
+    seen = ClusterState(namespace="apps", catalogs=(source("shelf"),))
+    assert asyncio.run(conflicts.of_request(seen, request, only_a, Access())) == ((), ())
+    bare = ClusterState(namespace="apps")
+    found, _ = asyncio.run(conflicts.of_request(bare, request, only_a, Access()))
+    assert found[0] == "`a.v1.0.0` needs package `db` in `>=2.0.0`, which no catalog offers"
