@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from olmkit.catalog.graph import drawing
+from olmkit.catalog.graph import drawing, picture
 from olmkit.catalog.graph import links as graph
 from olmkit.catalog.model import Package
 from olmkit.cli.catalog import inputs
 from olmkit.cli.frame import output as render
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.registry_options import registry_options
+from olmkit.edges import png
 from olmkit.edges.images.access_settings import Access
 
 
@@ -21,7 +22,8 @@ from olmkit.edges.images.access_settings import Access
     example="""
     olmkit catalog graph catalog
     olmkit catalog graph catalog memcached-operator -o mermaid
-    olmkit catalog graph quay.io/example/catalog:v1 -o dot | dot -T svg > graph.svg
+    olmkit catalog graph catalog memcached-operator -o svg > graph.svg
+    olmkit catalog graph quay.io/example/catalog:v1 -o dot | dot -T pdf > graph.pdf
     """,
 )
 @click.argument("reference", metavar="REF")
@@ -29,7 +31,7 @@ from olmkit.edges.images.access_settings import Access
 @click.option(
     "-o",
     "--output",
-    type=click.Choice(["text", "mermaid", "dot", "json"]),
+    type=click.Choice(["text", "svg", "png", "mermaid", "dot", "json"]),
     default="text",
     show_default=True,
     envvar="OLMKIT_OUTPUT",
@@ -37,7 +39,11 @@ from olmkit.edges.images.access_settings import Access
 )
 @registry_options
 def draw(app: App, *, reference: str, package: str, output: str, access: Access) -> None:
-    """Show the upgrade graphs of a catalog, or of one package."""
+    """Show the upgrade graphs of a catalog, or of one package.
+
+    `svg` draws a row for each bundle and a line for each channel; `png` is the same picture, made
+    by `rsvg-convert`, `resvg` or `magick`, whichever this machine has.
+    """
     app.output = output
     packages = inputs.read(app, reference, access, valid=False).chosen(package)
     match output:
@@ -46,6 +52,11 @@ def draw(app: App, *, reference: str, package: str, output: str, access: Access)
             app.terminal.result(words, exact=True)
         case "mermaid":
             app.terminal.result(drawing.mermaid(packages))
+        case "svg":
+            app.terminal.result(picture.svg(packages), exact=True)
+        case "png":
+            image = app.run(png.from_svg(picture.svg(packages).encode(), access.environment))
+            app.terminal.result_bytes(image)
         case "dot":
             app.terminal.result(drawing.dot(packages))
         case _:

@@ -1,0 +1,145 @@
+"""Upgrade graphs in SVG: well-formed, complete, and harmless whatever the catalog says."""
+
+from __future__ import annotations
+
+from typing import Any
+from xml.etree import ElementTree
+
+from olmkit.catalog import model
+from olmkit.catalog.blobs import outline
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.graph import picture
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(*values: dict[str, Any]) -> tuple[str, ElementTree.Element]:
+    catalog = model.build(outline.of_blobs(Blob.of(value) for value in values))
+    text = picture.svg(list(catalog.packages.values()))
+    return text, ElementTree.fromstring(text)  # noqa: S314 - our own text
+
+
+def package(name: str = "cog", default: str = "stable") -> dict[str, Any]:
+    return {"schema": "olm.package", "name": name, "defaultChannel": default}
+
+
+def channel(name: str, *entries: dict[str, Any]) -> dict[str, Any]:
+    return {"schema": "olm.channel", "package": "cog", "name": name, "entries": list(entries)}
+
+
+def bundle(version: str, name: str = "") -> dict[str, Any]:
+    return {
+        "schema": "olm.bundle",
+        "package": "cog",
+        "name": name or f"cog.v{version}",
+        "image": "registry.example/cog:1",
+        "properties": [
+            {"type": "olm.package", "value": {"packageName": "cog", "version": version}}
+        ],
+    }
+
+
+VALUES = (
+    package(),
+    channel(
+        "stable",
+        {"name": "cog.v1.0.0"},
+        {"name": "cog.v1.1.0", "replaces": "cog.v1.0.0"},
+        {
+            "name": "cog.v1.2.0",
+            "replaces": "cog.v1.0.0",
+            "skips": ["cog.v1.1.0"],
+            "skipRange": "<1.2.0",
+        },
+    ),
+    channel("alpha", {"name": "cog.v1.2.0", "replaces": "cog.v0.9.0"}),
+    *(bundle(version) for version in ("1.0.0", "1.1.0", "1.2.0")),
+    {
+        "schema": "olm.deprecations",
+        "package": "cog",
+        "entries": [
+            {"reference": {"schema": "olm.channel", "name": "alpha"}, "message": "use stable"},
+            {"reference": {"schema": "olm.bundle", "name": "cog.v1.1.0"}, "message": "broken"},
+        ],
+    },
+)
+
+
+def titles(root: ElementTree.Element) -> list[str]:
+    return ["".join(one.itertext()) for one in root.iter(f"{SVG}title")]
+
+
+def test_every_entry_and_every_edge_is_in_the_picture() -> None:
+    _, root = drawn(*VALUES)
+    found = titles(root)
+    for words in (
+        "cog.v1.2.0 in channel stable, its head",
+        "cog.v1.1.0 in channel stable",
+        "cog.v1.2.0 in channel alpha, its head",
+        "cog.v1.1.0 replaces cog.v1.0.0",
+        "cog.v1.2.0 replaces cog.v1.0.0",
+        "cog.v1.2.0 skips cog.v1.1.0",
+        "cog.v1.2.0 replaces cog.v0.9.0",
+        "skipRange of cog.v1.2.0: <1.2.0",
+        "channel alpha, deprecated: use stable",
+        "channel stable (default)",
+    ):
+        assert words in found
+
+
+def test_rows_go_from_the_newest_to_what_is_only_named() -> None:
+    _, root = drawn(*VALUES)
+    labels = ["".join(one.itertext()) for one in root.iter(f"{SVG}text") if one.get("x") == "76"]
+    assert [label.split("cog.")[-1][:6] for label in labels] == [
+        "v1.2.0",
+        "v1.1.0",
+        "v1.0.0",
+        "v0.9.0",
+    ]
+    assert labels[-1].endswith("(not in the catalog)")
+    assert "deprecated: broken" in labels[1]
+
+
+def test_the_same_catalog_gives_the_same_bytes() -> None:
+    assert drawn(*VALUES)[0] == drawn(VALUES[0], *reversed(VALUES[1:]))[0]
+
+
+def test_a_line_that_passes_other_entries_is_an_arc() -> None:
+    text, _ = drawn(*VALUES)
+    straight = [line for line in text.split("\n") if "1.1.0 replaces" in line]
+    bent = [line for line in text.split("\n") if "1.2.0 replaces cog.v1.0.0" in line]
+    assert "V" in straight[0].split('d="')[1]
+    assert "C" in bent[0].split('d="')[1]
+
+
+def test_markup_and_control_characters_of_a_catalog_stay_text() -> None:
+    hostile = "</text><script>alert(1)</script>\x1b&\u202e"
+    text, root = drawn(
+        package(hostile, hostile),
+        channel(hostile, {"name": hostile, "replaces": hostile + "x", "skipRange": hostile})
+        | {"package": hostile},
+        bundle("1.0.0", hostile) | {"package": hostile},
+    )
+    assert not list(root.iter(f"{SVG}script"))
+    assert "<script" not in text
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_cycles_and_entries_that_replace_themselves_are_drawn() -> None:
+    _, root = drawn(
+        package(),
+        channel(
+            "stable",
+            {"name": "cog.v1.0.0", "replaces": "cog.v1.1.0"},
+            {"name": "cog.v1.1.0", "replaces": "cog.v1.0.0"},
+            {"name": "cog.v1.2.0", "replaces": "cog.v1.2.0"},
+        ),
+        *(bundle(version) for version in ("1.0.0", "1.1.0", "1.2.0")),
+    )
+    assert "cog.v1.2.0 replaces cog.v1.2.0" in titles(root)
+
+
+def test_a_package_without_channels_and_no_package_at_all() -> None:
+    assert "no channel has a bundle" in drawn(package())[0]
+    ElementTree.fromstring(picture.svg([]))  # noqa: S314 - our own text
