@@ -5,6 +5,7 @@ One function a format, each from values to a string.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from olmkit.cli.frame.output import json_text
 from olmkit.cli.frame.terminal import printable
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_GITLAB = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO: "info"}
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
@@ -98,6 +100,38 @@ def junit(groups: Sequence[tuple[str, Sequence[Diagnostic]]]) -> str:
     return "\n".join(lines)
 
 
+def gitlab(diagnostics: Sequence[Diagnostic]) -> str:
+    """GitLab's code quality report, which it shows in merge requests.
+
+    A fingerprint has no line in it, so that a finding keeps it when lines above change. Source:
+    GitLab's documentation of the report format (a subset of the Code Climate specification).
+    """
+    import hashlib
+    import json
+
+    seen: dict[str, int] = {}
+    entries = []
+    for found in diagnostics:
+        path = _path(found.at.path) if found.at is not None else "."
+        field = found.at.field if found.at is not None else ""
+        key = "\0".join((found.rule, path, field, found.message))
+        seen[key] = seen.get(key, 0) + 1
+        identity = f"{key}\0{seen[key]}".encode("utf-8", "surrogateescape")
+        entries.append(
+            {
+                "description": _one_line(found.message),
+                "check_name": found.rule,
+                "fingerprint": hashlib.sha256(identity).hexdigest(),
+                "severity": _GITLAB[found.severity],
+                "location": {
+                    "path": printable(path),
+                    "lines": {"begin": (found.at and found.at.line) or 1},
+                },
+            }
+        )
+    return json.dumps(entries, indent=2)
+
+
 def json_alpha1(groups: Sequence[tuple[str, Sequence[Diagnostic]]], *, passed: bool) -> str:
     """The document of `operator-sdk bundle validate -o json-alpha1`; of several, one for all."""
     import json
@@ -118,7 +152,7 @@ def _alpha1_message(found: Diagnostic) -> str:
 def _command(found: Diagnostic) -> str:
     fields = {"title": f"{found.rule} {found.name}"}
     if found.at is not None:
-        fields["file"] = found.at.path
+        fields["file"] = _path(found.at.path)
         for key, value in (
             ("line", found.at.line),
             ("endLine", found.at.end_line),
@@ -186,7 +220,12 @@ def _place(at: Location) -> dict[str, Any]:
 def _uri(path: str) -> str:
     from urllib.parse import quote
 
-    return quote(path.encode("utf-8", "surrogateescape"))
+    return quote(_path(path).encode("utf-8", "surrogateescape"))
+
+
+def _path(path: str) -> str:
+    """The path as the services name files of a repository: without `./` at its beginning."""
+    return posixpath.normpath(path)
 
 
 def _one_line(words: str) -> str:

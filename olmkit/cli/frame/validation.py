@@ -20,7 +20,7 @@ from olmkit.jobs.validation import ValidationResult
 from olmkit.rules import engine
 from olmkit.rules.pipelines import Elsewhere
 
-FORMATS = ("text", "concise", "json", "sarif", "github", "junit", "json-alpha1")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab", "junit", "json-alpha1")
 
 
 class Checks(NamedTuple):
@@ -110,6 +110,8 @@ def _report(verdict: ValidationReport, form: str, found: Sequence[Diagnostic]) -
             return reports.sarif(found)
         case "github":
             return reports.github(found)
+        case "gitlab":
+            return reports.gitlab(found)
         case _:
             return reports.concise(found)
 

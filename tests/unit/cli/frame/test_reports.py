@@ -105,3 +105,24 @@ def test_json_alpha1_has_the_shape_of_operator_sdk() -> None:
         "passed": True,
         "outputs": None,
     }
+
+
+def test_services_get_paths_without_a_dot_at_the_beginning() -> None:
+    found = [FOUND._replace(at=Location(path="./bundle/a.yaml", line=2))]
+    assert "file=bundle/a.yaml,line=2" in reports.github(found)
+    [entry] = json.loads(reports.gitlab(found))
+    assert entry["location"] == {"path": "bundle/a.yaml", "lines": {"begin": 2}}
+    [result] = json.loads(reports.sarif(found))["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place["uri"] == "bundle/a.yaml"
+
+
+def test_gitlab_entries_have_a_fingerprint_that_does_not_depend_on_the_line() -> None:
+    moved = FOUND._replace(at=PLACE._replace(line=30))
+    first, same, bare = json.loads(reports.gitlab([FOUND, FOUND, BARE]))
+    assert json.loads(reports.gitlab([moved]))[0]["fingerprint"] == first["fingerprint"]
+    assert same["fingerprint"] != first["fingerprint"]
+    assert (first["check_name"], first["severity"]) == ("CSV012", "critical")
+    assert first["description"] == "100% wrong, or: so"
+    assert bare["location"] == {"path": ".", "lines": {"begin": 1}}
+    assert bare["severity"] == "info"
