@@ -6,10 +6,11 @@ a channel now, and what was in it before. What the bundles depend on is taken to
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
-from olmkit.base.diagnostics import Severity
+from olmkit.base.diagnostics import InputError, Severity
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import BrokenChannelError, End, UpgradePath
 from olmkit.catalog.model import Catalog, Channel
@@ -20,10 +21,22 @@ _MOST_NAMES = 5
 
 
 class Release(NamedTuple):
-    """A catalog, and what it was before; None when nothing is known of that."""
+    """A catalog, and what it was before; None when nothing is known of that.
+
+    `conflicts` has the facts for which OLM v0 cannot install the head of a channel from this
+    catalog, by package and channel.
+    """
 
     new: Catalog
     old: Catalog | None = None
+    conflicts: Mapping[tuple[str, str], Conflict] = MappingProxyType({})
+
+
+class Conflict(NamedTuple):
+    """A bundle that cannot be installed, and the facts that contradict each other."""
+
+    bundle: str
+    facts: tuple[str, ...]
 
 
 @rule("UPG001", "stranded-version", subject=RELEASE)
@@ -153,6 +166,56 @@ def bundle_changed(release: Release) -> Iterator[Finding]:
                     hint="publish what has changed as a new version",
                     subject=within(package.name, "", name),
                 )
+
+
+@rule("UPG007", "head-not-installable", subject=RELEASE, severity=Severity.WARNING)
+def head_not_installable(release: Release) -> Iterator[Finding]:
+    """OLM v0 cannot install the head of a channel from this catalog alone.
+
+    Why: what the bundle needs is not in the catalog, or cannot be installed together with it. Then
+    nothing is installed, unless another catalog of the cluster offers what is missing.
+
+    Fix: add the bundles that it needs, or change its dependencies.
+    """
+    for (package, channel), conflict in sorted(release.conflicts.items()):
+        found = release.new.packages[package].channels[channel]
+        said = ", and ".join(conflict.facts)
+        yield Finding(
+            f"`{conflict.bundle}` cannot be installed from this catalog: {said}",
+            at=found.place.at("entries"),
+            hint="add what it needs to the catalog, or change its dependencies",
+            subject=within(package, channel, conflict.bundle),
+        )
+
+
+@rule("UPG008", "stranded-version-of-v1", subject=RELEASE, severity=Severity.WARNING)
+def stranded_version_of_v1(release: Release) -> Iterator[Finding]:
+    """No upgrades of OLM v1 lead to the newest version of a channel from an installed version.
+
+    Why: OLM v1 takes the highest version that replaces, skips or covers what is installed, and
+    never a bundle of the same version under another name or a lower one instead. Versions for
+    which UPG001 or UPG002 reports the same of OLM v0 are not repeated.
+
+    Fix: let the newest version replace or skip it, or cover it with its `skipRange`.
+    """
+    for channel, _, upgrade_paths in _upgrade_paths(release):
+        package = release.new.packages[channel.package]
+        lost: dict[str, list[str]] = {}
+        for start in (one.start for one in upgrade_paths if one.end is End.NEWEST):
+            try:
+                found = upgrades.path_of_v1(package, (channel.name,), start)
+            except InputError:  # the bundles of the channel are missing, which other rules report
+                break
+            if found.end is not End.NEWEST:
+                lost.setdefault(found.newest, []).append(start.name)
+        for newest, names in lost.items():
+            them = "it" if len(names) == 1 else "them"
+            yield Finding(
+                f"no upgrade of OLM v1 leads to `{newest}` from {_listed(names)}",
+                at=channel.place.at("entries"),
+                hint=f"let `{newest}` skip {them}, or cover {them} with its `skipRange`",
+                subject=within(channel.package, channel.name),
+            )
 
 
 def _channels(catalog: Catalog) -> Iterator[Channel]:

@@ -42,7 +42,8 @@ def check(
     """Check that every installed version can still upgrade.
 
     From every version in the catalog, and from every version in the old catalog, OLM v0 must find
-    upgrades to the head of the channel.
+    upgrades to the head of the channel. Warnings report what OLM v1 upgrades otherwise, and heads
+    that cannot be installed from this catalog alone.
     """
     app.output = output
     options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))

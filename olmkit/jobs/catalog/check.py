@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from olmkit.base import diagnostics as judgement
-from olmkit.catalog.model import Catalog
+from olmkit.base.diagnostics import InputError
+from olmkit.catalog.blobs import properties
+from olmkit.catalog.graph import upgrades
+from olmkit.catalog.model import Catalog, Channel
 from olmkit.jobs.catalog.catalogs import ValidateOptions
 from olmkit.jobs.validation import ValidationResult
+from olmkit.olm.resolver import catalog_entries, reasons
+from olmkit.olm.resolver.resolution import CatalogEntries, CatalogKey, ResolverInput, Subscription
 from olmkit.rules import engine
-from olmkit.rules.releases import Release
+from olmkit.rules.releases import Conflict, Release
+
+_KEY = CatalogKey("catalog", "operators")
+_NEEDS = (properties.GVK_REQUIRED, properties.PACKAGE_REQUIRED, properties.CONSTRAINT)
 
 
 def check(
@@ -23,5 +34,54 @@ def check(
         ignore=options.ignore,
         subject=engine.RELEASE,
     )
-    found = engine.run(Release(catalog, old), rules)
+    release = Release(catalog, old, conflicts=MappingProxyType(_conflicts(catalog)))
+    found = engine.run(release, rules)
     return ValidationResult(reference=reference, diagnostics=judgement.below(reference, found))
+
+
+def _conflicts(catalog: Catalog) -> Mapping[tuple[str, str], Conflict]:
+    """The heads of channels that need something and that OLM v0 cannot install from here."""
+    needy = [
+        (channel, head)
+        for package in catalog.packages.values()
+        for channel in package.channels.values()
+        if (head := _head(channel)) and _has_needs(catalog, channel, head)
+    ]
+    if not needy:
+        return {}
+    entries = tuple(catalog_entries.of_catalog(catalog, _KEY))
+    found: dict[tuple[str, str], Conflict] = {}
+    for channel, head in needy:
+        request = Subscription(
+            name=channel.package,
+            package=channel.package,
+            channel=channel.name,
+            catalog=_KEY,
+            starting_csv=head,
+        )
+        inputs = ResolverInput(
+            namespace=_KEY.namespace,
+            global_namespace=_KEY.namespace,
+            sources=(CatalogEntries(key=_KEY, entries=entries),),
+            subscriptions=(request,),
+        )
+        facts = tuple(
+            one for one in reasons.unsatisfiable(inputs) if not one.startswith("Subscription `")
+        )
+        if facts:
+            found[channel.package, channel.name] = Conflict(head, facts)
+    return found
+
+
+def _head(channel: Channel) -> str:
+    """The entry that OLM v0 installs first; empty where the channel has no order."""
+    try:
+        newest = upgrades.newest(upgrades.order(channel))
+    except InputError:
+        return ""
+    return newest.name if newest is not None else ""
+
+
+def _has_needs(catalog: Catalog, channel: Channel, head: str) -> bool:
+    bundle = catalog.packages[channel.package].bundles.get(head)
+    return bundle is not None and any(type_ in _NEEDS for type_, _ in bundle.properties)

@@ -12,7 +12,7 @@ from olmkit.catalog import model
 from olmkit.catalog.blobs import fbc
 from olmkit.catalog.model import Catalog
 from olmkit.rules import engine
-from olmkit.rules.releases import Release
+from olmkit.rules.releases import Conflict, Release
 
 RULES = {rule.code: rule for rule in engine.rules(engine.RELEASE)}
 
@@ -75,7 +75,19 @@ BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
         catalog(SOUND, tag="-rc"),
         "bundle `cog.v1.1.0` had the image `registry.example.org/cog:1.1.0-rc` before",
     ),
+    "UPG007": (
+        catalog(SOUND),
+        None,
+        "`cog.v1.1.0` cannot be installed from this catalog: `cog.v1.1.0` needs the API `Db`",
+    ),
+    # OLM v0 goes down to the head, which is older; OLM v1 stays.
+    "UPG008": (
+        catalog({"stable": {"2.0.0": ("", ""), "1.9.0": ("2.0.0", "")}}),
+        None,
+        "no upgrade of OLM v1 leads to `cog.v2.0.0` from",
+    ),
 }
+CONFLICT = Conflict("cog.v1.1.0", ("`cog.v1.1.0` needs the API `Db` (`g/v1`), which none offers",))
 
 
 def test_a_release_that_goes_on_has_no_findings() -> None:
@@ -94,7 +106,9 @@ def test_every_rule_has_a_release_that_breaks_it() -> None:
 @pytest.mark.parametrize("code", sorted(RULES))
 def test_a_rule_finds_what_breaks_it(code: str) -> None:
     new, old, words = BREAKS[code]
-    found = [finding for finding in judged(new, old) if finding.rule == code]
+    conflicts = {("cog", "stable"): CONFLICT} if code == "UPG007" else {}
+    all_found = engine.run(Release(new, old, conflicts), RULES.values())
+    found = [finding for finding in all_found if finding.rule == code]
 
     assert [finding for finding in found if words in finding.message], found
     for finding in found:
