@@ -18,8 +18,8 @@ from olmkit.base.versions import Version
 from olmkit.kube import objects
 from olmkit.kube.crds import instances
 from olmkit.kube.crds.changes import definitions
-from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm import kinds
+from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
+from olmkit.olm import kinds, missing_apis
 from olmkit.olm.explain import explanation
 
 Kind = tuple[str, str]
@@ -209,10 +209,11 @@ def _of_requirements(
         group, version = text(one.get("group")), text(one.get("version"))
         kind = (f"{group}/{version}" if group else version, text(one.get("kind")))
         if kind in facts.unserved:
+            missing = missing_apis.of(GVK.parse(*kind))
             yield Refusal(
-                "missing-api",
-                f"`{objects.name(csv)}` needs `{kind[1]}` of `{kind[0]}`, which the cluster does "
-                "not serve",
+                missing.cause,
+                f"`{objects.name(csv)}` needs `{kind[1]}` of `{kind[0]}`, {missing.why}",
+                missing.hint,
             )
 
 
@@ -270,12 +271,12 @@ def _of_kinds(
         version = text(one.get("apiVersion"))
         if (version, objects.kind(one)) not in facts.unserved or version.partition("/")[0] in own:
             continue
+        missing = missing_apis.of(GVK.parse(version, objects.kind(one)))
         yield Refusal(
-            "missing-api",
-            f"the bundle holds the {objects.kind(one)} `{objects.name(one)}` of `{version}`, which "
-            "the cluster does not serve",
-            "install what serves it first; if Kubernetes removed that version, a newer version of "
-            "the bundle is needed",
+            missing.cause,
+            f"the bundle holds the {objects.kind(one)} `{objects.name(one)}` of `{version}`, "
+            f"{missing.why}",
+            missing.hint,
         )
 
 

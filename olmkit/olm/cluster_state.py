@@ -28,9 +28,10 @@ _PARTS = {
     "Pod": "pods",
     "Event": "events",
     "Node": "nodes",
+    "Namespace": "namespaces",
 }
 # Those kinds are looked at in other namespaces too: the catalogs may be there. Nodes have none.
-_WIDE = ("CatalogSource", "Job", "Pod", "Event", "Node")
+_WIDE = ("CatalogSource", "Job", "Pod", "Event", "Node", "Namespace")
 LOG = ("olmkit.dev/v1", "ContainerLog")
 BUNDLE = ("olmkit.dev/v1", "BundleImage")
 SNAPSHOT = ("olmkit.dev/v1", "Snapshot")
@@ -42,6 +43,7 @@ _MOVES = ("BundleUnpacking", "BundleUnpackFailed")
 class ClusterState:
     """Objects by kind. `logs` are the last lines of containers: namespace/pod/container → text.
 
+    `namespaces` holds the namespace itself, `system` the Deployments of OLM, where there are any.
     `catalogs`, `jobs`, `pods` and `events` are those of the namespace and of its catalogs';
     `nodes` are there only when no node takes one of the pods.
     `elsewhere` are the Subscriptions of other namespaces. `packages` says which package a bundle
@@ -63,6 +65,8 @@ class ClusterState:
     events: Objects = ()
     elsewhere: Objects = ()
     nodes: Objects = ()
+    namespaces: Objects = ()
+    system: Objects = ()
     logs: Mapping[str, str] = field(default_factory=dict)
     packages: Mapping[str, str] = field(default_factory=dict)
     conflict: tuple[str, ...] = ()
@@ -142,7 +146,9 @@ class ClusterState:
 
 def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
     """The snapshot that a heap of objects makes, such as `objects_of` has written."""
-    parts: dict[str, list[Manifest]] = {name: [] for name in (*_PARTS.values(), "elsewhere")}
+    parts: dict[str, list[Manifest]] = {
+        name: [] for name in (*_PARTS.values(), "elsewhere", "system")
+    }
     logs: dict[str, str] = {}
     packages: dict[str, str] = {}
     moment = ""
@@ -159,6 +165,8 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
             parts[_PARTS[kind]].append(one)
         elif kind == "Subscription":
             parts["elsewhere"].append(one)
+        elif kind == kinds.DEPLOYMENT[1] and objects.name(one) in kinds.PROGRAMS:
+            parts["system"].append(one)
     return ClusterState(
         namespace=namespace,
         subscriptions=tuple(parts["subscriptions"]),
@@ -173,6 +181,8 @@ def of_objects(found: Iterable[Manifest], namespace: str) -> ClusterState:
         events=tuple(sorted(parts["events"], key=event_time)),
         elsewhere=tuple(parts["elsewhere"]),
         nodes=tuple(parts["nodes"]),
+        namespaces=tuple(parts["namespaces"]),
+        system=tuple(parts["system"]),
         logs=logs,
         packages=packages,
         moment=moment,
@@ -186,6 +196,7 @@ def objects_of(snapshot: ClusterState) -> Iterator[Manifest]:
     yield from (shortened(one) for one in snapshot.subscriptions)
     yield from (_asked(one) for one in snapshot.elsewhere)
     for part in (
+        *(snapshot.namespaces, snapshot.system),
         *(snapshot.groups, snapshot.plans, snapshot.csvs),
         tuple(one for one in snapshot.catalogs if objects.namespace(one) in places),
         *(snapshot.jobs, snapshot.deployments, snapshot.slices, snapshot.pods, snapshot.events),

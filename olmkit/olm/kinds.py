@@ -35,6 +35,9 @@ CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 NAMESPACE = ("v1", "Namespace")
 DEPLOYMENT = ("apps/v1", "Deployment")
 
+PROGRAMS = ("olm-operator", "catalog-operator")
+"""The Deployments without which OLM v0 installs nothing."""
+
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionKey:
@@ -220,6 +223,27 @@ def target_namespaces(group: Manifest) -> tuple[str, ...]:
         return tuple(text(name) for name in found)
     named = sequence(spec(group).get("targetNamespaces"))
     return tuple(text(name) for name in named) or ("",)
+
+
+def selector(group: Manifest) -> str:
+    """The label selector of an OperatorGroup in kubectl's form; empty when it has none in use.
+
+    OLM does not look at the selector of a group that names its namespaces.
+    """
+    found = mapping(spec(group).get("selector"))
+    if sequence(spec(group).get("targetNamespaces")):
+        return ""
+    parts = [f"{key}={value}" for key, value in mapping(found.get("matchLabels")).items()]
+    for one in map(mapping, sequence(found.get("matchExpressions"))):
+        values = ",".join(map(str, sequence(one.get("values"))))
+        words = f"{text(one.get('key'))} {text(one.get('operator')).lower()}"
+        parts.append(f"{words} ({values})" if values else words)
+    return ",".join(parts)
+
+
+def selects_nothing(group: Manifest) -> bool:
+    """Whether the OperatorGroup has a selector, and OLM has found no namespace by it."""
+    return bool(selector(group)) and not sequence(status(group).get("namespaces"))
 
 
 def needed_modes(targets: Sequence[str], namespace: str) -> tuple[str, ...]:

@@ -48,13 +48,13 @@ class ClusterObjects:
         return await self.find(_kind(manifest), objects.name(manifest), objects.namespace(manifest))
 
     async def list(
-        self, kind: Kind, namespace: str = "", *, labels: str = ""
+        self, kind: Kind, namespace: str = "", *, labels: str = "", fields: str = ""
     ) -> tuple[Manifest, ...]:
         """All objects of a kind, of one namespace or of all; none when there is no such kind."""
         try:
             resource = await self.cluster.resource(*kind)
             page = await self.cluster.list_page(
-                resource, namespace=namespace, label_selector=labels
+                resource, namespace=namespace, label_selector=labels, field_selector=fields
             )
         except NoSuchKind:
             return ()

@@ -25,6 +25,7 @@ from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.image import copy as image_job
 from olmkit.kube.objects import Manifest
 from olmkit.oci.reference import Reference
+from olmkit.oci.store import RegistryError
 from olmkit.olm import preview
 from olmkit.olm.preview import Preview
 
@@ -44,13 +45,17 @@ class Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """What a catalog offers: the CSV's name and channel, and the bundle's preview if readable."""
+    """What a catalog offers: the CSV's name and channel, and the bundle's preview if readable.
+
+    `is_missing`: the registry answers that the bundle's image does not exist; `note` has the words.
+    """
 
     csv: str
     channel: str
     preview: Preview | None
     note: str = ""
     manifests: tuple[Manifest, ...] = field(default=(), repr=False)
+    is_missing: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +103,11 @@ async def read_catalog(text: str, access: Access) -> CatalogImage:
     )
 
 
+def is_missing(error: OlmkitError) -> bool:
+    """Whether a registry answers that there is no such image."""
+    return isinstance(error, RegistryError) and error.status == 404
+
+
 def is_image(catalog: str) -> bool:
     """Whether a catalog is named as an image, not as an object of the cluster."""
     return "/" in catalog or ":" in catalog
@@ -141,7 +151,9 @@ async def read_chosen(csv: str, channel: str, image: str, access: Access) -> Cho
         named = await read_bundle(image, access)
     except OlmkitError as error:
         note = f"the bundle `{image}` cannot be read from here: {error.message}"
-        return Chosen(csv=csv, channel=channel, preview=None, note=note)
+        return Chosen(
+            csv=csv, channel=channel, preview=None, note=note, is_missing=is_missing(error)
+        )
     return Chosen(csv=csv, channel=channel, preview=named.preview, manifests=named.manifests)
 
 

@@ -37,6 +37,7 @@ Objects = tuple[Manifest, ...]
 Added = Callable[[ClusterState], Awaitable[ClusterState]]
 """Adds to a snapshot what stands outside of the cluster, such as whose bundles images are."""
 
+_SYSTEMS = ("olm", "openshift-operator-lifecycle-manager")
 _JOB = ("batch/v1", "Job")
 _POD = ("v1", "Pod")
 _EVENT = ("v1", "Event")
@@ -60,7 +61,8 @@ async def require_olm(reader: ClusterObjects) -> None:
 
 async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True) -> ClusterState:
     """Read all that `explain` looks at; `logs` of containers too that have ended badly."""
-    subscriptions, catalogs, groups, plans, csvs, deployments, slices = await asyncio.gather(
+    own, subscriptions, catalogs, groups, plans, csvs, deployments, slices = await asyncio.gather(
+        _namespace(reader, namespace),
         _everywhere(reader, kinds.SUBSCRIPTION, namespace),
         _everywhere(reader, kinds.CATALOG_SOURCE, namespace),
         _list(reader, kinds.OPERATOR_GROUP, namespace),
@@ -83,6 +85,7 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
     )
     made = ClusterState(
         namespace=namespace,
+        namespaces=own,
         subscriptions=here,
         elsewhere=tuple(one for one in subscriptions if objects.namespace(one) != namespace),
         catalogs=catalogs,
@@ -98,7 +101,52 @@ async def snapshot(reader: ClusterObjects, namespace: str, *, logs: bool = True)
     )
     if any(kinds.condition(pod, "PodScheduled", value="False") for pod in found):
         made = replace(made, nodes=await if_allowed(reader.list(_NODE), ()))
-    return await with_logs(reader, made) if logs else made
+    return await detailed(reader, made) if logs else made
+
+
+async def detailed(reader: ClusterObjects, made: ClusterState) -> ClusterState:
+    """The snapshot with what explains that something is not ready: OLM itself, and logs."""
+    return await with_logs(reader, await _with_system(reader, made))
+
+
+async def _with_system(reader: ClusterObjects, made: ClusterState) -> ClusterState:
+    """The snapshot with the Deployments of OLM, and with pods and events of those that fail."""
+    found = await asyncio.gather(*(_program(reader, name) for name in kinds.PROGRAMS))
+    deployments = tuple(one for part in found for one in part)
+    known = {objects.namespace(one) for one in (*made.pods, *made.events)} | {made.namespace}
+    places = {
+        objects.namespace(one) for one in deployments if kinds.condition(one, "Available") is None
+    } - known
+    pods_, events = made.pods, made.events
+    for place in sorted(places):
+        pods_ += await _list(reader, _POD, place)
+        events += await _list(reader, _EVENT, place)
+    return replace(
+        made,
+        system=deployments,
+        pods=pods_,
+        events=tuple(sorted(events, key=snapshots.event_time)),
+    )
+
+
+async def _namespace(reader: ClusterObjects, name: str) -> Objects:
+    found = await if_allowed(reader.find(kinds.NAMESPACE, name), None)
+    return () if found is None else (_kinded(kinds.NAMESPACE, found),)
+
+
+async def _program(reader: ClusterObjects, name: str) -> Objects:
+    """The Deployments of that name in all namespaces, or in those that OLM usually has."""
+    try:
+        return await reader.list(kinds.DEPLOYMENT, fields=f"metadata.name={name}")
+    except Forbidden:
+        found = [
+            await if_allowed(reader.find(kinds.DEPLOYMENT, name, place), None) for place in _SYSTEMS
+        ]
+    return tuple(_kinded(kinds.DEPLOYMENT, one) for one in found if one is not None)
+
+
+def _kinded(kind: Kind, manifest: Manifest) -> Manifest:
+    return {"apiVersion": kind[0], "kind": kind[1], **manifest}
 
 
 async def with_logs(reader: ClusterObjects, made: ClusterState) -> ClusterState:

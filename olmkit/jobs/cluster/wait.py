@@ -82,7 +82,7 @@ async def until_ready(
     async def look() -> ClusterState:
         seen = await read.snapshot(reader, namespace, logs=False)
         if not explained(seen).is_ready:
-            seen = await read.with_logs(reader, seen)
+            seen = await read.detailed(reader, seen)
             seen = await added(seen) if added is not None else seen
         return seen
 

@@ -24,7 +24,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain import explanation, groups, namespaces, pods
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Standing
 from olmkit.olm.install_objects import InstallRequest, Mode, Served
 from olmkit.olm.preview import Preview
@@ -59,6 +59,9 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     install_choice.check(options)
     await cluster_read.require_olm(reader)
     here = await cluster_read.snapshot(reader, options.namespace, logs=False)
+    ending = namespaces.of_namespace(next(iter(here.namespaces), None))
+    if ending is not None:
+        raise InputError(ending.message, hint=ending.hint)
     choice = await install_choice.choose(reader, options, access, here)
     if here.subscription(choice.package) is not None:
         raise InputError(
@@ -305,6 +308,9 @@ def _mode(
             f"in it: {names}",
             hint="delete all but one, or use another namespace",
         )
+    selecting = groups.of_namespace(here) if here.groups else None
+    if selecting is not None:
+        raise InputError(selecting.message, hint=selecting.hint)
     if here.groups:
         install_objects.check_group(here.groups[0], supported, wished)
         return None, kinds.target_namespaces(here.groups[0])

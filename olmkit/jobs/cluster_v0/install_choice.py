@@ -102,7 +102,8 @@ async def choose(
 ) -> Choice:
     """The bundle, and the catalog that it comes from; nothing is written.
 
-    Raises `InputError` when the catalog is not there, or has no such package or version.
+    Raises `InputError` when the catalog or the bundle's image is not there, or when the catalog
+    has no such package or version.
     """
     if options.bundle:
         return await _of_bundle(options, access)
@@ -160,6 +161,8 @@ async def _of_image(options: InstallOptions, access: Access) -> Choice:
     try:
         read = await cluster_bundle.read_catalog(options.catalog, access)
     except OlmkitError as error:
+        if cluster_bundle.is_missing(error) and not options.secrets:
+            raise InputError(error.message, hint=error.hint) from error
         return _unread(options, catalog, f"the catalog cannot be read from here: {error.message}")
     chosen = await cluster_bundle.choose(
         read.catalog, options.package, access, channel=options.channel, version=options.version
@@ -273,6 +276,11 @@ def _unread(options: InstallOptions, catalog: Catalog, note: str) -> Choice:
 
 
 def _chosen(options: InstallOptions, catalog: Catalog, chosen: cluster_bundle.Chosen) -> Choice:
+    if chosen.is_missing and not options.secrets:
+        raise InputError(
+            f"the catalog offers `{chosen.csv}`, but {chosen.note}",
+            hint="push the bundle image; one that needs credentials is named with `--pull-secret`",
+        )
     return Choice(
         package=options.package,
         catalog=catalog,

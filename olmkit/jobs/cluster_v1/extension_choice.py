@@ -22,7 +22,6 @@ from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, sequence, text
-from olmkit.oci.store import RegistryError
 from olmkit.olm.explain.explanation import Diagnosis, Standing
 from olmkit.olm.preview import Preview
 from olmkit.olm.resolver import v1 as resolver
@@ -66,7 +65,7 @@ async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Acce
         except OlmkitError as error:
             if isinstance(error, InputError):
                 raise
-            if _is_missing(error):
+            if cluster_bundle.is_missing(error):
                 raise InputError(error.message, hint=error.hint) from error
             return _unknown(error)
         read: tuple[ClusterCatalog, ...] = (ClusterCatalog(name=request.catalog, catalog=catalog),)
@@ -306,11 +305,6 @@ def _hops(read: Sequence[ClusterCatalog], package: str, query: UpgradeQuery) -> 
                 return paths[bundle.name]
             waiting.append(Start(bundle.name, bundle.version))
     return ()
-
-
-def _is_missing(error: OlmkitError) -> bool:
-    """Whether a registry answers that there is no such image."""
-    return isinstance(error, RegistryError) and error.status == 404
 
 
 def _unknown(error: OlmkitError) -> Offer:

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest, text
+from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import constraints, explanation, pods
+from olmkit.olm.explain import constraints, explanation, images, pods
 from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
 from olmkit.olm.resolver import report
 
@@ -36,8 +36,10 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
             links=(top,),
             standing=Standing.BLOCKED,
         )
-    below = pods.worst(snapshot, snapshot.pods_of(namespace, {kinds.CATALOG_LABEL: name}))
+    served = tuple(snapshot.pods_of(namespace, {kinds.CATALOG_LABEL: name}))
+    below = pods.worst(snapshot, served)
     if below is not None:
+        below = _of_image(snapshot, catalog, served, below)
         return Diagnosis(
             cause="catalog-not-ready",
             message=f"the catalog `{name}` is not ready: {below.message}",
@@ -73,6 +75,48 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
         standing=Standing.WAITING,
         blame=Blame.WORLD,
     )
+
+
+def _of_image(
+    snapshot: ClusterState, catalog: Manifest, served: tuple[Manifest, ...], below: Diagnosis
+) -> Diagnosis:
+    """What a failing pod says of the image of its catalog, where that is what is wrong."""
+    below = images.for_catalog(below)
+    content = mapping(mapping(kinds.spec(catalog).get("grpcPodConfig")).get("extractContent"))
+    image = text(kinds.spec(catalog).get("image"))
+    if content and below.cause == "container-crashes" and "`extract-content`" in below.message:
+        return replace(
+            below,
+            hint=f"correct `extractContent` of the CatalogSource: the image `{image}` must have "
+            f"`{text(content.get('catalogDir'))}` and `{text(content.get('cacheDir'))}`",
+        )
+    why = "" if content else _serves_nothing(snapshot, served)
+    if not why:
+        return below
+    return replace(
+        below,
+        message=f"the image `{image}` does not serve a catalog: {why}",
+        hint="name the image of a catalog; one that holds only files needs "
+        "`grpcPodConfig.extractContent`, which `olmkit install --catalog` sets",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _serves_nothing(snapshot: ClusterState, served: tuple[Manifest, ...]) -> str:
+    """What shows that an image is not that of a catalog; empty when nothing does.
+
+    A server of catalogs does not end by itself, and OLM probes it with a program of its image.
+    """
+    for pod in served:
+        for one in map(mapping, sequence(kinds.status(pod).get("containerStatuses"))):
+            states = (mapping(one.get(key)).get("terminated") for key in ("state", "lastState"))
+            if any(mapping(state).get("exitCode") == 0 for state in states):
+                return "its program ends with exit code 0"
+        for event in snapshot.events_of(pod):
+            words = text(event.get("message"))
+            if "grpc_health_probe" in words and "not found" in words:
+                return "it has no `grpc_health_probe`"
+    return ""
 
 
 def of_resolution(snapshot: ClusterState, subscription: Manifest, words: str) -> Diagnosis:
@@ -164,8 +208,7 @@ def _missing(what: str) -> Explain:
         package, channel = part.get("package", ""), part.get("channel", "")
         where = f"channel `{channel}` of `{package}`" if channel else f"the package `{package}`"
         subjects = {
-            "catalog": f"there is no catalog `{part.get('catalog', '')}` that namespace "
-            f"`{objects.namespace(subscription)}` sees, or it is empty",
+            "catalog": _no_catalog(snapshot, asking),
             "package": f"the catalog `{key.catalog}` has no package `{package}`",
             "channel": f"the package `{package}` has no channel `{channel}` "
             f"in the catalog `{key.catalog}`",
@@ -174,8 +217,9 @@ def _missing(what: str) -> Explain:
         hints = {
             "catalog": "correct `source` and `sourceNamespace` of the Subscription",
             "package": "correct the name of the package, or choose another catalog",
-            "channel": "choose another channel with `--channel`",
-            "name": "choose another version with `--version`",
+            "channel": f"correct `channel` of the Subscription `{objects.name(asking)}`",
+            "name": f"correct `startingCSV` of the Subscription `{objects.name(asking)}`, or "
+            "delete it and install again",
         }
         is_other = part["subscription"] != objects.name(subscription)
         other = f"; Subscription `{part['subscription']}` requests it, and blocks the namespace"
@@ -187,6 +231,16 @@ def _missing(what: str) -> Explain:
         )
 
     return explain
+
+
+def _no_catalog(snapshot: ClusterState, subscription: Manifest) -> str:
+    key = kinds.subscription_key(subscription)
+    if snapshot.catalogs and snapshot.catalog(key.catalog, key.catalog_namespace) is None:
+        return f"there is no CatalogSource `{key.catalog}` in namespace `{key.catalog_namespace}`"
+    return (
+        f"there is no catalog `{key.catalog}` that namespace "
+        f"`{objects.namespace(subscription)}` sees, or it is empty"
+    )
 
 
 def _dependency(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:

@@ -6,17 +6,19 @@ another owner of its CRDs, or at its Deployments.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest, mapping, sequence, text
-from olmkit.olm import kinds
+from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
+from olmkit.olm import kinds, missing_apis
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import bundle_objects, explanation, pods, templates
 from olmkit.olm.explain.explanation import Diagnosis, Standing
 
 _SETTLED = 30.0  # seconds after which the endpoints of pods that are ready are known
+_TOO_OLD = re.compile(r"minKubeVersion \((?P<least>[^)]+)\) > server version \((?P<found>[^)]+)\)")
 _OPERATOR_GROUP = ("NoOperatorGroup", "TooManyOperatorGroups", "NoTargetNamespaces")
 
 
@@ -245,16 +247,42 @@ def _unmet(csv: Manifest) -> Iterator[Diagnosis]:
                 hint="install the operator that provides it",
             )
         elif kind == "ClusterServiceVersion":
-            yield Diagnosis(
-                cause="cluster-too-old",
-                message=f"`{objects.name(csv)}` does not fit this cluster: {words}",
-                standing=Standing.BLOCKED,
-            )
+            yield _too_old(csv, words)
+        elif status == "NotPresent" and text(one.get("version")):
+            yield _native(csv, one)
         else:
             yield Diagnosis(
                 cause="requirement-not-met",
                 message=f"`{objects.name(csv)}` needs {kind} `{name}`: {words or status}",
             )
+
+
+def _too_old(csv: Manifest, words: str) -> Diagnosis:
+    name = objects.name(csv)
+    versions = _TOO_OLD.search(words)
+    return Diagnosis(
+        cause="cluster-too-old",
+        message=f"`{name}` needs Kubernetes {versions['least']}, and the cluster has "
+        f"{versions['found']}"
+        if versions
+        else f"`{name}` does not fit this cluster: {words}",
+        hint="upgrade the cluster, or uninstall the operator and install a version whose "
+        "`minKubeVersion` is lower",
+        standing=Standing.BLOCKED,
+    )
+
+
+def _native(csv: Manifest, one: Mapping[str, Any]) -> Diagnosis:
+    """An entry of `nativeAPIs` that the cluster does not serve."""
+    kind = text(one.get("kind"))
+    gvk = GVK(text(one.get("group")), text(one.get("version")), kind)
+    missing = missing_apis.of(gvk)
+    return Diagnosis(
+        cause=missing.cause,
+        message=f"`{objects.name(csv)}` needs `{kind}` of `{gvk.api_version}`, {missing.why}",
+        hint=missing.hint,
+        standing=Standing.BLOCKED if missing.is_final else Standing.STUCK,
+    )
 
 
 def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Diagnosis:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from olmkit.kube import objects
@@ -15,6 +16,8 @@ from olmkit.olm.explain.templates import Template
 
 REASONS = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
            "RegistryUnavailable", "ImageInspectError")  # fmt: skip
+_FAILED = "Failed to pull image"
+POD_SECRETS = "`imagePullSecrets` of the pod or its service account"
 _LOGIN = ("authorization", "denied", "401", "403", "unauthorized", "Unauthorized", "no basic auth")
 _NOT_FOUND = ("not found", "manifest unknown", "name unknown", "404")
 _PLAIN = ("server gave HTTP response to HTTPS client", "does not look like a TLS handshake")
@@ -116,6 +119,31 @@ def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) 
     return f"check that the nodes reach `{host}`, and trust it"
 
 
+def for_catalog(found: Diagnosis) -> Diagnosis:
+    """The same of an image that OLM pulls: the CatalogSource names the secrets, not the pod."""
+    return replace(found, hint=found.hint.replace(POD_SECRETS, "`secrets` of the CatalogSource"))
+
+
+def of_gone_pods(
+    snapshot: ClusterState, namespace: str, prefix: str, image: str
+) -> tuple[str, str] | None:
+    """Why pods that are gone could not pull their image, and what to do: message and hint.
+
+    The names of those pods begin with `prefix`. None when no event reports it.
+    """
+    for event in reversed(snapshot.events):
+        about, words = mapping(event.get("involvedObject")), text(event.get("message"))
+        is_pod = (about.get("kind"), about.get("namespace")) == ("Pod", namespace)
+        if is_pod and text(about.get("name")).startswith(prefix) and words.startswith(_FAILED):
+            said = _last_words(words)
+            return said, hint(said, image, namespace)
+    return None
+
+
+def _last_words(words: str) -> str:
+    return explanation.first_line(words.rpartition('": ')[2] or words or "no reason was given")
+
+
 def _create(secrets: tuple[str, ...], host: str, namespace: str) -> str:
     name = secrets[0] if secrets else "registry-login"
     command = (
@@ -124,7 +152,7 @@ def _create(secrets: tuple[str, ...], host: str, namespace: str) -> str:
     )
     if secrets:
         return command
-    return f"{command}, and name it in `imagePullSecrets` of the pod or its service account"
+    return f"{command}, and name it in {POD_SECRETS}"
 
 
 def _words(snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[str, Any]) -> str:
@@ -132,11 +160,11 @@ def _words(snapshot: ClusterState, pod: Manifest, image: str, waiting: Mapping[s
     said = [
         text(event.get("message"))
         for event in snapshot.events_of(pod)
-        if text(event.get("message")).startswith("Failed to pull image")
+        if text(event.get("message")).startswith(_FAILED)
     ]
     fitting = [one for one in said if f'image "{image}"' in one] or said
     words = fitting[-1] if fitting else text(waiting.get("message"))
-    return explanation.first_line(words.rpartition('": ')[2] or words or "no reason was given")
+    return _last_words(words)
 
 
 def _host(image: str) -> str:

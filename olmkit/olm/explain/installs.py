@@ -7,15 +7,23 @@ stops where the way stops.
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-
 from olmkit.kube import objects
-from olmkit.kube.objects import Manifest, mapping, sequence, text
+from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import bundle_objects, catalogs, csvs, explanation, unpacking
+from olmkit.olm.explain import (
+    catalogs,
+    csvs,
+    explanation,
+    groups,
+    namespaces,
+    plans,
+    system,
+    unpacking,
+)
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Standing
+
+_UNSEEN = "if it stays so, check that OLM runs: `olmkit olm status`"
 
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
@@ -24,22 +32,34 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
     `target` is the name of the CSV that must be there; without it, and when OLM has gone on
     from there, the newest that the Subscription has chosen.
     """
+    found = _explain(snapshot, package, target)
+    if found.standing is not Standing.WAITING:
+        return found
+    # What only takes its time looks the same when OLM does not run.
+    ailing = system.of_olm(snapshot)
+    return found if ailing is None else ailing.below(*found.chain[:1])
+
+
+def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     subscription = snapshot.subscription(package)
+    ending = namespaces.of_namespace(next(iter(snapshot.namespaces), None))
+    if ending is not None and (subscription is None or ending.standing is Standing.BLOCKED):
+        return ending.below()
     if subscription is None:
         return _not_installed(snapshot, package)
     top = explanation.link(subscription, _state(subscription))
-    counted = _operator_groups(snapshot)
+    counted = groups.of_namespace(snapshot)
     if counted is not None:
         return counted.below(top)
     status = kinds.status(subscription)
     current = text(status.get("currentCSV"))
     csv = snapshot.csv(target or current)
     if current and target not in ("", current) and kinds.is_going(csv):
-        return explain(snapshot, package)
+        return _explain(snapshot, package, "")
     plan = snapshot.plan(kinds.plan_name(subscription))
     if csv is None and not target and kinds.phase(plan) == "RequiresApproval":
         csv = snapshot.csv(text(status.get("installedCSV")))
-    trouble = _plan_finding(subscription, plan)
+    trouble = plans.of_plan(subscription, plan)
     # A plan may fail at a CRD, and the CSV succeed next to the old one. But a webhook that was
     # late once is not a problem any more: the CRD that names it is there, and so is the operator.
     harmless = ("needs-approval", "conversion-webhook-away")
@@ -47,7 +67,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
     if csv is not None and kinds.phase(csv) == "Succeeded" and goes_on:
         return _ready(snapshot, subscription, csv, top)
     links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
-    finding = _account(snapshot) or trouble or _csv_finding(snapshot, csv)
+    finding = groups.account(snapshot) or trouble or _csv_finding(snapshot, csv)
     if finding is None:
         links = [top]
         finding = (
@@ -63,6 +83,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
             message=f"OLM has not yet chosen a version of `{package}`"
             if not current
             else f"OLM is installing `{target or current}`",
+            hint=_UNSEEN if not kinds.status(subscription) else "",
             standing=Standing.WAITING,
         )
     return finding.below(*links)
@@ -88,48 +109,6 @@ def _not_installed(snapshot: ClusterState, package: str) -> Explanation:
         message=f"nothing requests `{package}` in namespace `{snapshot.namespace}`",
         hint=hint or f"install it: `olmkit install {package} -n {snapshot.namespace}`",
         chain=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
-    )
-
-
-def _operator_groups(snapshot: ClusterState) -> Diagnosis | None:
-    """OLM says nothing at all when there is not exactly one."""
-    count = len(snapshot.groups)
-    if count == 1:
-        return None
-    if count == 0:
-        return Diagnosis(
-            cause="no-operator-group",
-            message=f"namespace `{snapshot.namespace}` has no OperatorGroup, "
-            "so OLM installs nothing in it",
-            hint="create one that names the namespaces to watch; `olmkit install` does",
-            standing=Standing.BLOCKED,
-        )
-    names = ", ".join(f"`{objects.name(group)}`" for group in snapshot.groups)
-    return Diagnosis(
-        cause="several-operator-groups",
-        message=f"namespace `{snapshot.namespace}` has {count} OperatorGroups, "
-        f"so OLM installs nothing in it: {names}",
-        hint="delete all but one",
-        links=tuple(
-            explanation.link(group, f"watches {', '.join(kinds.target_namespaces(group)) or 'all'}")
-            for group in snapshot.groups
-        ),
-        standing=Standing.BLOCKED,
-    )
-
-
-def _account(snapshot: ClusterState) -> Diagnosis | None:
-    """The account that OLM is to install with, when it is not there: it waits and says no more."""
-    group = snapshot.groups[0]
-    if kinds.condition(group, "OperatorGroupServiceAccount") is None:
-        return None
-    account = text(kinds.spec(group).get("serviceAccountName"))
-    return Diagnosis(
-        cause="service-account",
-        message=f"OLM does not find the service account `{account}` that OperatorGroup "
-        f"`{objects.name(group)}` names",
-        hint="create it, with the permissions to install, or let the OperatorGroup name none",
-        links=(explanation.link(group, f"service account {account}: not found"),),
     )
 
 
@@ -163,124 +142,6 @@ def _ready(snapshot: ClusterState, subscription: Manifest, csv: Manifest, top: L
         message=words,
         hint=kinds.deprecation(subscription),
         chain=chain,
-    )
-
-
-def _plan_finding(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
-    if plan is None:
-        return None
-    phase = kinds.phase(plan)
-    names = ", ".join(kinds.plan_csvs(plan))
-    if phase == "RequiresApproval":
-        package = kinds.subscription_key(subscription).package
-        return Diagnosis(
-            cause="needs-approval",
-            message=f"the InstallPlan `{objects.name(plan)}` for {names} waits for approval",
-            hint=f"`olmkit upgrade {package} -n {objects.namespace(plan)}` approves it",
-            standing=Standing.BLOCKED,
-        )
-    failed = kinds.condition(plan, "Installed", value="False")
-    words = text(failed.get("message")) if failed is not None else ""
-    retried = kinds.message(plan)
-    unchecked = mapping(failed).get("reason") == "InstallCheckFailed" and phase != "Complete"
-    if phase == "Failed" or unchecked or (phase == "Installing" and "error" in retried):
-        standing = Standing.BLOCKED if phase == "Failed" else Standing.STUCK
-        found = _plan_failure(plan, words or retried, standing)
-        return found if phase != "Failed" else _with_retry(found, subscription, plan)
-    return None
-
-
-def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diagnosis:
-    """OLM executes a failed InstallPlan never again: the hint says what makes it try again."""
-    if found.cause == "conversion-webhook-away":
-        return found
-    package = kinds.subscription_key(subscription).package
-    command = f"`olmkit upgrade {package} -n {objects.namespace(plan)} --retry`"
-    first = f"{found.hint}; then " if found.hint else "when the cause is fixed, "
-    return replace(found, hint=f"{first}{command}, since OLM does not retry a failed InstallPlan")
-
-
-def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
-    said = explanation.first_line(words.removeprefix("retrying execution due to error: "))
-    name = objects.name(plan)
-    forbidden = re.search(
-        r'User "system:serviceaccount:(?P<account>[^"]+)" cannot (?P<rest>.*)', words
-    )
-    if forbidden is not None:
-        account = forbidden["account"].replace(":", "/")
-        return Diagnosis(
-            cause="service-account-forbidden",
-            message=f"the OperatorGroup's service account `{account}` may not "
-            f"{explanation.first_line(forbidden['rest'])}",
-            hint="bind a role to it that allows what the operator contains, ClusterServiceVersions "
-            "and Subscriptions too; or let the OperatorGroup name no service account",
-        )
-    away = re.search(r"conversion webhook for .*? failed: (?P<rest>.*)", words, re.DOTALL)
-    if away is not None:
-        return Diagnosis(
-            cause="conversion-webhook-away",
-            message="OLM cannot read the existing objects, because the operator does not "
-            f"convert them: {explanation.first_line(away['rest'])}",
-            hint=_conversion_hint(away["rest"]),
-            standing=Standing.STUCK,
-        )
-    if "error validating existing CRs" in words:
-        return Diagnosis(
-            cause="crd-rejects-objects",
-            message=f"the new CustomResourceDefinition would refuse existing objects: {said}",
-            hint="correct or delete those objects, or publish a schema that accepts them",
-            standing=standing,
-        )
-    if "risk of data loss" in words:
-        return Diagnosis(
-            cause="crd-loses-version",
-            message=f"a version in which objects are stored would disappear: {said}",
-            hint="keep that version in the CustomResourceDefinition, or migrate the objects and "
-            "its `status.storedVersions` first",
-            standing=standing,
-        )
-    if "pre-existing CRD owners" in words:
-        return Diagnosis(
-            cause="crd-owned-elsewhere",
-            message=f"a CustomResourceDefinition belongs to another operator: {said}",
-            hint="uninstall the other one first",
-            standing=standing,
-        )
-    if "not found on the cluster" in words or "resource not found installing" in words:
-        return Diagnosis(
-            cause="missing-api",
-            message=f"the cluster does not have an API that the bundle needs: {said}",
-            hint="install what provides that API first",
-            standing=standing,
-        )
-    unsupported = [
-        text(mapping(step.get("resource")).get("kind"))
-        for step in sequence(kinds.status(plan).get("plan"))
-        if isinstance(step, dict) and step.get("status") == "UnsupportedResource"
-    ]
-    if unsupported:
-        return Diagnosis(
-            cause="kind-not-supported",
-            message=f"OLM does not install objects of kind `{unsupported[0]}`",
-            hint="remove it from the bundle; `olmkit bundle validate` reports such kinds",
-            standing=standing,
-        )
-    return bundle_objects.of_plan(words, objects.namespace(plan), standing) or Diagnosis(
-        cause="install-plan-failed",
-        message=f"the InstallPlan `{name}` fails: {said}",
-        standing=standing,
-    )
-
-
-def _conversion_hint(words: str) -> str:
-    """What to do about a conversion webhook, by what the API server got from it."""
-    configured = "`spec.conversion.webhook.clientConfig` of the CustomResourceDefinition"
-    if "x509" in words or "certificate" in words:
-        return f"renew `caBundle` in {configured}, or the certificate of the webhook's server"
-    if "not found" in words:
-        return f"install the operator again, or correct the Service in {configured}"
-    return (
-        "wait for the operator's pod; the failure of the InstallPlan does no harm in the meantime"
     )
 
 

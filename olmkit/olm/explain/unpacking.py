@@ -8,14 +8,15 @@ nothing else can explain it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain import explanation, images, pods
 from olmkit.olm.explain.explanation import Blame, Diagnosis, Link, Standing
 
 # What `BundleUnpackFailed` means without a failed Job, by its reason: cause, message, hint, and
@@ -34,6 +35,10 @@ _ENDS = {
         Standing.STUCK,
     ),
 }
+
+# The last line of OLM's program that copies a bundle, when the image does not have one.
+_NO_BUNDLE = re.compile(r"lstat (?P<path>/(?:metadata|manifests)\S*): no such file")
+_POD_PREFIX = 57
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,7 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis
         if blamed is not None:
             return blamed
     if failed is not None:
-        return _ended(text(failed.get("message")), jobs.found if jobs.is_clear else ())
+        return _ended(snapshot, text(failed.get("message")), jobs.found if jobs.is_clear else ())
     if not jobs.is_clear:
         places = sorted({objects.namespace(job) for job in jobs.found})
         listed = ", ".join(f"`{place}`" for place in places)
@@ -163,6 +168,7 @@ def _worst(
         below = below or pods.refused(snapshot, job)
         if below is None or below.standing is Standing.WAITING:
             continue
+        below = _of_image(job, below)
         package = snapshot.packages.get(image(job), "")
         other = package and package != kinds.subscription_key(subscription).package
         whose = f"the bundle of `{package}`" if other else "the bundle"
@@ -179,23 +185,47 @@ def _worst(
     return None
 
 
-def _ended(words: str, jobs: Sequence[Manifest]) -> Diagnosis:
+def _of_image(job: Manifest, below: Diagnosis) -> Diagnosis:
+    """The failure of an unpack pod; of an image without a bundle's metadata, that it has none."""
+    below = images.for_catalog(below)
+    missing = _NO_BUNDLE.search(below.log)
+    if below.cause != "container-crashes" or missing is None:
+        return below
+    return replace(
+        below,
+        message=f"the image `{image(job)}` is not a bundle image: it has no `{missing['path']}`",
+        hint="let the catalog name the image of a bundle; `olmkit bundle build` builds one",
+        standing=Standing.STUCK,
+    )
+
+
+def _ended(snapshot: ClusterState, words: str, jobs: Sequence[Manifest]) -> Diagnosis:
     late = "DeadlineExceeded" in words
+    failed = [job for job in jobs if kinds.condition(job, "Failed") is not None]
+    # The pods of a Job whose time is over are gone; their events stay for an hour.
+    pulls = [(job, found) for job in failed if (found := _pull(snapshot, job)) is not None]
+    why, hint = "", "check that the bundle's image can be pulled in the catalog's namespace"
+    if pulls:
+        job, (said, hint) = pulls[0]
+        hint = hint.replace(images.POD_SECRETS, "`secrets` of the CatalogSource")
+        why = f": the image `{image(job)}` cannot be pulled: "
+        why += said.removeprefix(f"{image(job)}: ")
     return Diagnosis(
         cause="unpack-time-out" if late else "bundle-cannot-be-unpacked",
-        message="unpacking the bundle took longer than allowed"
+        message=f"unpacking the bundle took longer than allowed{why}"
         if late
         else f"the bundle cannot be unpacked: {explanation.first_line(words)}",
-        hint="check that the bundle's image can be pulled in the catalog's namespace; "
-        "OLM tries again after some minutes",
-        links=tuple(
-            explanation.link(job, f"unpacks {image(job)}: failed")
-            for job in jobs
-            if kinds.condition(job, "Failed") is not None
-        ),
+        hint=f"{hint}; OLM tries again after some minutes",
+        links=tuple(explanation.link(job, f"unpacks {image(job)}: failed") for job in failed),
         standing=Standing.BLOCKED,
         blame=Blame.WORLD,
     )
+
+
+def _pull(snapshot: ClusterState, job: Manifest) -> tuple[str, str] | None:
+    # Names of pods are cut before the random part, so that they have 63 characters.
+    prefix = objects.name(job)[:_POD_PREFIX]
+    return images.of_gone_pods(snapshot, objects.namespace(job), prefix, image(job))
 
 
 def _whose(snapshot: ClusterState, subscription: Manifest, job: Manifest) -> str:

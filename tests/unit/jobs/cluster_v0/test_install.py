@@ -1026,14 +1026,16 @@ BOTH = UninstallOptions(namespace="apps", package="cache", delete_crds=True, del
 class NothingConverts(ClusterObjects):
     """The API of a cluster in which the conversion webhook of the caches is gone."""
 
-    async def list(self, kind: Any, namespace: str = "", *, labels: str = "") -> Any:
+    async def list(
+        self, kind: Any, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Any:
         if kind[1] == "Cache":
             crd = await self.find(("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
                                   "caches.example.com")  # fmt: skip
             if crd is not None and crd["spec"].get("conversion", {}).get("strategy") == "Webhook":
                 raise ClusterError("conversion webhook for example.com/v1, Kind=Cache failed: no",
                                    code=500, temporary=True)  # fmt: skip
-        return await super().list(kind, namespace, labels=labels)
+        return await super().list(kind, namespace, labels=labels, fields=fields)
 
 
 def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> None:

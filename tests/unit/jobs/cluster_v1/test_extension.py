@@ -284,14 +284,16 @@ def test_an_object_whose_operator_is_gone_keeps_the_extension_until_finalizers_g
 class NothingConverts(ClusterObjects):
     """The API of a cluster in which the conversion webhook of the toys is gone."""
 
-    async def list(self, kind: Any, namespace: str = "", *, labels: str = "") -> Any:
+    async def list(
+        self, kind: Any, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Any:
         if kind[1] == "Toy":
             crd = await self.find(("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
                                   CRD["metadata"]["name"])  # fmt: skip
             if crd is not None and crd["spec"]["conversion"]["strategy"] == "Webhook":
                 raise ClusterError("conversion webhook for example.com/v1, Kind=Toy failed: no",
                                    code=500, temporary=True)  # fmt: skip
-        return await super().list(kind, namespace, labels=labels)
+        return await super().list(kind, namespace, labels=labels, fields=fields)
 
 
 def test_a_conversion_webhook_that_is_gone_does_not_hold_up_an_uninstall() -> None:

@@ -1,0 +1,70 @@
+"""What is wrong with the OperatorGroup of a namespace, of which OLM reports little or nothing."""
+
+from __future__ import annotations
+
+from olmkit.kube import objects
+from olmkit.kube.objects import text
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import explanation
+from olmkit.olm.explain.explanation import Diagnosis, Standing
+
+
+def of_namespace(snapshot: ClusterState) -> Diagnosis | None:
+    """Why OLM installs nothing: there is not exactly one group, or it selects no namespace."""
+    count = len(snapshot.groups)
+    if count == 1:
+        return _of_selector(snapshot)
+    if count == 0:
+        return Diagnosis(
+            cause="no-operator-group",
+            message=f"namespace `{snapshot.namespace}` has no OperatorGroup, "
+            "so OLM installs nothing in it",
+            hint="create one that names the namespaces to watch; `olmkit install` does",
+            standing=Standing.BLOCKED,
+        )
+    names = ", ".join(f"`{objects.name(group)}`" for group in snapshot.groups)
+    return Diagnosis(
+        cause="several-operator-groups",
+        message=f"namespace `{snapshot.namespace}` has {count} OperatorGroups, "
+        f"so OLM installs nothing in it: {names}",
+        hint="delete all but one",
+        links=tuple(
+            explanation.link(group, f"watches {', '.join(kinds.target_namespaces(group)) or 'all'}")
+            for group in snapshot.groups
+        ),
+        standing=Standing.BLOCKED,
+    )
+
+
+def _of_selector(snapshot: ClusterState) -> Diagnosis | None:
+    group = snapshot.groups[0]
+    if not kinds.selects_nothing(group):
+        return None
+    name, wanted = objects.name(group), kinds.selector(group)
+    return Diagnosis(
+        cause="no-target-namespace",
+        message=f"no namespace matches the selector `{wanted}` of OperatorGroup `{name}`, "
+        "so OLM installs nothing in its namespace",
+        hint="label the namespaces to watch, or name them in `targetNamespaces` of the "
+        "OperatorGroup",
+        links=(explanation.link(group, f"selects {wanted}: no namespace"),),
+        standing=Standing.BLOCKED,
+    )
+
+
+def account(snapshot: ClusterState) -> Diagnosis | None:
+    """The service account of the group, when it does not exist: OLM waits for it."""
+    group = snapshot.groups[0]
+    if kinds.condition(group, "OperatorGroupServiceAccount") is None:
+        return None
+    account = text(kinds.spec(group).get("serviceAccountName"))
+    return Diagnosis(
+        cause="service-account",
+        message=f"OLM does not find the service account `{account}` that OperatorGroup "
+        f"`{objects.name(group)}` names",
+        hint=f"create it: `kubectl create serviceaccount {account} -n {snapshot.namespace}`, and "
+        "bind it to roles that allow the install; or remove `serviceAccountName` from the "
+        "OperatorGroup",
+        links=(explanation.link(group, f"service account {account}: not found"),),
+    )

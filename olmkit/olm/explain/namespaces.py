@@ -1,0 +1,64 @@
+"""A namespace that is being deleted: the API server creates nothing in it until it is gone."""
+
+from __future__ import annotations
+
+import re
+
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.olm import kinds
+from olmkit.olm.explain import explanation
+from olmkit.olm.explain.explanation import Diagnosis, Standing
+
+_DISCOVERY = "NamespaceDeletionDiscoveryFailure"
+# `configmaps. has 1 resource instances, things.example.com has 2 resource instances`
+_REMAINING = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]*?)\.? has \d+ resource instances")
+_FINALIZERS = re.compile(r"(?P<name>\S+) in \d+ resource instances")
+_FAILED = ("NamespaceDeletionContentFailure", "NamespaceDeletionGroupVersionParsingFailure")
+
+
+def of_namespace(namespace: Manifest | None) -> Diagnosis | None:
+    """What keeps a namespace that is being deleted; None for any other."""
+    if namespace is None or kinds.phase(namespace) != "Terminating":
+        return None
+    name = objects.name(namespace)
+    message = f"namespace `{name}` is being deleted, so nothing can be created in it"
+    held, hint = _held(namespace, name)
+    return Diagnosis(
+        cause="namespace-terminating",
+        message=f"{message}; {held}" if held else message,
+        hint=hint,
+        links=(explanation.link(namespace, "Terminating"),),
+        standing=Standing.BLOCKED if held else Standing.WAITING,
+    )
+
+
+def _held(namespace: Manifest, name: str) -> tuple[str, str]:
+    """What keeps the namespace, as its conditions report, and how to continue."""
+    unknown = kinds.condition(namespace, _DISCOVERY)
+    if unknown is not None:
+        return f"an API does not answer: {_message(unknown)}", (
+            "repair what serves that API, or delete its APIService: `kubectl get apiservice`"
+        )
+    content = _message(kinds.condition(namespace, "NamespaceContentRemaining"))
+    held = _message(kinds.condition(namespace, "NamespaceFinalizersRemaining"))
+    resources = [one["name"] for one in _REMAINING.finditer(content)]
+    finalizers = ", ".join(f"`{one['name']}`" for one in _FINALIZERS.finditer(held))
+    if resources:
+        listed = ", ".join(f"`{one}`" for one in resources)
+        what = f"objects of {listed} remain"
+        show = f"`kubectl get {','.join(resources)} -n {name}`"
+        if not finalizers:
+            return what, f"wait until they are gone: {show}"
+        return f"{what}, held by the finalizer {finalizers}", (
+            f"let the operator that owns the finalizer run, or remove it from the objects: {show}; "
+            "install again when the namespace is gone"
+        )
+    failed = [found for one in _FAILED if (found := kinds.condition(namespace, one)) is not None]
+    if failed:
+        return f"deleting its content fails: {_message(failed[0])}", ""
+    return "", f"wait until it is gone: `kubectl wait --for=delete namespace/{name}`"
+
+
+def _message(condition: object) -> str:
+    return explanation.first_line(text(mapping(condition).get("message"))).rstrip(".,; ")

@@ -1,0 +1,162 @@
+"""Why an InstallPlan is not complete: it waits for approval, or OLM cannot create what it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from olmkit.kube import objects
+from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
+from olmkit.olm import kinds, missing_apis
+from olmkit.olm.explain import bundle_objects, explanation
+from olmkit.olm.explain.explanation import Diagnosis, Standing
+
+_UNKNOWN = re.compile(
+    r"installing \S+ (?P<name>[^:\s]+): GroupVersionKind (?P<version>[^\s,]+), "
+    r"Kind=(?P<kind>\S+) not found"
+)
+
+
+def of_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
+    """Why the plan of the Subscription is not complete; None when it is, or moves."""
+    if plan is None:
+        return None
+    phase = kinds.phase(plan)
+    names = ", ".join(kinds.plan_csvs(plan))
+    if phase == "RequiresApproval":
+        package = kinds.subscription_key(subscription).package
+        return Diagnosis(
+            cause="needs-approval",
+            message=f"the InstallPlan `{objects.name(plan)}` for {names} waits for approval",
+            hint=f"`olmkit upgrade {package} -n {objects.namespace(plan)}` approves it",
+            standing=Standing.BLOCKED,
+        )
+    failed = kinds.condition(plan, "Installed", value="False")
+    words = text(failed.get("message")) if failed is not None else ""
+    retried = kinds.message(plan)
+    unchecked = mapping(failed).get("reason") == "InstallCheckFailed" and phase != "Complete"
+    if phase == "Failed" or unchecked or (phase == "Installing" and "error" in retried):
+        standing = Standing.BLOCKED if phase == "Failed" else Standing.STUCK
+        found = _plan_failure(plan, words or retried, standing)
+        return found if phase != "Failed" else _with_retry(found, subscription, plan)
+    return None
+
+
+def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diagnosis:
+    """OLM executes a failed InstallPlan never again: the hint says what makes it try again."""
+    if found.cause == "conversion-webhook-away":
+        return found
+    package = kinds.subscription_key(subscription).package
+    command = f"`olmkit upgrade {package} -n {objects.namespace(plan)} --retry`"
+    first = f"{found.hint}; then " if found.hint else "when the cause is fixed, "
+    return replace(found, hint=f"{first}{command}, since OLM does not retry a failed InstallPlan")
+
+
+def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
+    said = explanation.first_line(words.removeprefix("retrying execution due to error: "))
+    name = objects.name(plan)
+    forbidden = re.search(
+        r'User "system:serviceaccount:(?P<account>[^"]+)" cannot (?P<rest>.*)', words
+    )
+    if forbidden is not None:
+        account = forbidden["account"].replace(":", "/")
+        return Diagnosis(
+            cause="service-account-forbidden",
+            message=f"the OperatorGroup's service account `{account}` may not "
+            f"{explanation.first_line(forbidden['rest'])}",
+            hint="bind a role to it that allows what the operator contains, ClusterServiceVersions "
+            "and Subscriptions too; or let the OperatorGroup name no service account",
+        )
+    away = re.search(r"conversion webhook for .*? failed: (?P<rest>.*)", words, re.DOTALL)
+    if away is not None:
+        return Diagnosis(
+            cause="conversion-webhook-away",
+            message="OLM cannot read the existing objects, because the operator does not "
+            f"convert them: {explanation.first_line(away['rest'])}",
+            hint=_conversion_hint(away["rest"]),
+            standing=Standing.STUCK,
+        )
+    if "error validating existing CRs" in words:
+        return Diagnosis(
+            cause="crd-rejects-objects",
+            message=f"the new CustomResourceDefinition would refuse existing objects: {said}",
+            hint="correct or delete those objects, or publish a schema that accepts them",
+            standing=standing,
+        )
+    if "risk of data loss" in words:
+        return Diagnosis(
+            cause="crd-loses-version",
+            message=f"a version in which objects are stored would disappear: {said}",
+            hint="keep that version in the CustomResourceDefinition, or migrate the objects and "
+            "its `status.storedVersions` first",
+            standing=standing,
+        )
+    if "pre-existing CRD owners" in words:
+        return Diagnosis(
+            cause="crd-owned-elsewhere",
+            message=f"a CustomResourceDefinition belongs to another operator: {said}",
+            hint="uninstall the other one first",
+            standing=standing,
+        )
+    if "not found on the cluster" in words or "resource not found installing" in words:
+        return _missing_api(words, said, standing)
+    unsupported = [
+        mapping(step.get("resource"))
+        for step in sequence(kinds.status(plan).get("plan"))
+        if isinstance(step, dict) and step.get("status") == "UnsupportedResource"
+    ]
+    if unsupported:
+        return _unsupported(unsupported[0], standing)
+    return bundle_objects.of_plan(words, objects.namespace(plan), standing) or Diagnosis(
+        cause="install-plan-failed",
+        message=f"the InstallPlan `{name}` fails: {said}",
+        standing=standing,
+    )
+
+
+def _missing_api(words: str, said: str, standing: Standing) -> Diagnosis:
+    """An object of the bundle is of a kind that the cluster does not serve."""
+    found = _UNKNOWN.search(words)
+    if found is None:
+        return Diagnosis(
+            cause="missing-api",
+            message=f"the cluster does not have an API that the bundle needs: {said}",
+            hint="install what provides that API first",
+            standing=standing,
+        )
+    missing = missing_apis.of(GVK.parse(found["version"], found["kind"]))
+    return Diagnosis(
+        cause=missing.cause,
+        message=f"the bundle holds the {found['kind']} `{found['name']}` of `{found['version']}`, "
+        f"{missing.why}",
+        hint=missing.hint,
+        standing=Standing.BLOCKED if missing.is_final else standing,
+    )
+
+
+def _unsupported(resource: Mapping[str, Any], standing: Standing) -> Diagnosis:
+    group, version = text(resource.get("group")), text(resource.get("version"))
+    kind, name = text(resource.get("kind")), text(resource.get("name"))
+    api_version = f"{group}/{version}" if group else version
+    missing = missing_apis.of(GVK.parse(api_version, kind))
+    return Diagnosis(
+        cause="kind-not-supported",
+        message=f"OLM does not install objects of kind `{kind}`, such as `{name}` of the bundle"
+        + (f"; it is of `{api_version}`, {missing.why}" if missing.is_final else ""),
+        hint="remove it from the bundle; `olmkit bundle validate` reports such kinds",
+        standing=standing,
+    )
+
+
+def _conversion_hint(words: str) -> str:
+    """What to do about a conversion webhook, by what the API server got from it."""
+    configured = "`spec.conversion.webhook.clientConfig` of the CustomResourceDefinition"
+    if "x509" in words or "certificate" in words:
+        return f"renew `caBundle` in {configured}, or the certificate of the webhook's server"
+    if "not found" in words:
+        return f"install the operator again, or correct the Service in {configured}"
+    return (
+        "wait for the operator's pod; the failure of the InstallPlan does no harm in the meantime"
+    )

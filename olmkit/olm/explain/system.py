@@ -1,0 +1,42 @@
+"""Why OLM v0 itself does not run: its two programs, without which nothing moves.
+
+OLM can also run outside of the cluster, as hosted control planes have it. Then there are no
+Deployments, and nothing is known of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from olmkit.kube import objects
+from olmkit.olm import kinds
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import explanation, pods
+from olmkit.olm.explain.explanation import Diagnosis, Standing
+
+CAUSE = "controller-not-running"
+
+
+def of_olm(snapshot: ClusterState) -> Diagnosis | None:
+    """Why the first program of OLM that does not run does not; None when all do."""
+    for deployment in snapshot.system:
+        name, place = objects.name(deployment), objects.namespace(deployment)
+        if not kinds.spec(deployment).get("replicas", 1):
+            return Diagnosis(
+                cause=CAUSE,
+                message=f"OLM does not run: the Deployment `{name}` is scaled to 0",
+                hint=f"run `kubectl scale deployment {name} -n {place} --replicas=1`",
+                links=(explanation.link(deployment, "0 pods"),),
+                standing=Standing.BLOCKED,
+            )
+        around = replace(snapshot, namespace=place, deployments=snapshot.system)
+        ailing = pods.of_deployment(around, name)
+        if ailing is not None:
+            return replace(
+                ailing,
+                cause=CAUSE,
+                message=f"OLM does not run: {ailing.message}",
+                hint=ailing.hint or f"check the Deployment `{name}` in namespace `{place}`",
+                standing=Standing.STUCK,
+            )
+    return None
