@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 GROUPS: Mapping[str, str] = {
-    "bundle": "Generate, validate and publish bundles.",
+    "bundle": "Generate, validate, compare and publish bundles.",
     "catalog": "Build, validate, inspect and serve catalogs.",
     "image": "Build, inspect and copy images.",
     "olm": "Inspect, install or remove OLM itself.",
@@ -79,6 +79,17 @@ COMMANDS: Mapping[str, Entry] = {
     "explain": Entry(
         "olmkit.cli.project.explain:explain",
         "Explain the code of a finding; without a code, list all codes.",
+    ),
+    "bundle diff": Entry(
+        "olmkit.cli.bundle.diff:diff",
+        "Show what changes between two bundles, and what blocks an upgrade.",
+    ),
+    "bundle show": Entry(
+        "olmkit.cli.bundle.show:show",
+        "Show what a bundle contains: APIs, permissions, images, upgrade edges.",
+    ),
+    "bundle unpack": Entry(
+        "olmkit.cli.bundle.unpack:unpack", "Write the files of a bundle image into a directory."
     ),
     "bundle validate": Entry(
         "olmkit.cli.bundle.validate:validate", "Validate bundles: directories or images."

@@ -10,42 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from olmkit.bundle.summary import grants
+from olmkit.bundle.summary.grants import Grant as Grant
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grant:
-    """One rule that a service account gets. `scope` is `cluster` or `namespaces`."""
-
-    account: str
-    scope: str
-    groups: tuple[str, ...]
-    resources: tuple[str, ...]
-    verbs: tuple[str, ...]
-    names: tuple[str, ...] = ()
-    urls: tuple[str, ...] = ()
-
-    @property
-    def is_far_reaching(self) -> bool:
-        """Whether it lets the operator take what it was not given."""
-        return self.scope == "cluster" and (
-            "*" in self.verbs
-            or "*" in self.resources
-            or bool({"escalate", "bind", "impersonate"} & set(self.verbs))
-            or ("secrets" in self.resources and not self.names)
-        )
-
-    def __str__(self) -> str:
-        what = ", ".join(self.urls) if self.urls else ", ".join(self._resources())
-        named = f" named {', '.join(self.names)}" if self.names else ""
-        return f"{', '.join(self.verbs)}: {what}{named}"
-
-    def _resources(self) -> Iterator[str]:
-        for resource in self.resources:
-            for group in self.groups or ("",):
-                yield f"{resource}.{group}" if group else resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +43,7 @@ def of_csv(csv: Mapping[str, Any], manifests: Iterable[Manifest] = ()) -> Previe
         csv=objects.name(csv),
         version=text(spec.get("version")),
         modes=kinds.supported_modes(csv),
-        grants=tuple(grants(csv)),
+        grants=tuple(grants.of_csv(csv)),
         images=tuple(dict.fromkeys(_images(csv))),
         crds=kinds.owned_crds(csv),
         webhooks=tuple(
@@ -85,24 +54,6 @@ def of_csv(csv: Mapping[str, Any], manifests: Iterable[Manifest] = ()) -> Previe
         min_kube_version=text(spec.get("minKubeVersion")),
         manifests=tuple(manifests),
     )
-
-
-def grants(csv: Mapping[str, Any]) -> Iterator[Grant]:
-    """Each rule that OLM makes a role of, those of the whole cluster first."""
-    install = mapping(mapping(kinds.spec(csv).get("install")).get("spec"))
-    for part, scope in (("clusterPermissions", "cluster"), ("permissions", "namespaces")):
-        for permission in _mappings(install.get(part)):
-            account = text(permission.get("serviceAccountName"))
-            for rule in _mappings(permission.get("rules")):
-                yield Grant(
-                    account=account,
-                    scope=scope,
-                    groups=_texts(rule.get("apiGroups")),
-                    resources=_texts(rule.get("resources")),
-                    verbs=_texts(rule.get("verbs")),
-                    names=_texts(rule.get("resourceNames")),
-                    urls=_texts(rule.get("nonResourceURLs")),
-                )
 
 
 def lines(preview: Preview, targets: Iterable[str], before: Preview | None = None) -> Iterator[str]:
@@ -149,7 +100,3 @@ def _images(csv: Mapping[str, Any]) -> Iterator[str]:
 
 def _mappings(value: Any) -> list[Mapping[str, Any]]:
     return [one for one in sequence(value) if isinstance(one, Mapping)]
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(one for one in sequence(value) if isinstance(one, str))

@@ -10,12 +10,13 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
+from olmkit.bundle.summary import grants
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.kube import objects
 from olmkit.kube.api import NoSuchKind
 from olmkit.kube.objects import Manifest, text
-from olmkit.olm import kinds, preview
+from olmkit.olm import kinds
 
 _REVIEW = ("authorization.k8s.io/v1", "SubjectAccessReview")
 _RBAC = "rbac.authorization.k8s.io"
@@ -106,7 +107,7 @@ async def _actions(
             continue
         place = namespace if resource.namespaced else ""
         yield _Action("create", resource.gvk.group, resource.plural, place)
-        for grant in preview.grants(one) if kind[1] == kinds.CSV[1] else ():
+        for grant in grants.of_csv(one) if kind[1] == kinds.CSV[1] else ():
             is_wide = grant.scope == "cluster"
             roles = "clusterroles" if is_wide else "roles"
             yield _Action("create", _RBAC, roles, "" if is_wide else namespace)

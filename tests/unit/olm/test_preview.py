@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from olmkit.bundle.summary.grants import Grant
 from olmkit.olm import preview
-from olmkit.olm.preview import Grant
 
 
 def rule(**fields: Any) -> dict[str, Any]:

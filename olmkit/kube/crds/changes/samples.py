@@ -8,7 +8,7 @@ alternatives are only tried with usual values.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from olmkit.kube.crds import instances
@@ -57,18 +57,88 @@ def witness(old: Schema, new: Schema, change: SchemaChange) -> Any:
 
     `old` and `new` are the schemas of objects. Where only OLM v0 refuses, its reading decides.
     """
+    if change.rule in ("field-added", "field-removed"):
+        return NONE  # what refuses is a condition elsewhere
     # Without the field its default shows, so the object around it is what differs.
     field = change.field[:-1] if change.rule == "default-removed" else change.field
-    inner_old, inner_new = _below(old, field), _below(new, field)
-    for value in _candidates(inner_old, inner_new, change.rule):
+    breaks = _breaker(old, new, change)
+    for value in _candidates(_below(old, field), _below(new, field), change.rule):
         whole = _around(old, field, value)
         if whole is NONE:
             return NONE
-        if fits(whole, old, is_object=True) and not fits(
-            whole, new, is_object=True, by_server=change.refuses
-        ):
+        if fits(whole, old, is_object=True) and breaks(whole, value):
             return whole
     return NONE
+
+
+def _breaker(old: Schema, new: Schema, change: SchemaChange) -> Callable[[Any, Any], bool]:
+    """Whether a whole value, or the part at the field, breaks because of this change alone."""
+    if change.rule == "rule-added":
+        rule = _mapping(change.new).get("rule")
+        return lambda _, value: _breaks_rule(rule, value)
+    mixed = _mixed(old, new, change)
+
+    def breaks(whole: Any, _: Any) -> bool:
+        return not any(
+            fits(whole, schema, is_object=True, by_server=change.refuses) for schema in (mixed, new)
+        )
+
+    return breaks
+
+
+# Keywords that mean something only together.
+_TOGETHER: Final = (
+    {"type", "x-kubernetes-int-or-string"},
+    {"minimum", "exclusiveMinimum"},
+    {"maximum", "exclusiveMaximum"},
+    {"x-kubernetes-list-type", "x-kubernetes-list-map-keys"},
+    {"nullable", "default"},
+)
+
+
+def _mixed(old: Schema, new: Schema, change: SchemaChange) -> Schema:
+    """The old schema with this change and no other."""
+    node, after = _below(old, change.field), _below(new, change.field)
+    keyword = change.keys[-1] if change.keys else ""
+    if change.rule == "type-changed":
+        keyword = "type"
+    if change.rule in ("field-typed", "values-typed", "field-removed", "field-added"):
+        node = after
+    elif change.rule == "required-added":
+        fields = {**_mapping(node.get("properties")), **_mapping(after.get("properties"))}
+        node = {**node, "properties": fields, "required": after.get("required")}
+    else:
+        keys = next((some for some in _TOGETHER if keyword in some), {str(keyword)})
+        kept = {key: value for key, value in node.items() if key not in keys}
+        node = {**kept, **{key: after[key] for key in keys if key in after}}
+    return _replaced(old, change.field, node)
+
+
+def _replaced(schema: Schema, field: tuple[str, ...], node: Schema) -> Schema:
+    """A schema with another one for a field."""
+    if not field:
+        return node
+    name, rest = field[0], field[1:]
+    if name == "[]":
+        return {**schema, "items": _replaced(_mapping(schema.get("items")), rest, node)}
+    fields = _mapping(schema.get("properties"))
+    inner = _replaced(_below(schema, (name,)), rest, node)
+    if name == "*":
+        return {**schema, "additionalProperties": inner}
+    return {**schema, "properties": {**fields, name: inner}}
+
+
+def _breaks_rule(rule: Any, value: Any) -> bool:
+    """Whether a rule in CEL is certainly false for a value."""
+    if not isinstance(rule, str) or "oldSelf" in rule or value is None:
+        return False
+    from olmkit.base.cel import evaluation, expressions
+    from olmkit.base.cel.values import EvaluationError
+
+    try:
+        return evaluation.evaluate(expressions.parse(rule), {"self": value}) is False
+    except (expressions.CelError, EvaluationError):
+        return False
 
 
 def fits(value: Any, schema: Schema, *, is_object: bool = False, by_server: bool = True) -> bool:

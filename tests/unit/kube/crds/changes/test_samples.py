@@ -11,10 +11,9 @@ from olmkit.kube.crds.changes import samples, schemas
 
 VECTORS = Path(__file__).parents[4] / "vectors" / "crd_changes.yaml"
 CASES: dict[str, dict[str, Any]] = documents.load(VECTORS.read_bytes(), "").value
-# No example is looked for where only rules in CEL, defaults or dropped fields decide.
+# No example is looked for where only defaults or dropped fields decide.
 WITHOUT = {
     "field removed from an object that must not be empty",
-    "rule added",
     "default exceeds the number of fields",
     "default next to a condition",
     "object becomes a whole Kubernetes object",
@@ -38,6 +37,9 @@ def test_each_change_that_refuses_has_an_example(name: str) -> None:
             continue
         assert found is not samples.NONE, change
         assert list(instances.differences(found, old)) == []
+        if change.rule == "rule-added":
+            assert found == {"spec": {"a": 1}}
+            continue
         assert list(
             instances.differences(found, new, by_server=change.refuses, cleans=change.refuses)
         )
@@ -67,6 +69,17 @@ def test_a_smallest_value_fits(schema: Any, value: Any) -> None:
 
     assert samples.fits(found, schema)
     assert found == value or schema.get("minLength") or schema["type"] == "array"
+
+
+def test_an_example_shows_its_change_and_not_another_one() -> None:
+    old = whole({"properties": {"a": {"type": "string", "enum": ["x", "z"]}}})
+    new = whole({"properties": {"a": {"type": "string", "enum": ["x"]}, "b": {"type": "integer"}},
+                 "required": ["b"]})  # fmt: skip
+
+    found = {one.rule: samples.witness(old, new, one) for one in schemas.of_schemas(old, new)}
+
+    assert found["enum-value-removed"] == {"spec": {"a": "z"}}
+    assert found["required-added"] == {"spec": {}}
 
 
 def test_a_value_is_not_made_of_what_nothing_fits() -> None:

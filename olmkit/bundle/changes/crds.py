@@ -1,0 +1,134 @@
+"""CRDs of two bundles: what each generation of OLM makes of the changes.
+
+OLM v1 refuses what crdify does not accept (release 1.11 of operator-controller; `enforcement: None`
+turns that off). OLM v0 refuses a CRD that loses a stored version or that objects in the cluster do
+not fit, unless a webhook converts them; and a version that the old CSV owns and that is no longer
+served makes that CSV fail in the middle of the upgrade. Both fail where the API server refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, Change, Level
+from olmkit.kube import objects
+from olmkit.kube.crds import field_errors
+from olmkit.kube.crds.changes import definitions
+from olmkit.kube.crds.changes.definitions import CrdChange
+from olmkit.kube.objects import Manifest
+
+CRD_KIND = "CustomResourceDefinition"
+Owned = frozenset[tuple[str, str]]
+"""Names of CRDs and the versions that a CSV owns."""
+
+
+def of_manifests(
+    old: Iterable[Manifest], new: Iterable[Manifest], *, owned: Owned = frozenset()
+) -> Iterator[Change]:
+    """The changes of all CRDs. `owned`: what the old CSV owns."""
+    olds, news = _by_name(old), _by_name(new)
+    for name, before in olds.items():
+        if name in news:
+            yield from of_crd(before, news[name], owned=owned)
+        else:
+            yield _gone(name)
+    for name in news:
+        if name not in olds:
+            yield Change(
+                area=Area.CRDS,
+                rule="crd-added",
+                subject=name,
+                message="the CustomResourceDefinition is new",
+            )
+
+
+def of_crd(
+    old: Manifest, new: Manifest, *, owned: Owned = frozenset(), examples: bool = True
+) -> Iterator[Change]:
+    """The changes of one CRD."""
+    is_converted = definitions.converts(new)
+    shared = {one.name for one in definitions.versions(new) if one.is_served} & {
+        one.name for one in definitions.versions(old) if one.is_served
+    }
+    for one in definitions.of_crds(old, new, examples=examples):
+        is_checked = one.refuses_stored and one.version in shared and not is_converted
+        yield _change(one, refused_by=_refused_by(one, owned, is_checked=is_checked))
+
+
+def refused_by_v1(old: Manifest, new: Manifest) -> tuple[Change, ...]:
+    """The changes of one CRD that OLM v1 refuses whatever objects there are."""
+    return tuple(
+        one
+        for one in of_crd(old, new, examples=False)
+        if one.level is Level.BLOCKS and V1 in one.olm
+    )
+
+
+def _refused_by(one: CrdChange, owned: Owned, *, is_checked: bool) -> tuple[str, ...]:
+    if one.is_refused:
+        return GENERATIONS
+    is_unserved = one.rule in ("version-not-served", "version-removed")
+    by_v0 = is_checked or (is_unserved and (one.crd, one.version) in owned)
+    return tuple(name for name, refuses in ((V0, by_v0), (V1, not one.is_safe)) if refuses)
+
+
+def _change(one: CrdChange, *, refused_by: tuple[str, ...]) -> Change:
+    matters = one.is_breaking or one.defaults
+    otherwise = Level.WARNS if matters else Level.INFO
+    return Change(
+        area=Area.CRDS,
+        rule=one.rule,
+        message=one.message,
+        level=Level.BLOCKS if refused_by else otherwise,
+        olm=refused_by or GENERATIONS,
+        subject=one.crd,
+        place=field_errors.path(one.keys) if one.keys else "",
+        version=one.version,
+        old=one.old,
+        new=one.new,
+        example=one.example,
+        hint=_hint(one, refused_by) or one.hint,
+        otherwise=otherwise,
+    )
+
+
+def _hint(one: CrdChange, refused_by: tuple[str, ...]) -> str:
+    if one.rule in ("version-not-served", "version-removed"):
+        return (
+            "the old ClusterServiceVersion owns this version and fails while it is replaced: "
+            "release a version first that does not own it and still serves it"
+            if V0 in refused_by
+            else ""
+        )
+    if one.is_refused:
+        return ""
+    if V0 in refused_by:
+        return (
+            "serve the new schema as a new version with a conversion webhook, or release a version "
+            "first that corrects existing objects"
+        )
+    if one.prunes:
+        return "keep the field and deprecate it in its description"
+    if V1 in refused_by and not one.is_breaking:
+        return (
+            "objects stay valid; OLM v1 accepts it with "
+            "`spec.install.preflight.crdUpgradeSafety.enforcement: None`"
+        )
+    return ""
+
+
+def _gone(name: str) -> Change:
+    return Change(
+        area=Area.CRDS,
+        rule="crd-removed",
+        subject=name,
+        message="the CustomResourceDefinition is gone: OLM v1 deletes it with all its objects, "
+        "OLM v0 leaves them without an operator",
+        level=Level.BLOCKS,
+        olm=(V1,),
+        hint="keep the CRD in the bundle until no object of its kind is left",
+    )
+
+
+def _by_name(manifests: Iterable[Manifest]) -> Mapping[str, Manifest]:
+    return {objects.name(one): one for one in manifests if objects.kind(one) == CRD_KIND}

@@ -1,0 +1,61 @@
+"""Permissions that a bundle gains and loses, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from olmkit.bundle.changes.change import Area, Change, Level
+from olmkit.bundle.summary import grants
+from olmkit.bundle.summary.grants import Atoms, Target
+from olmkit.bundle.summary.summary import Summary
+
+
+def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
+    """Growth as warnings, since somebody has to agree to it; the rest as information."""
+    before, after = grants.atoms(old.grants), grants.atoms(new.grants)
+    gained, lost = grants.beyond(after, before), grants.beyond(before, after)
+    for target, verbs in _merged(gained):
+        is_far = grants.is_far_reaching(target, verbs)
+        yield Change(
+            area=Area.PERMISSIONS,
+            rule="permission-added",
+            message=f"may now {grants.in_words(verbs)} {target}"
+            + (" (far-reaching)" if is_far else ""),
+            level=Level.WARNS,
+            new=sorted(verbs),
+        )
+    for target, verbs in _merged(lost):
+        yield Change(
+            area=Area.PERMISSIONS,
+            rule="permission-removed",
+            message=f"may no longer {grants.in_words(verbs)} {target}",
+            old=sorted(verbs),
+        )
+    for account in sorted(set(new.accounts) - set(old.accounts)):
+        yield Change(
+            area=Area.PERMISSIONS,
+            rule="service-account-added",
+            message=f"runs as the service account `{account}`, too",
+            new=account,
+        )
+    for account in sorted(set(old.accounts) - set(new.accounts)):
+        yield Change(
+            area=Area.PERMISSIONS,
+            rule="service-account-removed",
+            message=f"no longer runs as the service account `{account}`",
+            old=account,
+        )
+
+
+def _merged(atoms: Atoms) -> Iterator[tuple[Target, frozenset[str]]]:
+    """The permissions without those that a wider one among them covers."""
+    for target, verbs in atoms.items():
+        covered = {
+            verb
+            for other, allowed in atoms.items()
+            if other != target and other.covers(target)
+            for verb in allowed
+        }
+        left = frozenset() if "*" in covered else verbs - covered
+        if left:
+            yield target, left

@@ -1,0 +1,105 @@
+"""Whether a bundle follows another one: package, version, and the edges that its CSV names.
+
+In a catalog the entries of the channels decide, whatever the CSV says; `bundle` commands and
+templates make them of the CSV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from olmkit.base.versions import InvalidRangeError, Version, VersionRange
+from olmkit.bundle.changes.change import GENERATIONS, V0, V1, Area, Change, Level
+from olmkit.bundle.summary.summary import Summary
+
+
+def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
+    if old.package != new.package:
+        yield Change(
+            area=Area.UPGRADE,
+            rule="package-changed",
+            message=f"the package changes from `{old.package}` to `{new.package}`: no bundle "
+            "upgrades one of another package",
+            level=Level.BLOCKS,
+            old=old.package,
+            new=new.package,
+        )
+    if old.name == new.name:
+        yield Change(
+            area=Area.UPGRADE,
+            rule="same-name",
+            message=f"both bundles have the name `{new.name}`: OLM v0 installs a name once",
+            level=Level.BLOCKS,
+            olm=(V0,),
+            hint="give the new bundle a new version and name",
+        )
+    else:
+        yield from _of_edges(old, new)
+    yield from _of_versions(old, new)
+
+
+def _of_versions(old: Summary, new: Summary) -> Iterator[Change]:
+    before, after = Version.read(old.version), Version.read(new.version)
+    if before is None or after is None:
+        return
+    is_same = old.version == new.version and old.release == new.release
+    if after < before or is_same:
+        yield Change(
+            area=Area.UPGRADE,
+            rule="version-not-higher",
+            message=f"the version `{new.version}` is "
+            + ("the same as before" if is_same else f"lower than `{old.version}`")
+            + ": OLM v1 installs the highest version",
+            level=Level.BLOCKS,
+            olm=(V1,),
+            old=old.version,
+            new=new.version,
+            hint="give the new bundle a higher version",
+        )
+
+
+def _of_edges(old: Summary, new: Summary) -> Iterator[Change]:
+    by = edge(old, new)
+    if by:
+        yield Change(
+            area=Area.UPGRADE,
+            rule="upgrade-edge",
+            message=f"`{new.name}` upgrades `{old.name}`, by its `{by}`",
+            new=by,
+        )
+        return
+    named = ", ".join(
+        f"`{key}: {value}`"
+        for key, value in (
+            ("replaces", new.replaces),
+            ("skips", ", ".join(new.skips)),
+            ("skipRange", new.skip_range),
+        )
+        if value
+    )
+    yield Change(
+        area=Area.UPGRADE,
+        rule="no-upgrade-edge",
+        message=f"the CSV does not name `{old.name}` as what it upgrades"
+        + (f" (it has {named})" if named else ""),
+        level=Level.WARNS,
+        olm=GENERATIONS,
+        hint=f"set `spec.replaces: {old.name}`, or the annotation `olm.skipRange`, unless the "
+        "catalog has the edge",
+    )
+
+
+def edge(old: Summary, new: Summary) -> str:
+    """By which field the new bundle follows the old one; empty if by none."""
+    if new.replaces and new.replaces == old.name:
+        return "replaces"
+    if old.name in new.skips:
+        return "skips"
+    version = Version.read(old.version)
+    if new.skip_range and version is not None:
+        try:
+            if version in VersionRange.parse(new.skip_range):
+                return "olm.skipRange"
+        except InvalidRangeError:
+            return ""
+    return ""

@@ -1,0 +1,209 @@
+"""The permissions that a bundle brings, as rules and in words.
+
+They are those of the service accounts of the CSV: in the namespaces that are watched, or in the
+whole cluster. Roles of the bundle count if a binding of the bundle binds them; others are for
+people.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from olmkit.base import names
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+
+_MAX_ATOMS: Final = 20_000  # permissions of one rule that are told apart
+# Reviews are requests, not objects, and have no namespace either.
+_CLUSTER_SCOPED: Final = frozenset(
+    {
+        *((group, names.plural_of_kind(kind)) for group, kind in objects.CLUSTER_SCOPED),
+        ("authentication.k8s.io", "tokenreviews"),
+        ("authorization.k8s.io", "subjectaccessreviews"),
+        ("authorization.k8s.io", "selfsubjectaccessreviews"),
+    }
+)
+_ESCALATING: Final = frozenset({"escalate", "bind", "impersonate"})
+CLUSTER: Final = "cluster"
+NAMESPACES: Final = "namespaces"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """One rule that a service account gets. `scope` is `cluster` or `namespaces`."""
+
+    account: str
+    scope: str
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    urls: tuple[str, ...] = ()
+
+    @property
+    def is_far_reaching(self) -> bool:
+        """Whether it lets the operator take what it was not given."""
+        return self.scope == CLUSTER and (
+            "*" in self.verbs
+            or "*" in self.resources
+            or bool(_ESCALATING & set(self.verbs))
+            or ("secrets" in self.resources and not self.names)
+        )
+
+    def __str__(self) -> str:
+        what = ", ".join(self.urls) if self.urls else ", ".join(self._resources())
+        named = f" named {', '.join(self.names)}" if self.names else ""
+        return f"{', '.join(self.verbs)}: {what}{named}"
+
+    def _resources(self) -> Iterator[str]:
+        for resource in self.resources:
+            for group in self.groups or ("",):
+                yield f"{resource}.{group}" if group else resource
+
+
+class Target(NamedTuple):
+    """What a permission is about. `url` instead of group and resource; `name` empty for all."""
+
+    scope: str
+    group: str = ""
+    resource: str = ""
+    name: str = ""
+    url: str = ""
+
+    def __str__(self) -> str:
+        if self.url:
+            return f"the URL `{self.url}`"
+        what = f"`{self.resource}`"
+        if self.resource == "*":
+            what = "all resources"
+            if self.group not in ("*", ""):
+                what += f" of the API group `{self.group}`"
+        elif self.group == "*":
+            what += " of all API groups"
+        elif self.group:
+            resource, slash, part = self.resource.partition("/")
+            what = f"`{resource}.{self.group}{slash}{part}`"
+        if self.name:
+            what += f" named `{self.name}`"
+        if (self.group, self.resource) in _CLUSTER_SCOPED:
+            return what
+        where = "all namespaces" if self.scope == CLUSTER else "the watched namespaces"
+        return f"{what} in {where}"
+
+    def covers(self, other: Target) -> bool:
+        """Whether who may do something here may do it there, too."""
+        if self.url or other.url:
+            prefix = self.url.removesuffix("*")
+            is_part = self.url.endswith("*") and other.url.startswith(prefix)
+            return bool(self.url and other.url) and (self.url == other.url or is_part)
+        return (
+            self.scope in (CLUSTER, other.scope)
+            and self.group in ("*", other.group)
+            and self.resource in ("*", other.resource)
+            and self.name in ("", other.name)
+        )
+
+
+Atoms = Mapping[Target, frozenset[str]]
+"""The verbs that are allowed for each target."""
+
+
+def of_csv(csv: Mapping[str, Any]) -> Iterator[Grant]:
+    """Each rule that OLM makes a role of, those of the whole cluster first."""
+    install = mapping(mapping(mapping(csv.get("spec")).get("install")).get("spec"))
+    for part, scope in (("clusterPermissions", CLUSTER), ("permissions", NAMESPACES)):
+        for permission in map(mapping, sequence(install.get(part))):
+            account = text(permission.get("serviceAccountName"))
+            for rule in sequence(permission.get("rules")):
+                if isinstance(rule, Mapping):
+                    yield _grant(account, scope, rule)
+
+
+def of_roles(manifests: Iterable[Manifest]) -> Iterator[Grant]:
+    """The rules of the roles among the manifests that a binding among them binds."""
+    listed = list(manifests)
+    roles = {(objects.kind(one), objects.name(one)): one for one in listed}
+    for binding in listed:
+        kind = objects.kind(binding)
+        if kind not in ("RoleBinding", "ClusterRoleBinding"):
+            continue
+        reference = mapping(binding.get("roleRef"))
+        role = roles.get((text(reference.get("kind")), text(reference.get("name"))), {})
+        for subject in map(mapping, sequence(binding.get("subjects"))):
+            for rule in sequence(role.get("rules")):
+                if isinstance(rule, Mapping):
+                    scope = CLUSTER if kind == "ClusterRoleBinding" else NAMESPACES
+                    yield _grant(text(subject.get("name")), scope, rule)
+
+
+def atoms(grants: Iterable[Grant]) -> Atoms:
+    """What all service accounts together may do."""
+    found: dict[Target, set[str]] = {}
+    for grant in grants:
+        for target in itertools.islice(_targets(grant), _MAX_ATOMS):
+            found.setdefault(target, set()).update(grant.verbs)
+    return {target: frozenset(verbs) for target, verbs in sorted(found.items())}
+
+
+def beyond(wanted: Atoms, known: Atoms) -> Atoms:
+    """The permissions of `wanted` that `known` does not cover."""
+    found = {}
+    for target, verbs in wanted.items():
+        covered: set[str] = set()
+        for other, allowed in known.items():
+            if other.covers(target):
+                covered |= allowed
+        left = verbs if "*" not in covered else frozenset()
+        left -= covered
+        if left:
+            found[target] = left
+    return found
+
+
+def in_words(verbs: Iterable[str]) -> str:
+    """What may be done: `create, delete and patch`, or `do anything with`."""
+    listed = sorted(verbs)
+    if "*" in listed:
+        return "do anything with"
+    return listed[0] if len(listed) == 1 else f"{', '.join(listed[:-1])} and {listed[-1]}"
+
+
+def is_far_reaching(target: Target, verbs: Iterable[str]) -> bool:
+    """Whether a permission lets the operator take what it was not given."""
+    listed = tuple(verbs)
+    return Grant(
+        account="",
+        scope=target.scope,
+        groups=(target.group,),
+        resources=(target.resource,),
+        verbs=listed,
+        names=(target.name,) if target.name else (),
+    ).is_far_reaching
+
+
+def _targets(grant: Grant) -> Iterator[Target]:
+    for url in grant.urls:
+        yield Target(scope=grant.scope, url=url)
+    for group, resource, name in itertools.product(
+        grant.groups or ("",), grant.resources, grant.names or ("",)
+    ):
+        yield Target(scope=grant.scope, group=group, resource=resource, name=name)
+
+
+def _grant(account: str, scope: str, rule: Mapping[str, Any]) -> Grant:
+    return Grant(
+        account=account,
+        scope=scope,
+        groups=_texts(rule.get("apiGroups")),
+        resources=_texts(rule.get("resources")),
+        verbs=_texts(rule.get("verbs")),
+        names=_texts(rule.get("resourceNames")),
+        urls=_texts(rule.get("nonResourceURLs")),
+    )
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(one for one in sequence(value) if isinstance(one, str))

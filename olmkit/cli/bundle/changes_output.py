@@ -1,0 +1,154 @@
+"""Differences of bundles as text, as Markdown and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from itertools import groupby
+from typing import Any
+
+from olmkit.base import documents
+from olmkit.bundle.changes.change import Change, Difference, Level
+from olmkit.cli.frame.output import plural
+from olmkit.cli.frame.terminal import paint, printable
+
+_COLORS = {Level.BLOCKS: "red", Level.WARNS: "yellow", Level.INFO: "blue"}
+_TITLES = {
+    Level.BLOCKS: "Blocks the upgrade",
+    Level.WARNS: "Warnings",
+    Level.INFO: "Information",
+}
+
+
+def as_json(found: Difference) -> dict[str, Any]:
+    """The result for `-o json`; its shape only grows."""
+    return {
+        "old": asdict(found.old),
+        "new": asdict(found.new),
+        "olm": list(found.olm),
+        "blocks": [name for name in found.olm if any(name in one.olm for one in found.blocks)],
+        "counts": {str(level): found.count(level) for level in Level},
+        "changes": [change_json(one) for one in found.changes],
+    }
+
+
+def change_json(one: Change) -> dict[str, Any]:
+    """One difference; what is empty is left out."""
+    value = {
+        "level": str(one.level),
+        "olm": list(one.olm),
+        "area": str(one.area),
+        "rule": one.rule,
+        "subject": one.subject,
+        "version": one.version,
+        "place": one.place,
+        "message": one.message,
+        "old": one.old,
+        "new": one.new,
+        "example": one.example,
+        "hint": one.hint,
+    }
+    return {key: item for key, item in value.items() if item not in (None, "")}
+
+
+def text(found: Difference, *, least: Level = Level.INFO, color: bool = False) -> str:
+    """The differences for people, by level and area."""
+    lines = [f"{_name(found.old)} -> {_name(found.new)}", ""]
+    shown = list(_shown(found, least))
+    for level, listed in groupby(shown, key=lambda one: one.level):
+        for area, group in groupby(listed, key=lambda one: one.area):
+            head = paint(f"{level}: {area}", _COLORS[level], "bold", on=color)
+            lines.append(head)
+            lines += [f"  {line}".rstrip() for one in group for line in _block(one)]
+            lines.append("")
+    lines.append(verdict(found))
+    return printable("\n".join(lines)) if not color else "\n".join(lines)
+
+
+def verdict(found: Difference) -> str:
+    """The last line: whether OLM can upgrade."""
+    blocking = found.count(Level.BLOCKS)
+    counts = ", ".join(
+        (
+            f"{plural(blocking, 'blocking change')}",
+            plural(found.count(Level.WARNS), "warning"),
+            f"{found.count(Level.INFO)} for information",
+        )
+    )
+    refused = sorted({name for one in found.blocks for name in one.olm})
+    if not refused:
+        named = " and ".join(f"OLM {name}" for name in found.olm)
+        return f"Nothing blocks the upgrade with {named} ({counts})"
+    return f"The upgrade can fail with {' and '.join(f'OLM {one}' for one in refused)} ({counts})"
+
+
+def markdown(found: Difference, *, least: Level = Level.INFO) -> str:
+    """The differences as GitHub shows them in a comment of a pull request."""
+    lines = [f"## {_cell(_name(found.old))} → {_cell(_name(found.new))}", "", verdict(found), ""]
+    for level, listed in groupby(_shown(found, least), key=lambda one: one.level):
+        lines += [f"### {_TITLES[level]}", "", "| about | change | OLM |", "| --- | --- | --- |"]
+        group = list(listed)
+        for one in group:
+            about = f"{one.area}: `{one.subject}`" if one.subject else str(one.area)
+            message = one.message + (f"<br>at `{one.place}`" if one.place else "")
+            message += f"<br>*{one.hint}*" if one.hint else ""
+            lines.append(f"| {_cell(about)} | {_cell(message)} | {', '.join(one.olm)} |")
+        lines.append("")
+        for one in group:
+            if one.example is not None:
+                lines += [
+                    "<details>",
+                    f"<summary>An object that becomes invalid: {_summary(one)}</summary>",
+                    "",
+                    "```yaml",
+                    documents.dump(one.example).decode().rstrip(),
+                    "```",
+                    "",
+                    "</details>",
+                    "",
+                ]
+    return printable("\n".join(lines).rstrip())
+
+
+def _shown(found: Difference, least: Level) -> Iterator[Change]:
+    levels = list(Level)
+    wanted = levels[: levels.index(least) + 1]
+    return (one for one in found.changes if one.level in wanted)
+
+
+def _block(one: Change) -> Iterator[str]:
+    """The lines of one difference."""
+    subject = f"{printable(one.subject)}: " if one.subject else ""
+    is_named = f"`{one.version}`" in one.message
+    version = f"{one.version}: " if one.version and not is_named else ""
+    who = f" ({', '.join(one.olm)})" if one.level is Level.BLOCKS else ""
+    yield f"{subject}{version}{printable(one.message)} [{one.rule}]{who}"
+    if one.place:
+        yield f"    at {printable(one.place)}"
+    if one.example is not None and one.level is not Level.INFO:
+        yield "    example of an object that becomes invalid:"
+        dumped = documents.dump(one.example).decode()
+        yield from (f"      {printable(line)}" for line in dumped.splitlines())
+    if one.hint and one.level is not Level.INFO:
+        yield f"    hint: {printable(one.hint)}"
+
+
+def lines_of(changes: Iterable[Change]) -> Iterator[str]:
+    """Differences in one line each, for reports about something else."""
+    for one in changes:
+        subject = f"{one.subject}: " if one.subject else ""
+        yield printable(f"{one.level}: {subject}{one.message}")
+
+
+def _name(side: Any) -> str:
+    return str(side.name or side.reference)
+
+
+def _cell(words: str) -> str:
+    """Text inside a cell of a table of Markdown."""
+    return words.replace("|", "\\|").replace("\n", " ")
+
+
+def _summary(one: Change) -> str:
+    words = one.message.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return words.replace("`", "").replace("\n", " ")

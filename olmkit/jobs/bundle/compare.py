@@ -1,0 +1,27 @@
+"""Comparing two bundles, wherever they are."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from olmkit.bundle.changes import difference
+from olmkit.bundle.changes.change import GENERATIONS, Difference
+from olmkit.jobs.bundle import read as bundle_read
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+
+async def compare(
+    old: str, new: str, access: Access, *, olm: Iterable[str] = GENERATIONS
+) -> Difference:
+    """What changes from one bundle to the other, for some generations of OLM.
+
+    Raises `InputError` when one of them is not a bundle, or has no ClusterServiceVersion.
+    """
+    before, after = await asyncio.gather(
+        bundle_read.read(old, access), bundle_read.read(new, access)
+    )
+    return difference.of_bundles(before, after, olm=olm)

@@ -1,0 +1,26 @@
+"""Reading one bundle, wherever it is: a folder, an image, a layout or an archive."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from olmkit.bundle import layout
+from olmkit.bundle.model import Bundle
+from olmkit.bundle.summary import summary
+from olmkit.bundle.summary.summary import Summary
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+
+async def read(reference: str, access: Access) -> Bundle:
+    """The bundle that `reference` names."""
+    from olmkit.edges.images import transports
+
+    found = await transports.read_bundle_tree(reference, access)
+    return layout.read(found.tree, reference)
+
+
+async def summarize(reference: str, access: Access) -> Summary:
+    """What a bundle contains. Raises `InputError` when it has no ClusterServiceVersion."""
+    return summary.of_bundle(await read(reference, access))

@@ -1,0 +1,104 @@
+"""Bundle unpack: the files of a bundle, as its image holds them, in a folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from olmkit.base import tree as trees
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.base.tree import Changes, Tree
+from olmkit.bundle import image, layout, metadata, model
+from olmkit.edges import disk, whole_folder
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+CONTAINERFILE: Final = "bundle.Dockerfile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unpacked:
+    """The folder, and what changed in it; `pinned` is the image by digest, empty for a folder."""
+
+    folder: Path
+    pinned: str
+    changes: Changes
+
+
+async def unpack(
+    reference: str, folder: Path, access: Access, *, force: bool = False, dry_run: bool = False
+) -> Unpacked:
+    """Write the files of a bundle into `folder`, all of them or none.
+
+    `force`: the folder may exist; files of bundles in it that this one does not have are removed,
+    others stay. Raises `ConfigurationError` when the folder has files, and `InputError` when the
+    reference is not a bundle.
+    """
+    from olmkit.edges.images import transports
+
+    before = _existing(folder, force=force)
+    found = await transports.read_bundle_tree(reference, access)
+    wanted = files(found.tree, reference, dict(found.labels))
+    stale = frozenset(path for path in before if _is_ours(path, wanted))
+    changes = trees.diff(wanted, before, stale=stale)
+    _check_links(folder, wanted)
+    if not dry_run:
+        whole_folder.apply(folder, changes)
+    return Unpacked(folder=folder, pinned=found.pinned, changes=changes)
+
+
+def _existing(folder: Path, *, force: bool) -> Tree:
+    """What is in the folder; `ConfigurationError` when it may not be written."""
+    if folder.is_file() or (folder.is_symlink() and not folder.exists()):
+        raise ConfigurationError(f"`{folder}` is not a folder")
+    if not folder.is_dir():
+        return Tree()
+    if not force and any(folder.iterdir()):
+        raise ConfigurationError(
+            f"the folder `{folder}` is not empty",
+            hint="name a new folder, or pass `--force` to overwrite the bundle in it",
+        )
+    return disk.read_tree(folder)
+
+
+def _check_links(folder: Path, wanted: Tree) -> None:
+    """Refuse to write through links: their targets may be outside of the folder."""
+    for path in wanted:
+        parts = path.split("/")
+        for end in range(1, len(parts) + 1):
+            one = folder.joinpath(*parts[:end])
+            if one.is_symlink():
+                raise ConfigurationError(
+                    f"`{one}` is a link, and nothing is written through it",
+                    hint="remove the link, or name another folder",
+                )
+
+
+def files(tree: Tree, reference: str, labels: dict[str, str]) -> Tree:
+    """The files of a bundle with a Containerfile that builds the image again.
+
+    Raises `InputError` when there is no bundle in the tree.
+    """
+    bundle = layout.read(tree, reference)
+    wanted = image.files(bundle)
+    if CONTAINERFILE in tree:
+        return wanted.merge({CONTAINERFILE: tree[CONTAINERFILE]})
+    values = {**_bundle_labels(labels), **bundle.annotations}
+    return wanted.merge({CONTAINERFILE: metadata.containerfile(values, "")})
+
+
+def _bundle_labels(labels: dict[str, str]) -> dict[str, str]:
+    """The labels of an image that are about the bundle; others belong to what built it."""
+    return {
+        key: value
+        for key, value in sorted(labels.items())
+        if key.startswith((model.ANNOTATION_PREFIX, "com.redhat."))
+    }
+
+
+def _is_ours(path: str, wanted: Tree) -> bool:
+    """Whether a file lies in a folder that belongs to the bundle alone."""
+    tops = {one.partition("/")[0] for one in wanted if "/" in one}
+    return "/" in path and path.partition("/")[0] in tops
