@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from olmkit.base.versions import Version
+from olmkit.bundle.changes import crds as crd_changes
+from olmkit.bundle.changes.change import V0, Level, for_generations
 from olmkit.kube import objects
 from olmkit.kube.crds import instances
 from olmkit.kube.crds.changes import definitions
@@ -88,6 +90,24 @@ def refusals(
             f"{_some(facts.denied)}",
             "bind a role to it that allows what the operator contains",
         )
+
+
+def crd_notes(
+    manifests: Iterable[Manifest], crds: Mapping[str, Manifest], csv: Manifest | None
+) -> Iterator[str]:
+    """What the CRDs of a bundle change that OLM v0 may accept, in one line each.
+
+    `csv` is the ClusterServiceVersion that is installed.
+    """
+    owned = kinds.owned_versions(csv)
+    for new in manifests:
+        old = crds.get(objects.name(new)) if objects.kind(new) == kinds.CRD[1] else None
+        if not old:
+            continue
+        found = crd_changes.of_crd(old, new, owned=owned, examples=False)
+        for one in for_generations(found, (V0,)):
+            if one.level is not Level.INFO:
+                yield f"CustomResourceDefinition `{objects.name(new)}`: {one.message}"
 
 
 def shared_versions(new: Manifest, old: Manifest) -> dict[str, Mapping[str, Any]]:

@@ -205,6 +205,14 @@ def owned_crds(csv: Any) -> tuple[str, ...]:
     return _crds(csv, "owned")
 
 
+def owned_versions(csv: Any) -> frozenset[tuple[str, str]]:
+    """The CRDs that a CSV owns, with their versions."""
+    listed = mapping(spec(csv).get("customresourcedefinitions")).get("owned")
+    return frozenset(
+        (text(one.get("name")), text(one.get("version"))) for one in map(mapping, sequence(listed))
+    )
+
+
 def required_crds(csv: Any) -> tuple[str, ...]:
     """The names of the CRDs that others must have brought."""
     return _crds(csv, "required")

@@ -25,6 +25,7 @@ from olmkit.olm.cluster_state import ClusterState
 
 # Those OLM handles by itself, whatever the server says of them.
 _OLMS = (kinds.CSV[1], kinds.CRD[1])
+_NOTES = 10
 
 
 async def require(
@@ -49,6 +50,19 @@ async def require(
     if found:
         first = found[0]
         raise InputError("; ".join(one.message for one in found), hint=first.hint)
+
+
+async def notes(
+    reader: ClusterObjects, seen: ClusterState, manifests: Iterable[Manifest], replaces: str
+) -> tuple[str, ...]:
+    """What the CRDs of the manifests change for clients and objects, next to those installed."""
+    listed = list(manifests)
+    if not listed:
+        return ()
+    crds = await _crds(reader, listed)
+    found = list(bundle_fit.crd_notes(listed, crds, seen.csv(replaces)))
+    more = (f"{len(found) - _NOTES} more changes of CRDs",) if len(found) > _NOTES else ()
+    return (*found[:_NOTES], *more)
 
 
 async def _facts(

@@ -155,6 +155,8 @@ async def plan_bundle(
     notes = (instead,) if waiting else ()
     plan = upgrade_plan.plan_of(seen, package, installed, (goal,), named.preview, notes)
     await fit.require(reader, seen, named.manifests, replaces=installed)
+    changed = await fit.notes(reader, seen, named.manifests, installed)
+    plan = replace(plan, notes=(*plan.notes, *changed))
     return BundleUpgrade(named=named, seen=seen, subscription=subscription, plan=plan)
 
 

@@ -98,6 +98,7 @@ async def plan(reader: ClusterObjects, options: UpgradeOptions, access: Access) 
     if hops and not pending:  # what waits in an InstallPlan is checked before that is approved
         first = await _bundle(shelf, key.package, channel, hops[0], access)
         await fit.require(reader, seen, first.manifests, replaces=before)
+        notes += await fit.notes(reader, seen, first.manifests, before)
     made = plan_of(seen, key.package, before, hops, brings, notes)
     return replace(made, is_known=True, pinned=shelf.pinned)
 

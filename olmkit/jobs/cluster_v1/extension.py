@@ -33,8 +33,8 @@ from olmkit.kube.objects import Manifest, text
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.explain.explanation import Explanation
 from olmkit.olm.v1 import catalogs as cluster_catalogs
+from olmkit.olm.v1 import crd_upgrades, permissions, version_range
 from olmkit.olm.v1 import extension as v1
-from olmkit.olm.v1 import permissions, version_range
 from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.extension import ExtensionRequest
 from olmkit.olm.v1.state import ExtensionState
@@ -320,6 +320,7 @@ async def plan_upgrade(
             offer.brings,
             extension=objects.name(found),
             account=preflight.account_of(found),
+            is_enforced=crd_upgrades.is_enforced(found),
         )
     patch = _asking(version) if version else {}
     changed: Manifest = patches.merge_patch(found, patch)

@@ -21,8 +21,8 @@ from olmkit.kube.api import AlreadyExists, Forbidden, Invalid
 from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.preview import Preview
+from olmkit.olm.v1 import crd_upgrades, permissions, support
 from olmkit.olm.v1 import extension as extensions
-from olmkit.olm.v1 import permissions, support
 from olmkit.olm.v1.permissions import Permissions
 from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, SYSTEMS
 
@@ -57,12 +57,20 @@ async def release(reader: ClusterObjects) -> Version | None:
 
 
 async def check_bundle(
-    reader: ClusterObjects, brings: Preview, *, extension: str, account: Account
+    reader: ClusterObjects,
+    brings: Preview,
+    *,
+    extension: str,
+    account: Account,
+    is_enforced: bool = True,
 ) -> tuple[str, ...]:
-    """Notes on the bundle. Raises `InputError` when it cannot be installed as `extension`."""
+    """Notes on the bundle. Raises `InputError` when it cannot be installed as `extension`.
+
+    `is_enforced`: OLM v1 refuses CRDs that are not known to be safe for existing objects.
+    """
     known = await release(reader)
     notes = support.check(brings, known)
-    await _check_crds(reader, brings.crds, extension)
+    notes += await _check_crds(reader, brings, extension, is_enforced=is_enforced)
     if not account.name or account.is_new or not brings.manifests:
         return notes
     needs = permissions.needed(brings.manifests, extension=extension, release=known)
@@ -112,14 +120,22 @@ async def check_change(reader: ClusterObjects, extension: Manifest, patch: Manif
         raise InputError(error.message) from error
 
 
-async def _check_crds(reader: ClusterObjects, names: Iterable[str], extension: str) -> None:
-    listed = list(names)
+async def _check_crds(
+    reader: ClusterObjects, brings: Preview, extension: str, *, is_enforced: bool
+) -> tuple[str, ...]:
+    listed = list(brings.crds)
+    new = {objects.name(one): one for one in brings.manifests if objects.kind(one) == kinds.CRD[1]}
+    notes: tuple[str, ...] = ()
     found = await asyncio.gather(
         *(if_allowed(reader.find(kinds.CRD, name), None) for name in listed)
     )
     for name, crd in zip(listed, found, strict=True):
         owner = objects.labels_of(crd).get(OWNER_LABEL, "")
-        if crd is None or owner == extension:
+        if crd is None:
+            continue
+        if owner == extension:
+            if name in new:
+                notes += crd_upgrades.check(crd, new[name], enforced=is_enforced)
             continue
         if objects.metadata(crd).get("deletionTimestamp"):
             raise InputError(
@@ -132,6 +148,7 @@ async def _check_crds(reader: ClusterObjects, names: Iterable[str], extension: s
             f"the CustomResourceDefinition `{name}` exists and {whose}",
             hint=f"uninstall `{owner}` first" if owner else "uninstall what created it first",
         )
+    return notes
 
 
 def _require_none(lacking: Permissions, account: Account, csv: str, extension: str) -> None:

@@ -150,6 +150,24 @@ def test_olm_checks_objects_without_the_defaults_of_the_new_crd() -> None:
     assert "lacks the required field `mode`" in found.message
 
 
+def test_what_olm_accepts_of_a_crd_is_noted() -> None:
+    new = crd("v1", minimum=3)
+    owned = csv(customresourcedefinitions={"owned": [
+        {"name": "caches.example.com", "version": "v1alpha1", "kind": "Cache"}]})  # fmt: skip
+    old = crd("v1", "v1alpha1")
+
+    notes = list(bundle_fit.crd_notes([new], {"caches.example.com": old}, owned))
+
+    assert notes == [
+        "CustomResourceDefinition `caches.example.com`: the version `v1alpha1` is gone",
+        (
+            "CustomResourceDefinition `caches.example.com`: `spec.size` must now be at least `3` "
+            "(before: `0`)"
+        ),
+    ]
+    assert list(bundle_fit.crd_notes([new], {}, None)) == []
+
+
 def test_what_is_not_known_is_not_refused() -> None:
     facts = ClusterFacts(namespace="apps", crds={"needs.example.org": {}}, is_whole=True)
 

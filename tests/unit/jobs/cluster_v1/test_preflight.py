@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -128,3 +129,33 @@ def test_a_crd_of_another_owner_is_refused(metadata: Manifest, says: str) -> Non
 def test_a_crd_of_the_extension_itself_is_no_obstacle() -> None:
     crd = {"metadata": {"name": CRD_NAME, "labels": {OWNER_LABEL: "toy"}}}
     assert check(Reader(objects={f"CustomResourceDefinition/{CRD_NAME}": crd})) == ()
+
+
+def test_a_crd_of_the_extension_that_becomes_stricter_is_refused() -> None:
+    def crd(**size: Any) -> Manifest:
+        spec = {"type": "object", "properties": {"size": {"type": "integer", **size}}}
+        schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+        return {
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": CRD_NAME, "labels": {OWNER_LABEL: "toy"}},
+            "spec": {"versions": [{"name": "v1", "served": True, "schema": schema}]},
+        }
+
+    reader = Reader(objects={f"CustomResourceDefinition/{CRD_NAME}": crd()})
+    stricter = replace(TOYS, manifests=(CSV, crd(minimum=1)))
+
+    def run(brings: Preview, *, is_enforced: bool = True) -> tuple[str, ...]:
+        return asyncio.run(
+            preflight.check_bundle(
+                reader,
+                brings,
+                extension="toy",
+                account=ACCOUNT,
+                is_enforced=is_enforced,  # type: ignore[arg-type]
+            )
+        )
+
+    with pytest.raises(InputError, match="OLM v1 refuses the new CustomResourceDefinition"):
+        run(stricter)
+    assert "no check is made" in run(stricter, is_enforced=False)[0]
+    assert run(replace(TOYS, manifests=(CSV, crd()))) == ()

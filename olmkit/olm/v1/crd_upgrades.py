@@ -1,0 +1,39 @@
+"""What OLM v1 makes of a new CustomResourceDefinition next to the one in the cluster.
+
+OLM v1 compares the two before it writes anything and refuses what is not known to be safe,
+whatever objects there are; a ClusterExtension can turn that off.
+"""
+
+from __future__ import annotations
+
+from olmkit.base.diagnostics import InputError
+from olmkit.bundle.changes import crds
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.olm import kinds
+
+_SHOWN = 3
+
+
+def is_enforced(extension: Manifest) -> bool:
+    """Whether a ClusterExtension lets OLM v1 refuse CRDs; the default."""
+    found = mapping(kinds.spec(extension).get("install"))
+    safety = mapping(mapping(found.get("preflight")).get("crdUpgradeSafety"))
+    return text(safety.get("enforcement")) != "None"
+
+
+def check(old: Manifest, new: Manifest, *, enforced: bool = True) -> tuple[str, ...]:
+    """Notes on a new CRD. Raises `InputError` when OLM v1 refuses it."""
+    found = [one.message for one in crds.refused_by_v1(old, new)]
+    if not found:
+        return ()
+    name = objects.name(new)
+    more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+    listed = "; ".join(found[:_SHOWN]) + more
+    if not enforced:
+        return (f"the CustomResourceDefinition `{name}` changes, and no check is made: {listed}",)
+    raise InputError(
+        f"OLM v1 refuses the new CustomResourceDefinition `{name}`: {listed}",
+        hint="release a bundle with a compatible CRD; "
+        "`spec.install.preflight.crdUpgradeSafety.enforcement: None` turns the check off",
+    )
