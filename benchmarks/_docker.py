@@ -1,8 +1,8 @@
 """The Docker engine of a benchmark, and the builders that its `docker build` has.
 
 Since version 23 `docker build` is BuildKit, whose client is a plugin that Debian's
-package does not carry; what it carries still has the builder before it. Both are told
-apart here, so that a benchmark can measure what its readers have.
+package does not carry; what it carries still has the builder before it. Both are
+distinguished here, so that a benchmark can measure what its readers have.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ _NOTE: Final = "Generated from the sources by `make docs`; do not edit."
 _LINE: Final = 92
 
 RUNTIME: Final = """\
-All that the author of an operator imports, besides `olmkit.testing` in tests. A name that is
+All that the author of an operator imports, except `olmkit.testing` in tests. A name that is
 not on this page may change in any release. [How the runtime works](../explanation/runtime.md)
 explains how the parts work together."""
 

@@ -518,7 +518,7 @@ class _CsvBuilder:
                 self._note(
                     "PRJ114",
                     f"the sample `{other.name}` is of version `{gvk.version}`, "
-                    "which its CRD does not serve, so it is no example",
+                    "which its CRD does not serve, so it does not become an example",
                     hint="write the sample in a served version",
                     **where,
                 )

@@ -1,6 +1,6 @@
 """Short calls: a common task in one line of a script, with the defaults of the command line.
 
-A call that needs a registry runs an event loop of its own, so it cannot be used inside of one;
+A call that needs a registry runs its own event loop, so it cannot be used inside one;
 there, await the job. Without `access`, registries are reached with the credentials and proxies
 of this process.
 """

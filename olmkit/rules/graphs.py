@@ -173,7 +173,7 @@ def skip_range_of_itself(catalog: Catalog) -> Iterator[Finding]:
             wanted = graph.skip_range(entry)
             if wanted is not None and entry.bundle and entry.version.version in wanted:
                 yield Finding(
-                    f"skipRange {quoted(entry.skip_range)} includes the version of its own entry, "
+                    f"skipRange {quoted(entry.skip_range)} includes the version of its entry, "
                     f"{entry.version.version}",
                     at=channel.place.at("entries", entry.index, "skipRange"),
                     hint=f"end it with `<{entry.version.version}`",

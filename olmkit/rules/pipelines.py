@@ -42,7 +42,7 @@ _REPOSITORY: Final = Elsewhere(
 )
 _SCORECARD: Final = Elsewhere(
     "scorecard (`ScorecardBasicSpecCheck`, `ScorecardOlmSuiteCheck`)",
-    "is a command of its own",
+    "is a separate command",
     "run `olmkit bundle scorecard FOLDER`",
 )
 _PREFLIGHT: Final = Elsewhere(

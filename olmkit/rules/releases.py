@@ -67,12 +67,12 @@ def stranded_version(release: Release) -> Iterator[Finding]:
 
 @rule("UPG002", "endless-upgrade", subject=RELEASE)
 def endless_upgrade(release: Release) -> Iterator[Finding]:
-    """Upgrades in a channel go round in circles.
+    """Upgrades in a channel form a cycle.
 
     Why: OLM upgrades to an entry below the head when that covers what is installed, and up
     again, for ever.
 
-    Fix: end each `skipRange` with `<` and the version of its own entry.
+    Fix: end each `skipRange` with `<` and the version of its entry.
     """
     for channel, head, upgrade_paths in _upgrade_paths(release):
         lost = [

@@ -1,6 +1,6 @@
 """Events about objects: what people see under `kubectl describe`.
 
-Written to `events.k8s.io/v1`. Telling never waits and never fails: what is told
+Written to `events.k8s.io/v1`. Telling never waits and never fails: what is reported
 goes into a bounded queue, and is dropped and counted when that is full. The
 same event again becomes a series on the server; the note is part of what makes
 it the same, since a stored event's note cannot be changed and a second message

@@ -93,7 +93,7 @@ def test_reading_writing_and_watching(apiserver: ControlPlane) -> None:
 
 
 @pytest.mark.parametrize(("suffix", "error"), [("u", Forbidden), ("wrong", Unauthorized)])
-def test_who_may_not_is_told_so_without_the_token(
+def test_a_refusal_does_not_contain_the_token(
     apiserver: ControlPlane, tmp_path: Path, suffix: str, error: type[ClusterError]
 ) -> None:
     token = apiserver.token + suffix
@@ -140,7 +140,7 @@ async def _until(done: Any, seconds: float = 180) -> None:
             await asyncio.sleep(0.1)
 
 
-def test_a_manager_goes_on_when_the_server_was_killed_and_started_again(
+def test_a_manager_continues_when_the_server_was_killed_and_started_again(
     apiserver: ControlPlane,
 ) -> None:
     async def story() -> None:

@@ -148,7 +148,7 @@ def test_wrong_kubeconfig_ends_the_process_with_its_name(
     play(work)
 
 
-def test_server_that_cannot_be_reached_is_said_and_ends_the_life_of_the_process_in_time(
+def test_server_that_cannot_be_reached_is_reported_and_ends_the_life_of_the_process_in_time(
     tmp_path: Path,
 ) -> None:
     config = write_kubeconfig(tmp_path / "kubeconfig", f"http://127.0.0.1:{free_port()}")
@@ -163,7 +163,7 @@ def test_server_that_cannot_be_reached_is_said_and_ends_the_life_of_the_process_
     play(work)
 
 
-def test_missing_kind_is_said_and_found_when_it_comes(tmp_path: Path) -> None:
+def test_missing_kind_is_reported_and_found_when_it_comes(tmp_path: Path) -> None:
     async def work() -> None:
         async with ApiServer.of(BUILT_IN).serving() as server:
             config = write_kubeconfig(tmp_path / "kubeconfig", server.url)
@@ -181,7 +181,7 @@ def test_missing_kind_is_said_and_found_when_it_comes(tmp_path: Path) -> None:
     play(work)
 
 
-def test_forbidden_verbs_are_said_with_the_rule_and_in_the_status(tmp_path: Path) -> None:
+def test_forbidden_verbs_are_reported_with_the_rule_and_in_the_status(tmp_path: Path) -> None:
     def denies(access: Access) -> bool:
         return access.resource == "services"
 
@@ -241,7 +241,7 @@ def _watched(server: ApiServer) -> list[Any]:
     return [one for path, one in server.collections.items() if path.endswith(kinds)]
 
 
-def test_expired_certificate_of_the_server_is_said(tmp_path: Path) -> None:
+def test_expired_certificate_of_the_server_is_reported(tmp_path: Path) -> None:
     past = datetime.timedelta(minutes=-1)
     certificate, key = self_signed.make(addresses=["127.0.0.1"], lifetime=past)
     (tmp_path / "ca.crt").write_bytes(certificate)
@@ -309,7 +309,7 @@ NO_REVIEWS = [
 ]
 
 
-def test_payload_that_is_no_review_is_refused_and_said(tmp_path: Path) -> None:
+def test_payload_that_is_not_a_review_is_refused_and_reported(tmp_path: Path) -> None:
     _write_certificate(tmp_path)
     port = free_port()
 
@@ -374,7 +374,7 @@ def test_of_two_processes_with_one_lease_one_works_and_the_other_says_who(tmp_pa
     play(work)
 
 
-def test_lease_that_may_not_be_read_is_said_once(tmp_path: Path) -> None:
+def test_lease_that_may_not_be_read_is_reported_once(tmp_path: Path) -> None:
     flags = (
         "--leader-elect",
         "--leader-election-namespace=default",
@@ -398,7 +398,7 @@ def test_lease_that_may_not_be_read_is_said_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 6, "many"])
-def test_object_that_breaks_the_schema_is_said_in_its_status(tmp_path: Path, size: Any) -> None:
+def test_object_that_breaks_the_schema_is_reported_in_its_status(tmp_path: Path, size: Any) -> None:
     """As one that was stored before there was a schema; new ones are refused by the server."""
 
     async def work() -> None:

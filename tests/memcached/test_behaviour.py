@@ -142,7 +142,7 @@ def test_deleted_object_that_others_hold_is_left_alone() -> None:
     play(work, ("memcacheds", memcached(deletionTimestamp=NOW, finalizers=["example.com/other"])))
 
 
-def test_change_of_size_is_told_with_both_numbers() -> None:
+def test_change_of_size_is_reported_with_both_numbers() -> None:
     async def work(server: ApiServer) -> None:
         await settled(server)
         change(server, "memcacheds", lambda one: one["spec"].update(size=5))
@@ -196,7 +196,7 @@ def test_port_and_image_follow_and_the_selector_stays() -> None:
 
 
 @pytest.mark.parametrize("plural", ["deployments", "services"])
-def test_child_of_somebody_else_is_left_alone_and_said(plural: str) -> None:
+def test_child_of_another_owner_is_left_alone_and_reported(plural: str) -> None:
     theirs: Manifest = {"metadata": {"name": "m"}, "spec": {"theirs": True}}
 
     async def work(server: ApiServer) -> None:
@@ -247,7 +247,7 @@ def test_same_name_in_two_namespaces_is_two_things() -> None:
     )
 
 
-def test_size_outside_its_range_is_said_and_nothing_is_made() -> None:
+def test_size_outside_its_range_is_reported_and_nothing_is_made() -> None:
     async def work(server: ApiServer) -> None:
         await until(lambda: said(server, "Degraded") == ("True", "InvalidSpec"))
         assert server.get("deployments", "m") is None
@@ -276,7 +276,9 @@ def test_labels_of_the_object_ask_for_no_pass() -> None:
     ],
     ids=["services alone", "services", "deployments", "pods"],
 )
-def test_missing_permission_is_said_and_the_rest_is_done(resource: str, verbs: list[str]) -> None:
+def test_missing_permission_is_reported_and_the_rest_is_done(
+    resource: str, verbs: list[str]
+) -> None:
     def denies(access: Access) -> bool:
         return access.resource == resource and access.verb in verbs
 
@@ -342,7 +344,7 @@ def test_degraded_says_what_the_deployment_says(
     assert (found["status"], found["message"]) == degraded
 
 
-def test_scaling_that_fails_is_said_and_available_tells_the_truth() -> None:
+def test_scaling_that_fails_is_reported_and_available_tells_the_truth() -> None:
     deployment: Manifest = {"metadata": {}, "status": {"availableReplicas": 2}}
     trouble = decisions.Trouble("Reconciling", "quota", is_scaling=True)
     status = decisions.status_from(_typed("m"), deployment, [], NOW, troubles=[trouble])
@@ -367,6 +369,6 @@ def test_environment_is_read(environment: dict[str, str], expected: Settings) ->
     assert wiring.settings(environment) == expected
 
 
-def test_user_that_is_no_number_is_refused() -> None:
+def test_user_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(ConfigurationError):
         wiring.settings({"MEMCACHED_RUN_AS_USER": "root"})

@@ -81,7 +81,7 @@ def test_nothing_is_lost_on_the_way_there_and_back() -> None:
         {**BETA, "status": {"pods": [{}]}},
     ],
 )
-def test_what_has_no_other_form_is_said(broken: Manifest) -> None:
+def test_what_has_no_other_form_is_reported(broken: Manifest) -> None:
     with pytest.raises(CannotConvert):
         wiring.conversions().convert(broken, "v1alpha1")
 

@@ -131,7 +131,7 @@ def test_status_that_says_the_same_is_the_same() -> None:
         ("a", {"a": 1}, False),
     ],
 )
-def test_what_others_add_is_no_difference(found: Any, wanted: Any, covered: bool) -> None:
+def test_what_others_add_is_not_a_difference(found: Any, wanted: Any, covered: bool) -> None:
     assert decisions.covers(found, wanted) is covered
 
 

@@ -164,7 +164,7 @@ def test_nothing_is_written_when_nothing_changed() -> None:
     run(work)
 
 
-def test_deployment_of_somebody_else_is_left_alone() -> None:
+def test_deployment_of_another_owner_is_left_alone() -> None:
     async def work() -> None:
         async with operator() as server:
             theirs = {"metadata": {"name": "sample"}, "spec": {"replicas": 9}}
@@ -178,7 +178,7 @@ def test_deployment_of_somebody_else_is_left_alone() -> None:
     run(work)
 
 
-def test_missing_image_is_said_and_no_deployment_is_made() -> None:
+def test_missing_image_is_reported_and_no_deployment_is_made() -> None:
     async def work() -> None:
         async with operator(image="") as server:
             server.put("memcacheds", memcached())

@@ -78,7 +78,7 @@ def test_kind_that_cannot_be_read_is_tried_again_and_nothing_is_written(stage: S
     stage.play(work)
 
 
-def test_object_that_goes_before_it_gets_its_finalizer_is_no_error(stage: Stage) -> None:
+def test_object_that_goes_before_it_gets_its_finalizer_is_not_an_error(stage: Stage) -> None:
     def plan(method: str, path: str) -> None:
         if _writes_object(method, path):
             stage.server.remove("memcacheds", "m")
@@ -118,7 +118,7 @@ def test_object_that_changes_before_it_gets_its_finalizer_is_a_conflict(stage: S
 
 
 @pytest.mark.parametrize("fault", [Fault.ERROR, Fault.CUT_BEFORE, Fault.CUT_AFTER, 404, 409])
-def test_deletion_that_is_interrupted_goes_on_and_is_told_once(
+def test_deletion_that_is_interrupted_continues_and_is_reported_once(
     stage: Stage, once: Once, fault: Any
 ) -> None:
     async def work() -> None:
@@ -339,7 +339,7 @@ def test_new_object_asks_for_no_later_pass(stage: Stage) -> None:
     assert [event["type"] for event in stage.events("Created")] == ["Normal", "Normal"]
 
 
-def test_name_that_somebody_else_has_is_looked_at_again_now_and_then(stage: Stage) -> None:
+def test_name_that_another_owner_has_is_looked_at_again_now_and_then(stage: Stage) -> None:
     """Theirs is not watched, so nothing else would tell that it went."""
 
     async def work() -> None:
@@ -353,7 +353,7 @@ def test_name_that_somebody_else_has_is_looked_at_again_now_and_then(stage: Stag
     assert len(stage.passes) <= 3
 
 
-def test_scaling_that_fails_is_said_and_available_stays_the_truth(stage: Stage) -> None:
+def test_scaling_that_fails_is_reported_and_available_stays_the_truth(stage: Stage) -> None:
     is_refused = False
 
     def plan(method: str, path: str) -> int | None:
@@ -414,7 +414,7 @@ def test_pod_of_the_operator_is_given_longer_than_the_operator_takes(root: Path)
 @pytest.mark.parametrize(
     "status", [{"nodes": "none"}, {"conditions": [{"type": 5}]}, {"replicas": "x"}]
 )
-def test_odd_status_is_written_anew_and_keeps_no_object_from_its_end(
+def test_odd_status_is_written_again_and_keeps_no_object_from_its_end(
     stage: Stage, status: dict[str, Any]
 ) -> None:
     """As one from before its schema may be."""

@@ -102,7 +102,7 @@ async def _until(holds: Callable[[], Any]) -> Any:
     return found
 
 
-def test_the_operator_that_comes_from_kopf_keeps_and_removes_what_lies_outside(
+def test_the_operator_that_comes_from_kopf_keeps_and_removes_what_is_outside(
     root: Path,
 ) -> None:
     page = _names(root / "docs/explanation/from-kopf.md")

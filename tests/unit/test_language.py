@@ -18,12 +18,31 @@ PLACES = (
 
 # Phrase → what to write instead. `(?i)` holds for all of them.
 PHRASES = {
-    r"\b(?<!there )is no (?:range of versions|marker|valid name|JSON list|mapping)\b": "is not",
+    r"\b(?<!there )(?:is|are|was|were) no (?!longer\b|more\b|different\b|less\b|way to\b|need\b)"
+    r"[a-z`{]": "is not a",
+    r"(?<!-u[^a-z]{4})\b(?:nobody|somebody|anybody|everybody|whoever|whosoever)\b": "the actor",
+    r"\bbesides?\b": "compared with, next to, also",
     r"\banew\b": "again",
+    r"\b(?:goes|go|went) on\b(?! to| [0-9])": "continues",
+    r"\b(?:is|are) told\b": "reports, gets",
     r"\bspeaks? of\b": "describes",
+    r"\bof others\b": "third-party, of other operators",
     r"\basked wrongly\b": "invalid usage",
-    r"\b(?:cures?|mends?|mended)\b": "fix",
+    r"\b(?:cures?|mends?|mended|amends)\b": "fix",
+    r"\bwish(?:es|ed)?\b": "request",
+    r"\bone's own\b|\bof (?:its|their|our|your) own\b": "separate, its own",
+    r"\bwhat (?:it|they|olmkit) (?:is|are) (?:told|asked)\b": "the input",
     r"\bby chance\b": "not deterministic",
+    r"\bstands? (?:in|for|there|still|at)\b": "is in, means",
+    r"\blies? (?:in|there|beside|below|at|on|under|outside|within)\b": "is in",
+    r"\bnot (?:said|told) (?:what|which|where|how|who)\b": "name what is missing",
+    r"\b(?:takes|took|taking) back\b": "revert",
+    r"\bforeign\b": "external, third-party",
+    r"\bwhims?\b|\bdoubts?\b|\bleavings\b": "the field's word",
+    r"\bno form in a CRD\b|\bmade anything of\b": "cannot be expressed in a CRD",
+    r"\bround in (?:a )?circles?\b": "a cycle",
+    r"\bset up wrongly\b": "misconfigured",
+    r"\b(?:looks|look) after (?:it|them|its|the)\b": "manages",
 }
 
 
@@ -56,7 +75,7 @@ def test_file_has_plain_english(path: Path) -> None:
 
 
 def test_phrases_are_found() -> None:
-    assert offences("`x` is no mapping\nwrite it anew") == [
-        (1, "is no mapping", "is not"),
+    assert offences("`x` is no mapping, and there is no `y`\nwrite it anew") == [
+        (1, "is no m", "is not a"),
         (2, "anew", "again"),
     ]

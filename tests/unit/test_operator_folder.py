@@ -12,7 +12,7 @@ from pathlib import Path
 from olmkit.jobs.project import generate
 
 
-def test_folder_is_no_package(root: Path) -> None:
+def test_folder_is_not_a_package(root: Path) -> None:
     assert not (root / "operator/__init__.py").exists()
 
 
@@ -33,7 +33,7 @@ def test_operator_is_a_distribution_of_its_own(root: Path) -> None:
     ]
 
 
-def test_no_test_lies_in_the_folder(root: Path) -> None:
+def test_no_test_is_in_the_folder(root: Path) -> None:
     # pytest would register a module `operator` for it.
     assert list((root / "operator").rglob("test*.py")) == []
     assert not (root / "operator/tests").exists()

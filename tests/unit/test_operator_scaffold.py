@@ -99,7 +99,7 @@ def test_the_operator_is_scaffold_and_hand_written_parts(
     assert changed == WRITTEN.keys() | GENERATED
 
 
-def test_another_version_goes_beside_what_was_written_by_hand(root: Path, tmp_path: Path) -> None:
+def test_another_version_goes_next_to_what_was_written_by_hand(root: Path, tmp_path: Path) -> None:
     copy = tmp_path / "operator"
     shutil.copytree(root / "operator", copy, ignore=shutil.ignore_patterns(*_PASSING))
     again = ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)

@@ -118,7 +118,7 @@ class TypeResolver:
         return None
 
     def declaration(self, named: Named) -> tuple[GoDeclaration, Scope] | None:
-        """A declaration and the scope of its own names; None when it is not available."""
+        """A declaration and its scope of names; None when it is not available."""
         package = self.library.package(named.module)
         if package is None or named.name not in package.declarations:
             return None

@@ -43,7 +43,7 @@ class Definition:
     """One marker: its name, where it may stand, and what it takes.
 
     `is_used` is False for markers of other generators, which are known so that
-    nobody is warned about them. `drops_comment`: text from the first `#` on is
+    there is no warning about them. `drops_comment`: text from the first `#` on is
     not part of the value.
     """
 

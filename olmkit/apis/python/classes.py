@@ -41,7 +41,7 @@ from olmkit.apis.python.names import Module, Names
 from olmkit.base.diagnostics import Diagnostic, Location, Related
 
 _OTHER_FORMS = ("tag", "tag_field", "array_like")
-# Type has no form in a CRD, type is unknown, type is declared twice.
+# Type cannot be expressed in a CRD, type is unknown, type is declared twice.
 _ABOUT_TYPES = frozenset({"API006", "API007", "API008"})
 _KIND_FIELDS = {"api_version", "kind", "metadata"}
 

@@ -142,8 +142,8 @@ def unknown_fields(blob: Blob) -> Iterator[Diagnostic]:
             message=f"`{documents.field_path(way)}` is not a field of `{blob.schema}`",
             at=document.at_key(*way),
             subject=blob.name or blob.package,
-            hint="nobody reads it, and writing the catalog drops it; move it to a property, or "
-            "to a blob with a schema of its own",
+            hint="move it to a property, or "
+            "to a blob with a custom schema: no tool reads it, and writing the catalog drops it",
         )
 
 

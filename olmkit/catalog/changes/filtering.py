@@ -131,7 +131,7 @@ def _in_range(
 
     nodes = _chain(channel)
     chain = {node.name for node in nodes}
-    beside = [
+    skipped_below = [
         [
             channel.entries[name]
             for name in node.skips
@@ -140,7 +140,7 @@ def _in_range(
         for node in nodes
     ]
     counts: list[int] = []
-    for node, skipped in zip(reversed(nodes), reversed(beside), strict=True):
+    for node, skipped in zip(reversed(nodes), reversed(skipped_below), strict=True):
         below = counts[-1] if counts else 0
         counts.append(below + is_in(node) + sum(map(is_in, skipped)))
     counts.reverse()
@@ -148,7 +148,7 @@ def _in_range(
     top = max((at for at, count in enumerate(counts) if count == most), default=0)
     taken = [at for at in range(top, len(nodes)) if counts[at] > 0]
     names = {nodes[at].name for at in taken}
-    names |= {entry.name for at in taken for entry in beside[at] if is_in(entry)}
+    names |= {entry.name for at in taken for entry in skipped_below[at] if is_in(entry)}
     between = tuple(nodes[at].name for at in taken if not is_in(nodes[at]))
     return frozenset(names), between
 

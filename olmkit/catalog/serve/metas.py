@@ -24,7 +24,7 @@ class BadQueryError(ValueError):
 
 
 class Query(NamedTuple):
-    """What the wanted blobs have; an empty text stands for anything."""
+    """What the requested blobs have; an empty string matches anything."""
 
     schema: str = ""
     package: str = ""

@@ -144,7 +144,7 @@ class Registry:
         """A `ChannelEntry` for each provider of an API, and one for each of its skips."""
         found = self._providers.get(api)
         if not found:
-            raise _nobody_provides(api)
+            raise _no_provider(api)
         return [
             _channel_entry(entry, replaced)
             for entry in found
@@ -229,7 +229,7 @@ class Registry:
             if entry.bundle.name == entry.channel.head
         ]
         if not found:
-            raise _nobody_provides(api)
+            raise _no_provider(api)
         return found
 
     @cached_property
@@ -291,7 +291,7 @@ def _deprecation(number: int, words: str | None) -> bytes:
     return b"" if words is None else message(number, string(1, words))
 
 
-def _nobody_provides(api: API) -> NotFoundError:
+def _no_provider(api: API) -> NotFoundError:
     return NotFoundError(f"no channel entries found that provide {_api_words(api)}")
 
 

@@ -161,7 +161,7 @@ def _members(
                 IMAGE,
                 f"bundle `{bundle.name}` belongs to package `{named}`, not to `{package}`",
                 at=at,
-                hint="use a template of its own for each package",
+                hint="use a separate template for each package",
             )
         if bundle.name in members:
             raise findings.refusal(

@@ -191,7 +191,7 @@ def _detect(document: Document) -> Kind:
             FORM,
             f"composite templates (`{schema}`) are not supported",
             at=document.at("schema"),
-            hint="render each of its components as a template of its own",
+            hint="render each of its components as a separate template",
         )
     raise findings.refusal(
         FORM,

@@ -1,4 +1,4 @@
-"""The substitutes template: rebuilt bundles take the place of others in the upgrade graph.
+"""The substitutes template: rebuilt bundles replace other bundles in the upgrade graph.
 
 Source: the substitutes template of operator-registry 1.62 and later.
 """

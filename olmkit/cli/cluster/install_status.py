@@ -13,19 +13,19 @@ from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.terminal import paint, printable
 from olmkit.kube.objects import Manifest
-from olmkit.olm.explain.explanation import Blame, Explanation, Standing
+from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
 
 _COLORS = {
-    Standing.READY: "green",
-    Standing.WAITING: "yellow",
-    Standing.STUCK: "red",
-    Standing.BLOCKED: "red",
+    Readiness.READY: "green",
+    Readiness.WAITING: "yellow",
+    Readiness.STUCK: "red",
+    Readiness.BLOCKED: "red",
 }
 
 
 def text(found: Explanation, *, color: bool = False) -> str:
     """The explanation for people."""
-    head = paint(str(found.standing), _COLORS[found.standing], "bold", on=color)
+    head = paint(str(found.readiness), _COLORS[found.readiness], "bold", on=color)
     lines = [f"{head}: {printable(found.message)}"]
     for depth, link in enumerate(found.chain):
         lead = "  " if depth == 0 else f"  {'   ' * (depth - 1)}╰─ "
@@ -42,7 +42,7 @@ def text(found: Explanation, *, color: bool = False) -> str:
 def value(found: Explanation) -> dict[str, Any]:
     """The explanation as JSON."""
     return {
-        "standing": str(found.standing),
+        "standing": str(found.readiness),
         "cause": found.cause,
         "message": found.message,
         "hint": found.hint or None,
@@ -85,4 +85,4 @@ def give(app: App, found: Explanation, result: dict[str, Any] | None = None) -> 
 
 
 def end(app: App, found: Explanation) -> NoReturn:
-    app.exit(Exit.WORLD if found.blame is Blame.WORLD else Exit.NO)
+    app.exit(Exit.WORLD if found.origin is FaultOrigin.WORLD else Exit.NO)

@@ -57,7 +57,7 @@ def _text(found: Status) -> str:
                 row.package,
                 row.channel or "-",
                 row.installed or "-",
-                str(row.explanation.standing),
+                str(row.explanation.readiness),
                 row.explanation.message,
             )
             for row in found.operators

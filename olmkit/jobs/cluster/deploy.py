@@ -138,7 +138,7 @@ async def removal(
 async def delete(
     reader: ClusterObjects, made: Undeploying, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-    """Delete the operands while the operator can still look after them, then all of it."""
+    """Delete the operands while the operator still manages them, then all of it."""
     return await write.delete(
         reader, (made.objects,), operands=made.operands, report=report, timeouts=timeouts
     )

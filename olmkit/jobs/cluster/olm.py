@@ -24,7 +24,7 @@ from olmkit.kube import objects, rollout
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import csvs, pods
-from olmkit.olm.explain.explanation import Diagnosis, Explanation, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
 from olmkit.olm.v1 import extension as v1
 
 RELEASE = "v0.46.0"
@@ -118,15 +118,15 @@ async def install(
     reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> Explanation:
     """Apply the manifests, and wait for the Deployments and for OLM's own CSVs."""
-    standing = await deploy.apply(reader, found, report=report, timeouts=timeouts)
-    if not standing.is_ready:
-        return standing
+    explained = await deploy.apply(reader, found, report=report, timeouts=timeouts)
+    if not explained.is_ready:
+        return explained
     for csv in found:
         if objects.kind(csv) == kinds.CSV[1]:
-            standing = await _until_succeeded(reader, csv, report, timeouts)
-            if not standing.is_ready:
-                return standing
-    return Explanation(standing=Standing.READY, cause="healthy", message="OLM is installed")
+            explained = await _until_succeeded(reader, csv, report, timeouts)
+            if not explained.is_ready:
+                return explained
+    return Explanation(readiness=Readiness.READY, cause="healthy", message="OLM is installed")
 
 
 async def removal(reader: ClusterObjects, found: tuple[Manifest, ...]) -> Undeploying:
@@ -164,7 +164,7 @@ async def _until_succeeded(
         if there is not None:
             return csvs.of_csv(seen, there)
         words = f"`{name}` does not exist yet"
-        return Diagnosis(cause="csv-missing", message=words, standing=Standing.WAITING)
+        return Diagnosis(cause="csv-missing", message=words, readiness=Readiness.WAITING)
 
     return await wait.until_well(look, f"`{name}` is installed", report=report, timeouts=timeouts)
 

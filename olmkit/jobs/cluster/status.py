@@ -1,4 +1,4 @@
-"""What OLM has installed, and how it stands: one line an operator, of either generation."""
+"""What OLM has installed, and its state: one line an operator, of either generation."""
 
 from __future__ import annotations
 

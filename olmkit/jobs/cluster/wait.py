@@ -20,7 +20,7 @@ from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import Manifest
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain.explanation import Blame, Diagnosis, Explanation, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, FaultOrigin, Readiness
 from olmkit.olm.explain.installs import explain
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ async def settled(
         lasted = now - since
         if explanation.is_ready and (lasted >= lasting(seen) or now >= end):
             return explanation
-        if explanation.standing is Standing.BLOCKED and lasted >= timeouts.believed:
+        if explanation.readiness is Readiness.BLOCKED and lasted >= timeouts.believed:
             return explanation
         if now >= end:
             return _late(explanation, timeouts.seconds)
@@ -147,7 +147,7 @@ async def until_well(
     def explained(finding: Diagnosis | None) -> Explanation:
         if finding is not None:
             return finding.below()
-        return Explanation(standing=Standing.READY, cause="healthy", message=done)
+        return Explanation(readiness=Readiness.READY, cause="healthy", message=done)
 
     return await settled(look, explained, report=report, timeouts=timeouts)
 
@@ -238,7 +238,9 @@ async def patiently(
 def _late(explanation: Explanation, seconds: float) -> Explanation:
     return replace(
         explanation,
-        standing=Standing.STUCK,
+        readiness=Readiness.STUCK,
         message=f"{explanation.message} (after {seconds:.0f} s)",
-        blame=Blame.WORLD if explanation.standing is Standing.WAITING else explanation.blame,
+        origin=FaultOrigin.WORLD
+        if explanation.readiness is Readiness.WAITING
+        else explanation.origin,
     )

@@ -25,7 +25,7 @@ from olmkit.kube.objects import Manifest
 from olmkit.olm import install_objects, kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, groups, namespaces, pods
-from olmkit.olm.explain.explanation import Diagnosis, Explanation, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, Readiness
 from olmkit.olm.install_objects import InstallRequest, Mode, Served
 from olmkit.olm.preview import Preview
 from olmkit.olm.resolver import report as resolver_report
@@ -66,8 +66,8 @@ async def plan(reader: ClusterObjects, options: InstallOptions, access: Access) 
     if here.subscription(choice.package) is not None:
         raise InputError(
             f"`{choice.package}` is already requested in namespace `{options.namespace}`",
-            hint=f"`olmkit status {choice.package}` says how it stands, "
-            f"`olmkit upgrade {choice.package}` takes it on",
+            hint=f"run `olmkit status {choice.package}` to see its state, "
+            f"or `olmkit upgrade {choice.package}` to upgrade it",
         )
     _refuse_orphans(here, choice)
     await _refuse_twin(reader, here, choice)
@@ -208,7 +208,7 @@ async def until_served(
         if pod is not None:
             return pods.of_pod(seen, pod)
         words = f"the Pod `{name}` is gone"
-        return Diagnosis(cause="pod-not-ready", message=words, standing=Standing.WAITING)
+        return Diagnosis(cause="pod-not-ready", message=words, readiness=Readiness.WAITING)
 
     report(f"serving the bundle as a catalog from Pod `{name}`")
     seconds = min(timeouts.seconds, _SERVED)
@@ -300,7 +300,7 @@ def _mode(
     here: ClusterState, options: InstallOptions, supported: tuple[str, ...]
 ) -> tuple[Mode | None, tuple[str, ...]]:
     """The OperatorGroup to make, if any, and the namespaces that will be watched."""
-    wished = Mode.parse(options.mode) if options.mode else None
+    requested = Mode.parse(options.mode) if options.mode else None
     if len(here.groups) > 1:
         names = ", ".join(f"`{objects.name(group)}`" for group in here.groups)
         raise InputError(
@@ -312,7 +312,7 @@ def _mode(
     if selecting is not None:
         raise InputError(selecting.message, hint=selecting.hint)
     if here.groups:
-        install_objects.check_group(here.groups[0], supported, wished)
+        install_objects.check_group(here.groups[0], supported, requested)
         return None, kinds.target_namespaces(here.groups[0])
-    mode = install_objects.choose_mode(supported, here.namespace, wished)
+    mode = install_objects.choose_mode(supported, here.namespace, requested)
     return mode, mode.targets(here.namespace) or ("",)

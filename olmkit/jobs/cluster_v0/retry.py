@@ -48,7 +48,7 @@ async def reset(
         package = kinds.subscription_key(subscription).package
         raise InputError(
             f"no InstallPlan of `{package}` has failed, so there is nothing to retry",
-            hint=f"`olmkit why {package} -n {seen.namespace}` says how it stands",
+            hint=f"run `olmkit why {package} -n {seen.namespace}` to see its state",
         )
     names = {target, *kinds.plan_csvs(plan)}
     broken = tuple(

@@ -47,7 +47,7 @@ Announce = Callable[[UpgradePlan], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgraded:
-    """Where it was, the versions it went through, and how it stands.
+    """The earlier version, the versions in between, and the state.
 
     `notes`: why more versions can be offered than are known.
     """

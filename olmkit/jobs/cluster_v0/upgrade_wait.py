@@ -20,7 +20,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, unpacking
-from olmkit.olm.explain.explanation import Blame, Explanation, Standing
+from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
 from olmkit.olm.explain.installs import explain
 
 _WORKING = ("", "Planning", "Installing")
@@ -74,10 +74,10 @@ class Watch:
                 if now - quiet >= settles:
                     return ""
             believed = now - since >= self._timeouts.believed
-            if wanted and found.standing is Standing.BLOCKED and believed:
+            if wanted and found.readiness is Readiness.BLOCKED and believed:
                 return found
             if now >= self._deadline:
-                is_known = expected or is_working or found.standing is not Standing.WAITING
+                is_known = expected or is_working or found.readiness is not Readiness.WAITING
                 return _late(found, self._timeouts.seconds) if is_known else ""
             words = f"waiting for OLM to choose a version after `{current}`"
             words = found.message if expected else words
@@ -95,7 +95,7 @@ class Watch:
         if found.is_ready or found.cause == "waiting":
             return replace(
                 found,
-                standing=Standing.WAITING,
+                readiness=Readiness.WAITING,
                 cause="waiting",
                 message=f"OLM has not yet chosen `{wanted}`, which the catalog offers",
                 hint="",
@@ -125,12 +125,12 @@ async def until_noted(
             return explain(seen, package, target=target) if found.is_ready else found
         if asyncio.get_running_loop().time() >= end:
             return Explanation(
-                standing=Standing.STUCK,
+                readiness=Readiness.STUCK,
                 cause="upgrade-not-finished",
                 message=f"`{target}` is healthy, but {missing} (after {timeouts.seconds:.0f} s)",
                 hint="check the log of OLM's operators",
                 chain=found.chain,
-                blame=Blame.WORLD,
+                origin=FaultOrigin.WORLD,
             )
         await asyncio.sleep(timeouts.interval)
 
@@ -209,24 +209,24 @@ def _outdated(source: Manifest, expected: str) -> Explanation:
     last = text(kinds.status(source).get("latestImageRegistryPoll"))
     if every:
         return Explanation(
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
             cause="catalog-outdated",
             message=f"{message}; OLM checks every {every}{f', last at {last}' if last else ''}",
         )
     return Explanation(
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
         cause="catalog-outdated",
         message=f"{message}, and OLM does not check for newer images",
         hint=f"delete the pod: `kubectl delete pod -n {place} -l {kinds.CATALOG_LABEL}={name}`; "
         "install with `--poll` to let OLM check",
-        blame=Blame.WORLD,
+        origin=FaultOrigin.WORLD,
     )
 
 
 def _late(found: Explanation, seconds: float) -> Explanation:
     return replace(
         found,
-        standing=Standing.STUCK,
+        readiness=Readiness.STUCK,
         message=f"{found.message} (after {seconds:.0f} s)",
-        blame=Blame.WORLD,
+        origin=FaultOrigin.WORLD,
     )

@@ -22,7 +22,7 @@ from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import bundle as cluster_bundle
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, sequence, text
-from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Readiness
 from olmkit.olm.preview import Preview
 from olmkit.olm.resolver import v1 as resolver
 from olmkit.olm.resolver.v1 import Choice, ClusterCatalog
@@ -124,7 +124,8 @@ async def of_upgrade(
             raise
         first = hops[0]
         raise NotOfferedError(
-            f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 makes one "
+            f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 "
+            f"performs one "
             f"at a time: {' → '.join(hop.name for hop in hops)}",
             hint=f"begin with `olmkit upgrade {objects.name(extension)} --olm v1 --to "
             f"{first.version}`",
@@ -162,7 +163,7 @@ async def _read(
     found = []
     for one in selected:
         ailing = cluster_catalogs.of_catalog(one) if is_new else None
-        if ailing is not None and ailing.standing is not Standing.WAITING:
+        if ailing is not None and ailing.readiness is not Readiness.WAITING:
             raise _unusable(ailing, is_one_of_many=len(selected) > 1)
         try:
             found.append(await _served(reader, objects.name(one), one))

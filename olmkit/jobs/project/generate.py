@@ -91,7 +91,7 @@ def generate(
     """Write what the sources of a project say; with `dry_run`, only tell what would change.
 
     Raises `InputError` when the sources or markers have errors, `ConfigurationError`
-    when there is no project or it is set up wrongly; then nothing is written.
+    when there is no project or it is misconfigured; then nothing is written.
     """
     result = plan(Workspace(folder), options)
     if not dry_run:

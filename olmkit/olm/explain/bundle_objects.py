@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from olmkit.olm.explain import explanation, refusals
-from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Readiness
 from olmkit.olm.explain.templates import Template
 
 _INVALID = re.compile(
@@ -25,12 +25,12 @@ _CLUSTER = ("PriorityClass", "ClusterRole", "ClusterRoleBinding", "StorageClass"
 _NEW = "correct the bundle, and publish it as a new version"
 
 
-def of_plan(words: str, namespace: str, standing: Standing) -> Diagnosis | None:
+def of_plan(words: str, namespace: str, readiness: Readiness) -> Diagnosis | None:
     """What the message of an InstallPlan means; None when no object is refused."""
     invalid = _INVALID.search(words)
     if invalid is not None:
         message, hint = _invalid(invalid, namespace)
-        return Diagnosis(cause="object-refused", message=message, hint=hint, standing=standing)
+        return Diagnosis(cause="object-refused", message=message, hint=hint, readiness=readiness)
     refusal = refusals.explained(words, refusals.Context(namespace=namespace, template=_BUNDLE))
     if not refusal.is_known:
         return None
@@ -41,7 +41,7 @@ def of_plan(words: str, namespace: str, standing: Standing) -> Diagnosis | None:
         message=f"the API server refuses {what}: {refusal.message}",
         hint=refusal.hint,
         details=refusal.details,
-        standing=standing,
+        readiness=readiness,
     )
 
 

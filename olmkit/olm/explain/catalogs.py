@@ -16,7 +16,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import constraints, explanation, images, pods
-from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.resolver import report
 
 
@@ -34,7 +34,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
             cause="catalog-invalid",
             message=f"the catalog `{name}` is misconfigured: {words}",
             links=(top,),
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
     served = tuple(snapshot.pods_of(namespace, {kinds.CATALOG_LABEL: name}))
     below = pods.worst(snapshot, served)
@@ -46,8 +46,8 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
             hint=below.hint,
             links=(top, *below.links),
             log=below.log,
-            standing=below.standing,
-            blame=below.blame,
+            readiness=below.readiness,
+            origin=below.origin,
         )
     if reason == "RegistryServerError":
         words = explanation.first_line(kinds.message(catalog))
@@ -56,7 +56,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
             message=f"the catalog `{name}` cannot be served: {words}",
             hint=pods.refused_hint(kinds.message(catalog), namespace),
             links=(top,),
-            blame=Blame.WORLD,
+            origin=FaultOrigin.WORLD,
         )
     address = text(kinds.spec(catalog).get("address"))
     if address and state in ("TRANSIENT_FAILURE", "CONNECTING", "IDLE"):
@@ -65,15 +65,15 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
             message=f"the catalog `{name}` is not ready: nothing answers at `{address}`",
             hint="start its server, and check that the cluster can reach that address",
             links=(top,),
-            standing=Standing.STUCK if state == "TRANSIENT_FAILURE" else Standing.WAITING,
-            blame=Blame.WORLD,
+            readiness=Readiness.STUCK if state == "TRANSIENT_FAILURE" else Readiness.WAITING,
+            origin=FaultOrigin.WORLD,
         )
     return Diagnosis(
         cause="catalog-not-ready",
         message=f"the catalog `{name}` is not ready yet",
         links=(top,),
-        standing=Standing.WAITING,
-        blame=Blame.WORLD,
+        readiness=Readiness.WAITING,
+        origin=FaultOrigin.WORLD,
     )
 
 
@@ -98,7 +98,7 @@ def _of_image(
         message=f"the image `{image}` does not serve a catalog: {why}",
         hint="name the image of a catalog; one that holds only files needs "
         "`grpcPodConfig.extractContent`, which `olmkit install --catalog` sets",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -165,7 +165,7 @@ def _with_facts(finding: Diagnosis, facts: Sequence[str], *, is_whole: bool) -> 
         details=tuple(facts),
         hint="change the channel or the version of a Subscription, remove an operator that "
         "excludes the others, or use another namespace",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -187,7 +187,7 @@ def _broken_catalog(
         return Diagnosis(
             cause="waiting",
             message=f"the catalog `{name}` has just become ready",
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     return Diagnosis(
         cause="catalog-not-ready",
@@ -195,7 +195,7 @@ def _broken_catalog(
         f"{explanation.first_line(part['rest'])}",
         hint="repair or delete the catalog: while it fails, it stops every Subscription that "
         "sees it",
-        blame=Blame.WORLD,
+        origin=FaultOrigin.WORLD,
     )
 
 
@@ -227,7 +227,7 @@ def _missing(what: str) -> Explain:
             cause=f"no-such-{'version' if what == 'name' else what}",
             message=subjects[what] + (other if is_other else ""),
             hint=hints[what],
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
 
     return explain
@@ -249,7 +249,7 @@ def _dependency(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagn
         cause="missing-dependency",
         message=f"`{part['bundle']}` needs {needed}, and no catalog offers one",
         hint="add a catalog that has it, or install that operator first",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -262,7 +262,7 @@ def _orphan(snapshot: ClusterState, _: Manifest, part: Mapping[str, str]) -> Dia
         hint=f"delete it: `kubectl delete csv -n {snapshot.namespace} {name}`; "
         "OLM does not adopt it",
         links=() if csv is None else (explanation.link(csv, kinds.phase(csv)),),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -274,7 +274,7 @@ def _heads(_: ClusterState, subscription: Manifest, part: Mapping[str, str]) -> 
         hint="let one of them replace or skip the other, and publish the catalog again; "
         "`olmkit catalog graph` draws the channels of "
         f"`{kinds.subscription_key(subscription).catalog}`",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -285,7 +285,7 @@ def _no_heads(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnos
         f"{explanation.first_line(part['words'])}",
         hint="remove the cycle: no entry of a channel may replace, directly or indirectly, "
         "what replaces it",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -294,7 +294,7 @@ def _clash(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis:
         cause="api-provided-twice",
         message=f"two operators would provide {part['api']}: {part['both'].strip()}",
         hint="uninstall the other one, or use another namespace",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -304,7 +304,7 @@ def _same_package(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Dia
         message=f"package `{part['package']}` is requested twice in this namespace: "
         f"{part['both'].strip()}",
         hint="keep one Subscription, and no ClusterServiceVersion without one",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -313,7 +313,7 @@ def _deprecated(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagn
         cause="bundle-deprecated",
         message=f"the bundle `{part['bundle']}` is deprecated and cannot be installed",
         hint="choose another version or channel",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -324,7 +324,7 @@ def _unread(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis
         f"{explanation.first_line(part['words'])}",
         hint="correct the bundle, and publish the catalog again: it stops every Subscription "
         "that might select it",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -346,7 +346,7 @@ def _groups(_: ClusterState, __: Manifest, part: Mapping[str, str]) -> Diagnosis
     return Diagnosis(
         cause="operator-groups",
         message=f"the namespace needs exactly one OperatorGroup and has {part['count']}",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 

@@ -17,7 +17,7 @@ from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, images, missing, probes, templates
-from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Readiness
 from olmkit.olm.explain.templates import Template
 
 _CONFIG = ("CreateContainerConfigError", "CreateContainerError", "RunContainerError",
@@ -147,7 +147,7 @@ def _cannot_start(
             hint=template.change(f"correct `command` of container `{name}`")
             + ", or build the image with that program",
             links=(link,),
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
     return Diagnosis(
         cause="container-cannot-start",
@@ -174,7 +174,7 @@ def _as_root(
                              "above 0")
         + ", or build the image with such a `USER`",
         links=(link,),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )  # fmt: skip
 
 
@@ -201,7 +201,7 @@ def _out_of_memory(
         hint=advice,
         links=(explanation.link(pod, _state(status)),),
         log=_log(snapshot, pod, name),
-        standing=_standing(status),
+        readiness=_standing(status),
     )
 
 
@@ -225,7 +225,7 @@ def _killed(
         hint=probes.hint(pod, status, kind, answer, template),
         links=(explanation.link(pod, _state(status)),),
         log=_log(snapshot, pod, name),
-        standing=_standing(status),
+        readiness=_standing(status),
     )
 
 
@@ -249,7 +249,7 @@ def _crashed(
         hint=hint,
         links=(explanation.link(pod, _state(status)),),
         log=log,
-        standing=_standing(status),
+        readiness=_standing(status),
     )
 
 
@@ -296,10 +296,10 @@ def _latest(snapshot: ClusterState) -> datetime | None:
     return max((one for one in times if one is not None), default=None)
 
 
-def _standing(status: Mapping[str, Any]) -> Standing:
+def _standing(status: Mapping[str, Any]) -> Readiness:
     """A container that has ended often does not recover by waiting; the count only grows."""
     restarts = kinds.number(status.get("restartCount"))
-    return Standing.BLOCKED if restarts >= _GIVEN_UP else Standing.STUCK
+    return Readiness.BLOCKED if restarts >= _GIVEN_UP else Readiness.STUCK
 
 
 def _state(status: Mapping[str, Any]) -> str:

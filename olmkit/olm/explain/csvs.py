@@ -15,7 +15,7 @@ from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import bundle_objects, explanation, pods, templates
-from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 _SETTLED = 30.0  # seconds after which the endpoints of pods that are ready are known
 _TOO_OLD = re.compile(r"minKubeVersion \((?P<least>[^)]+)\) > server version \((?P<found>[^)]+)\)")
@@ -35,7 +35,7 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
         finding = _waits_for_old(snapshot, csv)
     if finding is None:
         finding = _of_install(snapshot, csv)
-    if finding is None or finding.standing is Standing.WAITING:
+    if finding is None or finding.readiness is Readiness.WAITING:
         finding = _repeated(csv) or finding
     if finding is None:
         words = explanation.first_line(kinds.message(csv))
@@ -44,7 +44,7 @@ def of_csv(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
             message=f"`{objects.name(csv)}` is {phase or 'new'}: {words}"
             if words
             else f"`{objects.name(csv)}` is {phase or 'new'}",
-            standing=Standing.STUCK if phase == "Failed" else Standing.WAITING,
+            readiness=Readiness.STUCK if phase == "Failed" else Readiness.WAITING,
         )
     return finding.under(top)
 
@@ -57,7 +57,7 @@ def _of_install(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
     """
     phase = kinds.phase(csv)
     finding = of_deployments(snapshot, csv)
-    if finding is None or finding.standing is Standing.WAITING:
+    if finding is None or finding.readiness is Readiness.WAITING:
         refused = kinds.reason(csv) == "InstallComponentFailed"
         failure = kinds.message(csv) if phase == "Failed" and refused else _last_failure(csv)
         if failure:
@@ -128,7 +128,7 @@ def _unserved(csv: Manifest) -> Diagnosis | None:
             f"`{deployment}`, which the bundle does not have",
             hint=f"set `deploymentName` to a Deployment of the bundle ({listed}), and publish it "
             "as a new version",
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
     return None
 
@@ -160,14 +160,14 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagnosis 
                 message=f"another operator that watches the same namespaces already provides "
                 f"the APIs of `{name}`",
                 hint="uninstall it, or let their OperatorGroups watch different namespaces",
-                standing=Standing.BLOCKED,
+                readiness=Readiness.BLOCKED,
             )
         case "OwnerConflict":
             return Diagnosis(
                 cause="crd-owned-elsewhere",
                 message=f"an API of `{name}` belongs to another operator: {words}",
                 hint="uninstall the other one, or use another namespace",
-                standing=Standing.BLOCKED,
+                readiness=Readiness.BLOCKED,
             )
         case "OperatorConditionNotUpgradeable":
             return Diagnosis(
@@ -175,7 +175,7 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagnosis 
                 message=f"the installed operator does not allow its upgrade now: {words}",
                 hint="wait until its OperatorCondition `Upgradeable` is true, or set an "
                 "override in its spec",
-                standing=Standing.BLOCKED,
+                readiness=Readiness.BLOCKED,
             )
         case "CannotModifyStaticOperatorGroupProvidedAPIs":
             return Diagnosis(
@@ -184,14 +184,14 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagnosis 
                 f"the APIs that it lists, and `{name}` provides others",
                 hint="add them to its annotation `olm.providedAPIs`, or remove "
                 "`staticProvidedAPIs` from its spec",
-                standing=Standing.BLOCKED,
+                readiness=Readiness.BLOCKED,
             )
         case "InstallComponentFailedNoRetry" | "InvalidInstallModes" | "InvalidWebhookDescription":
             return Diagnosis(
                 cause="csv-invalid",
                 message=f"OLM gives up on `{name}`: {words}",
                 hint="correct the bundle, and publish it as a new version",
-                standing=Standing.BLOCKED,
+                readiness=Readiness.BLOCKED,
             )
         case _:
             pass
@@ -199,7 +199,7 @@ def _by_reason(snapshot: ClusterState, csv: Manifest, reason: str) -> Diagnosis 
         return Diagnosis(
             cause="operator-groups",
             message=f"the OperatorGroup of namespace `{snapshot.namespace}` does not fit: {words}",
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
     return None
 
@@ -217,7 +217,7 @@ def _unsupported_mode(snapshot: ClusterState, csv: Manifest) -> Diagnosis:
         f"that OperatorGroup `{objects.name(group)}` requires",
         hint=f"it supports {listed}: change the OperatorGroup, or install it elsewhere",
         links=(explanation.link(group, f"watches {_namespaces(targets)}"),) if group else (),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -268,7 +268,7 @@ def _too_old(csv: Manifest, words: str) -> Diagnosis:
         else f"`{name}` does not fit this cluster: {words}",
         hint="upgrade the cluster, or uninstall the operator and install a version whose "
         "`minKubeVersion` is lower",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -281,7 +281,7 @@ def _native(csv: Manifest, one: Mapping[str, Any]) -> Diagnosis:
         cause=missing.cause,
         message=f"`{objects.name(csv)}` needs `{kind}` of `{gvk.api_version}`, {missing.why}",
         hint=missing.hint,
-        standing=Standing.BLOCKED if missing.is_final else Standing.STUCK,
+        readiness=Readiness.BLOCKED if missing.is_final else Readiness.STUCK,
     )
 
 
@@ -301,7 +301,7 @@ def _account(csv: Manifest, one: Mapping[str, Any], name: str, words: str) -> Di
     return Diagnosis(
         cause="service-account",
         message=f"the service account `{name}` of `{objects.name(csv)}` {what}",
-        standing=Standing.WAITING if what == "does not exist" else Standing.STUCK,
+        readiness=Readiness.WAITING if what == "does not exist" else Readiness.STUCK,
     )
 
 
@@ -341,7 +341,7 @@ def of_succeeded(snapshot: ClusterState, csv: Manifest) -> Diagnosis | None:
                 f"`kubectl get service {place} {service} -o wide` and "
                 f"`kubectl get pods {place} --show-labels`",
                 links=(explanation.link(slices[0], "no endpoint is ready"),),
-                standing=Standing.STUCK if _is_settled(snapshot, csv) else Standing.WAITING,
+                readiness=Readiness.STUCK if _is_settled(snapshot, csv) else Readiness.WAITING,
             )
     return None
 

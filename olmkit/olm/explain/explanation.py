@@ -15,7 +15,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
 
-class Standing(StrEnum):
+class Readiness(StrEnum):
     """Whether to wait.
 
     READY: nothing to wait for. WAITING: it moves. STUCK: it may still come by itself, but
@@ -28,7 +28,7 @@ class Standing(StrEnum):
     BLOCKED = "blocked"
 
 
-class Blame(StrEnum):
+class FaultOrigin(StrEnum):
     """Whether the material does not allow it, or the world said no."""
 
     MATERIAL = "material"
@@ -37,7 +37,7 @@ class Blame(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One object of the chain, and how it stands. `subject` is `Kind namespace/name`."""
+    """One object of the chain, and its state. `subject` is `Kind namespace/name`."""
 
     subject: str
     state: str
@@ -50,18 +50,18 @@ class Explanation:
     `details` are further lines about the cause, such as each missing permission.
     """
 
-    standing: Standing
+    readiness: Readiness
     cause: str
     message: str
     hint: str = ""
     chain: tuple[Link, ...] = ()
     log: str = ""
     details: tuple[str, ...] = ()
-    blame: Blame = Blame.MATERIAL
+    origin: FaultOrigin = FaultOrigin.MATERIAL
 
     @property
     def is_ready(self) -> bool:
-        return self.standing is Standing.READY
+        return self.readiness is Readiness.READY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,20 +74,20 @@ class Diagnosis:
     links: tuple[Link, ...] = ()
     log: str = ""
     details: tuple[str, ...] = ()
-    standing: Standing = Standing.STUCK
-    blame: Blame = Blame.MATERIAL
+    readiness: Readiness = Readiness.STUCK
+    origin: FaultOrigin = FaultOrigin.MATERIAL
 
     def below(self, *links: Link) -> Explanation:
         """The finding as an explanation, with the objects above it."""
         return Explanation(
-            standing=self.standing,
+            readiness=self.readiness,
             cause=self.cause,
             message=self.message,
             hint=self.hint,
             chain=(*links, *self.links),
             log=self.log,
             details=self.details,
-            blame=self.blame,
+            origin=self.origin,
         )
 
     def under(self, top: Link) -> Diagnosis:

@@ -7,7 +7,7 @@ from olmkit.kube.objects import text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 
 def of_namespace(snapshot: ClusterState) -> Diagnosis | None:
@@ -21,7 +21,7 @@ def of_namespace(snapshot: ClusterState) -> Diagnosis | None:
             message=f"namespace `{snapshot.namespace}` has no OperatorGroup, "
             "so OLM installs nothing in it",
             hint="create one that names the namespaces to watch; `olmkit install` does",
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
     names = ", ".join(f"`{objects.name(group)}`" for group in snapshot.groups)
     return Diagnosis(
@@ -33,7 +33,7 @@ def of_namespace(snapshot: ClusterState) -> Diagnosis | None:
             explanation.link(group, f"watches {', '.join(kinds.target_namespaces(group)) or 'all'}")
             for group in snapshot.groups
         ),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -49,7 +49,7 @@ def _of_selector(snapshot: ClusterState) -> Diagnosis | None:
         hint="label the namespaces to watch, or name them in `targetNamespaces` of the "
         "OperatorGroup",
         links=(explanation.link(group, f"selects {wanted}: no namespace"),),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 

@@ -11,7 +11,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.explain.templates import Template
 
 REASONS = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
@@ -46,7 +46,7 @@ def of_container(
             f"{_PARSED.sub('', words) or 'it cannot be parsed'}",
             hint=template.change(f"correct the image of container `{name}`"),
             links=(link,),
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
     if reason == "ErrImageNeverPull":
         return Diagnosis(
@@ -58,7 +58,7 @@ def of_container(
                 "to `IfNotPresent`"
             ),
             links=(link,),
-            blame=Blame.WORLD,
+            origin=FaultOrigin.WORLD,
         )
     words = _words(snapshot, pod, image, waiting).removeprefix(f"{image}: ")
     secrets = missing_secrets(snapshot, pod)
@@ -74,7 +74,7 @@ def of_container(
         message=f"the image `{image}` cannot be pulled: {words}{also}",
         hint=hint(words, image, objects.namespace(pod), secrets),
         links=(link,),
-        blame=Blame.WORLD,
+        origin=FaultOrigin.WORLD,
     )
 
 

@@ -21,7 +21,7 @@ from olmkit.olm.explain import (
     system,
     unpacking,
 )
-from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Readiness
 
 _UNSEEN = "if it stays so, check that OLM runs: `olmkit olm status`"
 
@@ -33,7 +33,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
     from there, the newest that the Subscription has chosen.
     """
     found = _explain(snapshot, package, target)
-    if found.standing is not Standing.WAITING:
+    if found.readiness is not Readiness.WAITING:
         return found
     # What only takes its time looks the same when OLM does not run.
     ailing = system.of_olm(snapshot)
@@ -43,7 +43,7 @@ def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explan
 def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     subscription = snapshot.subscription(package)
     ending = namespaces.of_namespace(next(iter(snapshot.namespaces), None))
-    if ending is not None and (subscription is None or ending.standing is Standing.BLOCKED):
+    if ending is not None and (subscription is None or ending.readiness is Readiness.BLOCKED):
         return ending.below()
     if subscription is None:
         return _not_installed(snapshot, package)
@@ -84,7 +84,7 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
             if not current
             else f"OLM is installing `{target or current}`",
             hint=_UNSEEN if not kinds.status(subscription) else "",
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     return finding.below(*links)
 
@@ -104,7 +104,7 @@ def _not_installed(snapshot: ClusterState, package: str) -> Explanation:
             "delete it before you install again"
         )
     return Explanation(
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
         cause="not-installed",
         message=f"nothing requests `{package}` in namespace `{snapshot.namespace}`",
         hint=hint or f"install it: `olmkit install {package} -n {snapshot.namespace}`",
@@ -130,14 +130,14 @@ def _ready(snapshot: ClusterState, subscription: Manifest, csv: Manifest, top: L
         names = ", ".join(kinds.plan_csvs(other))
         package = kinds.subscription_key(subscription).package
         return Explanation(
-            standing=Standing.READY,
+            readiness=Readiness.READY,
             cause="upgrade-needs-approval",
             message=f"{words}; an upgrade to {names} waits for approval",
             hint=f"`olmkit upgrade {package} -n {snapshot.namespace}` approves it",
             chain=chain,
         )
     return Explanation(
-        standing=Standing.READY,
+        readiness=Readiness.READY,
         cause="healthy",
         message=words,
         hint=kinds.deprecation(subscription),
@@ -167,7 +167,7 @@ def _catalog_finding(snapshot: ClusterState, subscription: Manifest) -> Diagnosi
             message=f"there is no CatalogSource `{key.catalog}` in namespace "
             f"`{key.catalog_namespace}`",
             hint="create it, or correct the Subscription",
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
     return catalogs.of_catalog(snapshot, catalog)
 
@@ -183,7 +183,7 @@ def _copied(snapshot: ClusterState, current: str) -> Diagnosis | None:
         message=f"`{current}` is installed in namespace `{place}`, and watches this one from there",
         hint="uninstall it there, or here; or let its OperatorGroup watch other namespaces",
         links=(explanation.link(copy, f"a copy of the one in {place}"),),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -200,7 +200,7 @@ def _vanished(subscription: Manifest, plan: Manifest | None, current: str) -> Di
         cause="csv-deleted",
         message=f"the ClusterServiceVersion `{current}` was deleted, and OLM does not recreate it",
         hint="delete the Subscription and install again",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 

@@ -8,7 +8,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 _DISCOVERY = "NamespaceDeletionDiscoveryFailure"
 # `configmaps. has 1 resource instances, things.example.com has 2 resource instances`
@@ -29,7 +29,7 @@ def of_namespace(namespace: Manifest | None) -> Diagnosis | None:
         message=f"{message}; {held}" if held else message,
         hint=hint,
         links=(explanation.link(namespace, "Terminating"),),
-        standing=Standing.BLOCKED if held else Standing.WAITING,
+        readiness=Readiness.BLOCKED if held else Readiness.WAITING,
     )
 
 

@@ -11,7 +11,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import GVK, Manifest, mapping, sequence, text
 from olmkit.olm import kinds, missing_apis
 from olmkit.olm.explain import bundle_objects, explanation
-from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 _UNKNOWN = re.compile(
     r"installing \S+ (?P<name>[^:\s]+): GroupVersionKind (?P<version>[^\s,]+), "
@@ -31,15 +31,15 @@ def of_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
             cause="needs-approval",
             message=f"the InstallPlan `{objects.name(plan)}` for {names} waits for approval",
             hint=f"`olmkit upgrade {package} -n {objects.namespace(plan)}` approves it",
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
     failed = kinds.condition(plan, "Installed", value="False")
     words = text(failed.get("message")) if failed is not None else ""
     retried = kinds.message(plan)
     unchecked = mapping(failed).get("reason") == "InstallCheckFailed" and phase != "Complete"
     if phase == "Failed" or unchecked or (phase == "Installing" and "error" in retried):
-        standing = Standing.BLOCKED if phase == "Failed" else Standing.STUCK
-        found = _plan_failure(plan, words or retried, standing)
+        readiness = Readiness.BLOCKED if phase == "Failed" else Readiness.STUCK
+        found = _plan_failure(plan, words or retried, readiness)
         return found if phase != "Failed" else _with_retry(found, subscription, plan)
     return None
 
@@ -54,7 +54,7 @@ def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Dia
     return replace(found, hint=f"{first}{command}, since OLM does not retry a failed InstallPlan")
 
 
-def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
+def _plan_failure(plan: Manifest, words: str, readiness: Readiness) -> Diagnosis:
     said = explanation.first_line(words.removeprefix("retrying execution due to error: "))
     name = objects.name(plan)
     forbidden = re.search(
@@ -76,14 +76,14 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
             message="OLM cannot read the existing objects, because the operator does not "
             f"convert them: {explanation.first_line(away['rest'])}",
             hint=_conversion_hint(away["rest"]),
-            standing=Standing.STUCK,
+            readiness=Readiness.STUCK,
         )
     if "error validating existing CRs" in words:
         return Diagnosis(
             cause="crd-rejects-objects",
             message=f"the new CustomResourceDefinition would refuse existing objects: {said}",
             hint="correct or delete those objects, or publish a schema that accepts them",
-            standing=standing,
+            readiness=readiness,
         )
     if "risk of data loss" in words:
         return Diagnosis(
@@ -91,32 +91,32 @@ def _plan_failure(plan: Manifest, words: str, standing: Standing) -> Diagnosis:
             message=f"a version in which objects are stored would disappear: {said}",
             hint="keep that version in the CustomResourceDefinition, or migrate the objects and "
             "its `status.storedVersions` first",
-            standing=standing,
+            readiness=readiness,
         )
     if "pre-existing CRD owners" in words:
         return Diagnosis(
             cause="crd-owned-elsewhere",
             message=f"a CustomResourceDefinition belongs to another operator: {said}",
             hint="uninstall the other one first",
-            standing=standing,
+            readiness=readiness,
         )
     if "not found on the cluster" in words or "resource not found installing" in words:
-        return _missing_api(words, said, standing)
+        return _missing_api(words, said, readiness)
     unsupported = [
         mapping(step.get("resource"))
         for step in sequence(kinds.status(plan).get("plan"))
         if isinstance(step, dict) and step.get("status") == "UnsupportedResource"
     ]
     if unsupported:
-        return _unsupported(unsupported[0], standing)
-    return bundle_objects.of_plan(words, objects.namespace(plan), standing) or Diagnosis(
+        return _unsupported(unsupported[0], readiness)
+    return bundle_objects.of_plan(words, objects.namespace(plan), readiness) or Diagnosis(
         cause="install-plan-failed",
         message=f"the InstallPlan `{name}` fails: {said}",
-        standing=standing,
+        readiness=readiness,
     )
 
 
-def _missing_api(words: str, said: str, standing: Standing) -> Diagnosis:
+def _missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
     """An object of the bundle is of a kind that the cluster does not serve."""
     found = _UNKNOWN.search(words)
     if found is None:
@@ -124,7 +124,7 @@ def _missing_api(words: str, said: str, standing: Standing) -> Diagnosis:
             cause="missing-api",
             message=f"the cluster does not have an API that the bundle needs: {said}",
             hint="install what provides that API first",
-            standing=standing,
+            readiness=readiness,
         )
     missing = missing_apis.of(GVK.parse(found["version"], found["kind"]))
     return Diagnosis(
@@ -132,11 +132,11 @@ def _missing_api(words: str, said: str, standing: Standing) -> Diagnosis:
         message=f"the bundle holds the {found['kind']} `{found['name']}` of `{found['version']}`, "
         f"{missing.why}",
         hint=missing.hint,
-        standing=Standing.BLOCKED if missing.is_final else standing,
+        readiness=Readiness.BLOCKED if missing.is_final else standing,
     )
 
 
-def _unsupported(resource: Mapping[str, Any], standing: Standing) -> Diagnosis:
+def _unsupported(resource: Mapping[str, Any], readiness: Readiness) -> Diagnosis:
     group, version = text(resource.get("group")), text(resource.get("version"))
     kind, name = text(resource.get("kind")), text(resource.get("name"))
     api_version = f"{group}/{version}" if group else version
@@ -146,7 +146,7 @@ def _unsupported(resource: Mapping[str, Any], standing: Standing) -> Diagnosis:
         message=f"OLM does not install objects of kind `{kind}`, such as `{name}` of the bundle"
         + (f"; it is of `{api_version}`, {missing.why}" if missing.is_final else ""),
         hint="remove it from the bundle; `olmkit bundle validate` reports such kinds",
-        standing=standing,
+        readiness=readiness,
     )
 
 

@@ -21,7 +21,7 @@ from olmkit.olm.explain import (
     scheduling,
     templates,
 )
-from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.explain.templates import Template
 
 _NOWHERE = Template()
@@ -35,7 +35,7 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
         return Diagnosis(
             cause="deployment-missing",
             message=f"the Deployment `{name}` does not exist",
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     wanted, ready = _replicas(found)
     template = templates.of_deployment(snapshot, found)
@@ -59,7 +59,7 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
         if ready < wanted
         else f"the Deployment `{name}` is being rolled out again",
         links=(top,),
-        standing=Standing.WAITING,
+        readiness=Readiness.WAITING,
     )
 
 
@@ -80,7 +80,7 @@ def _refused(owner: str, words: str, namespace: str, template: Template) -> Diag
         message=f"the API server refuses the pods of {owner}: {found.message}",
         hint=found.hint,
         details=found.details,
-        standing=found.standing,
+        readiness=found.readiness,
     )
 
 
@@ -97,8 +97,8 @@ def worst(
     `template` is where what they are made of is changed.
     """
     found = [finding for pod in pods if (finding := of_pod(snapshot, pod, template)) is not None]
-    order = {Standing.BLOCKED: 0, Standing.STUCK: 1, Standing.WAITING: 2, Standing.READY: 3}
-    return min(found, key=lambda one: order[one.standing], default=None)
+    order = {Readiness.BLOCKED: 0, Readiness.STUCK: 1, Readiness.WAITING: 2, Readiness.READY: 3}
+    return min(found, key=lambda one: order[one.readiness], default=None)
 
 
 def of_pod(
@@ -123,7 +123,7 @@ def of_pod(
         cause="pod-not-ready",
         message=f"the pod `{objects.name(pod)}` is not ready yet",
         links=(explanation.link(pod, kinds.phase(pod) or "Pending"),),
-        standing=Standing.WAITING,
+        readiness=Readiness.WAITING,
     )
 
 
@@ -188,7 +188,7 @@ def _of_event(pod: Manifest, event: Manifest, template: Template) -> Diagnosis:
         if lacking is None
         else lacking.hint(namespace, template, missing.expected_key(pod, lacking)),
         links=(explanation.link(pod, f"{kinds.phase(pod)}, {reason}"),),
-        blame=Blame.WORLD,
+        origin=FaultOrigin.WORLD,
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Standing
+from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.explain.templates import Template
 
 _FORBIDDEN = re.compile(r'^(?:Error creating: )?pods "[^"]*" is forbidden: ')
@@ -53,7 +53,7 @@ class Refusal:
     message: str
     hint: str = ""
     details: tuple[str, ...] = ()
-    standing: Standing = Standing.STUCK
+    readiness: Readiness = Readiness.STUCK
     is_known: bool = True
 
 
@@ -121,7 +121,7 @@ def _security(found: re.Match[str], context: Context) -> Refusal:
         + f"; or allow the pods: `kubectl label namespace {context.namespace} "
         f"pod-security.kubernetes.io/enforce={lower} --overwrite`",
         details=tuple(explanation.first_line(rule) for rule in split),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 

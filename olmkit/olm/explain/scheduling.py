@@ -16,7 +16,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState, Objects
 from olmkit.olm.explain import explanation, templates
-from olmkit.olm.explain.explanation import Blame, Diagnosis
+from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin
 from olmkit.olm.explain.templates import Template
 
 _COUNTED = re.compile(r"^\d+/(?P<all>\d+) nodes are available: (?P<rest>.*)$", re.DOTALL)
@@ -59,7 +59,7 @@ def of_pod(snapshot: ClusterState, pod: Manifest, template: Template) -> Diagnos
             hint=template.change("check the controller that removes them, or drop "
                                  "`schedulingGates`"),
             links=(link,),
-            blame=Blame.WORLD,
+            origin=FaultOrigin.WORLD,
         )  # fmt: skip
     found = list(_reasons(snapshot.nodes, pod, words))
     return Diagnosis(
@@ -70,7 +70,7 @@ def of_pod(snapshot: ClusterState, pod: Manifest, template: Template) -> Diagnos
         or "compare what the pod requests (resources, node selector, tolerations) with the "
         f"nodes: {_describe(pod)}",
         links=(link,),
-        blame=Blame.WORLD,
+        origin=FaultOrigin.WORLD,
     )
 
 
@@ -87,7 +87,7 @@ def _of_scheduler(pod: Manifest, template: Template) -> Diagnosis | None:
         hint=template.change(f"check that the scheduler `{scheduler}` runs, or drop "
                              "`schedulerName`"),
         links=(explanation.link(pod, "Pending, not scheduled"),),
-        blame=Blame.WORLD,
+        origin=FaultOrigin.WORLD,
     )  # fmt: skip
 
 

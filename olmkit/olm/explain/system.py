@@ -12,7 +12,7 @@ from olmkit.kube import objects
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
-from olmkit.olm.explain.explanation import Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Readiness
 
 CAUSE = "controller-not-running"
 
@@ -27,7 +27,7 @@ def of_olm(snapshot: ClusterState) -> Diagnosis | None:
                 message=f"OLM does not run: the Deployment `{name}` is scaled to 0",
                 hint=f"run `kubectl scale deployment {name} -n {place} --replicas=1`",
                 links=(explanation.link(deployment, "0 pods"),),
-                standing=Standing.BLOCKED,
+                readiness=Readiness.BLOCKED,
             )
         around = replace(snapshot, namespace=place, deployments=snapshot.system)
         ailing = pods.of_deployment(around, name)
@@ -37,6 +37,6 @@ def of_olm(snapshot: ClusterState) -> Diagnosis | None:
                 cause=CAUSE,
                 message=f"OLM does not run: {ailing.message}",
                 hint=ailing.hint or f"check the Deployment `{name}` in namespace `{place}`",
-                standing=Standing.STUCK,
+                readiness=Readiness.STUCK,
             )
     return None

@@ -17,7 +17,7 @@ from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, images, pods
-from olmkit.olm.explain.explanation import Blame, Diagnosis, Link, Standing
+from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Link, Readiness
 
 # What `BundleUnpackFailed` means without a failed Job, by its reason: cause, message, hint, and
 # whether OLM tries again.
@@ -26,13 +26,13 @@ _ENDS = {
         "bundle-cannot-be-unpacked",
         "OLM cannot read the bundle",
         "correct the bundle, and publish it as a new version",
-        Standing.BLOCKED,
+        Readiness.BLOCKED,
     ),
     "EnsureInstallPlanFailed": (
         "install-plan-failed",
         "OLM cannot create the InstallPlan",
         "",
-        Standing.STUCK,
+        Readiness.STUCK,
     ),
 }
 
@@ -56,12 +56,12 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis
         return None
     ends = _ENDS.get(text(mapping(failed).get("reason")))
     if ends is not None:
-        cause, what, hint, standing = ends
+        cause, what, hint, readiness = ends
         return Diagnosis(
             cause=cause,
             message=f"{what}: {explanation.first_line(text(mapping(failed).get('message')))}",
             hint=hint,
-            standing=standing,
+            readiness=readiness,
         )
     jobs = jobs_of(snapshot, subscription)
     if jobs.is_clear:
@@ -77,17 +77,17 @@ def of_subscription(snapshot: ClusterState, subscription: Manifest) -> Diagnosis
             cause="unpacking",
             message="the bundle is being unpacked; it is not known which of the "
             f"{len(jobs.found)} unpack Jobs in namespace {listed} does it",
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     for job in jobs.found:
         return Diagnosis(
             cause="unpacking",
             message=f"{_whose(snapshot, subscription, job)} is being unpacked",
             links=(_link(job),),
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     return Diagnosis(
-        cause="unpacking", message="the bundle is being unpacked", standing=Standing.WAITING
+        cause="unpacking", message="the bundle is being unpacked", readiness=Readiness.WAITING
     )
 
 
@@ -166,7 +166,7 @@ def _worst(
         labels = {"job-name": objects.name(job)}
         below = pods.worst(snapshot, snapshot.pods_of(objects.namespace(job), labels))
         below = below or pods.refused(snapshot, job)
-        if below is None or below.standing is Standing.WAITING:
+        if below is None or below.readiness is Readiness.WAITING:
             continue
         below = _of_image(job, below)
         package = snapshot.packages.get(image(job), "")
@@ -179,8 +179,8 @@ def _worst(
             hint=below.hint,
             links=(_link(job), *below.links),
             log=below.log,
-            standing=Standing.BLOCKED if has_failed else Standing.STUCK,
-            blame=below.blame,
+            readiness=Readiness.BLOCKED if has_failed else Readiness.STUCK,
+            origin=below.origin,
         )
     return None
 
@@ -195,7 +195,7 @@ def _of_image(job: Manifest, below: Diagnosis) -> Diagnosis:
         below,
         message=f"the image `{image(job)}` is not a bundle image: it has no `{missing['path']}`",
         hint="let the catalog name the image of a bundle; `olmkit bundle build` builds one",
-        standing=Standing.STUCK,
+        readiness=Readiness.STUCK,
     )
 
 
@@ -217,8 +217,8 @@ def _ended(snapshot: ClusterState, words: str, jobs: Sequence[Manifest]) -> Diag
         else f"the bundle cannot be unpacked: {explanation.first_line(words)}",
         hint=f"{hint}; OLM tries again after some minutes",
         links=tuple(explanation.link(job, f"unpacks {image(job)}: failed") for job in failed),
-        standing=Standing.BLOCKED,
-        blame=Blame.WORLD,
+        readiness=Readiness.BLOCKED,
+        origin=FaultOrigin.WORLD,
     )
 
 

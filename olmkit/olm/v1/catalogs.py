@@ -9,12 +9,12 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.v1.extension import CATALOG_NAME_LABEL
 
 _LOWEST = -(2**31)
 # OLM does not try a catalog again that is `Blocked`.
-_TRIED = {"Retrying": Standing.STUCK, "Blocked": Standing.BLOCKED}
+_TRIED = {"Retrying": Readiness.STUCK, "Blocked": Readiness.BLOCKED}
 
 
 def of_catalog(catalog: Manifest) -> Diagnosis | None:
@@ -31,19 +31,19 @@ def of_catalog(catalog: Manifest) -> Diagnosis | None:
             message=f"the catalog `{name}` is switched off",
             hint=f"set `spec.availabilityMode` of ClusterCatalog `{name}` to `Available`",
             links=(link,),
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
         )
     reason = explanation.first_line(text(progressing.get("message")))
-    standing = _TRIED.get(text(progressing.get("reason")), Standing.WAITING)
-    is_tried = standing is not Standing.WAITING
+    readiness = _TRIED.get(text(progressing.get("reason")), Readiness.WAITING)
+    is_tried = readiness is not Readiness.WAITING
     said = f": {reason}" if is_tried and reason else " yet"
     return Diagnosis(
         cause="catalog-not-ready",
         message=f"the catalog `{name}` is not served{said}",
         hint=_hint(name, image(catalog), reason) if is_tried else "",
         links=(link,),
-        standing=standing,
-        blame=Blame.WORLD,
+        readiness=readiness,
+        origin=FaultOrigin.WORLD,
     )
 
 
@@ -75,8 +75,8 @@ def outdated(catalog: Manifest, digest: str) -> Diagnosis | None:
             message=f"{message}, and catalogd cannot read that: {said}",
             hint=_hint(name, ref, said),
             links=links,
-            standing=_TRIED[reason],
-            blame=Blame.WORLD,
+            readiness=_TRIED[reason],
+            origin=FaultOrigin.WORLD,
         )
     generation = kinds.number(objects.metadata(catalog).get("generation"))
     minutes = kinds.number(_image(catalog).get("pollIntervalMinutes"))
@@ -85,7 +85,7 @@ def outdated(catalog: Manifest, digest: str) -> Diagnosis | None:
             cause="catalog-outdated",
             message=f"{message}; catalogd has not yet read it",
             links=links,
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     if minutes:
         last = text(kinds.status(catalog).get("lastUnpacked"))
@@ -95,7 +95,7 @@ def outdated(catalog: Manifest, digest: str) -> Diagnosis | None:
             message=f"{message}; catalogd looks every {minutes} {unit}"
             f"{f', and unpacked the last one at {last}' if last else ''}",
             links=links,
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     patch = '{"spec":{"source":{"image":{"pollIntervalMinutes":10}}}}'
     return Diagnosis(
@@ -103,8 +103,8 @@ def outdated(catalog: Manifest, digest: str) -> Diagnosis | None:
         message=f"{message}, and catalogd does not look for newer ones",
         hint=f"let it look: `kubectl patch clustercatalog {name} --type=merge -p '{patch}'`",
         links=links,
-        standing=Standing.BLOCKED,
-        blame=Blame.WORLD,
+        readiness=Readiness.BLOCKED,
+        origin=FaultOrigin.WORLD,
     )
 
 

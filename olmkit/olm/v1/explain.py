@@ -15,7 +15,7 @@ from olmkit.kube.objects import Manifest, sequence, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation, pods
-from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Standing
+from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Readiness
 from olmkit.olm.v1 import messages
 from olmkit.olm.v1.extension import installed, request_of
 from olmkit.olm.v1.state import CONTROLLERS, ExtensionState, owned
@@ -28,7 +28,7 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
     extension = state.extension
     if extension is None:
         return Explanation(
-            standing=Standing.BLOCKED,
+            readiness=Readiness.BLOCKED,
             cause="not-installed",
             message=f"no ClusterExtension requests `{state.name}`",
             hint=f"install it: `olmkit install {state.name} --olm v1`",
@@ -40,7 +40,7 @@ def explain(state: ExtensionState, *, target: str = "") -> Explanation:
     name, _ = installed(extension)
     links = tuple(_available(one) for one in owned(state.here.deployments, extension))
     return Explanation(
-        standing=Standing.READY,
+        readiness=Readiness.READY,
         cause="healthy",
         message=f"`{name}` is installed and healthy",
         hint=kinds.deprecation(extension),
@@ -57,25 +57,25 @@ def _finding(state: ExtensionState, extension: Manifest, target: str) -> Diagnos
         return _of_controllers(state.system, CONTROLLERS) or Diagnosis(
             cause="waiting",
             message="OLM has not yet processed the ClusterExtension",
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     reason, message = text(progressing.get("reason")), text(progressing.get("message"))
     if reason in _FAILS:
-        standing = Standing.STUCK if reason == "Retrying" else Standing.BLOCKED
-        return messages.of_message(state, extension, message, standing)
+        readiness = Readiness.STUCK if reason == "Retrying" else Readiness.BLOCKED
+        return messages.of_message(state, extension, message, readiness)
     name, _ = installed(extension)
     is_installed = kinds.condition(extension, "Installed") is not None and bool(name)
     if reason != "Succeeded" or not is_installed:
         return Diagnosis(
             cause="waiting",
             message=explanation.first_line(message) or f"OLM is installing `{state.name}`",
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     if target not in ("", name):
         return Diagnosis(
             cause="waiting",
             message=f"OLM has installed `{name}` and not yet `{target}`",
-            standing=Standing.WAITING,
+            readiness=Readiness.WAITING,
         )
     return of_deployments(state, extension)
 
@@ -102,7 +102,7 @@ def _of_controllers(system: ClusterState, names: Iterable[str]) -> Diagnosis | N
                 message=f"OLM v1 does not run: {ailing.message}",
                 hint=ailing.hint
                 or f"check the Deployment `{name}` in namespace `{system.namespace}`",
-                standing=Standing.STUCK,
+                readiness=Readiness.STUCK,
             )
         if not kinds.spec(system.deployment(name)).get("replicas", 1):
             return Diagnosis(
@@ -126,7 +126,7 @@ def _of_deletion(extension: Manifest) -> Diagnosis:
         cause="extension-deleting",
         message=f"the ClusterExtension `{objects.name(extension)}` is being deleted"
         + (f"; its finalizers are {finalizers}" if finalizers else ""),
-        standing=Standing.WAITING,
+        readiness=Readiness.WAITING,
     )
 
 

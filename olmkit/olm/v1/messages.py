@@ -14,7 +14,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, text
 from olmkit.olm import kinds
 from olmkit.olm.explain import explanation
-from olmkit.olm.explain.explanation import Blame, Diagnosis, Standing
+from olmkit.olm.explain.explanation import Diagnosis, FaultOrigin, Readiness
 from olmkit.olm.v1 import catalogs
 from olmkit.olm.v1.extension import catalog_name, installed, request_of
 from olmkit.olm.v1.state import OWNER_LABEL, ExtensionState
@@ -29,7 +29,7 @@ class Failure:
     state: ExtensionState
     extension: Manifest
     message: str
-    standing: Standing
+    readiness: Readiness
 
     @property
     def name(self) -> str:
@@ -41,12 +41,12 @@ class Failure:
 
 
 def of_message(
-    state: ExtensionState, extension: Manifest, message: str, standing: Standing
+    state: ExtensionState, extension: Manifest, message: str, readiness: Readiness
 ) -> Diagnosis:
     """What the message means; the message itself where its form is not known."""
     resolved = _RESOLVED.search(message)
     plain = _RESOLVED.sub("", message)
-    failure = Failure(state=state, extension=extension, message=plain, standing=standing)
+    failure = Failure(state=state, extension=extension, message=plain, readiness=readiness)
     for pattern, explain in _FORMS:
         found = pattern.search(plain)
         if found is not None:
@@ -56,7 +56,7 @@ def of_message(
         finding = Diagnosis(
             cause="extension-fails",
             message=explanation.first_line(plain) or "OLM reports no reason",
-            standing=standing,
+            readiness=readiness,
         )
     if resolved is None or finding.links:
         return finding
@@ -73,14 +73,14 @@ def _account(failure: Failure, _: Part) -> Diagnosis:
             cause="namespace-missing",
             message=f"the namespace `{place}` of ClusterExtension `{failure.name}` does not exist",
             hint=f"create it, with the service account `{account}` in it: OLM v1 does not",
-            standing=failure.standing,
+            readiness=failure.readiness,
         )
     return Diagnosis(
         cause="service-account",
         message=f"the service account `{account}` does not exist in namespace `{place}`",
         hint=f"run `kubectl create serviceaccount {account} -n {place}`, then apply the roles that "
         f"{_printing(failure)}",
-        standing=failure.standing,
+        readiness=failure.readiness,
     )
 
 
@@ -94,8 +94,8 @@ def _not_served(failure: Failure, part: Part) -> Diagnosis:
         cause="catalog-not-ready",
         message=f"the catalog `{part['catalog']}` cannot be read: "
         f"{explanation.first_line(part['rest'])}",
-        standing=failure.standing,
-        blame=Blame.WORLD,
+        readiness=failure.readiness,
+        origin=FaultOrigin.WORLD,
     )
 
 
@@ -127,13 +127,13 @@ def _none(failure: Failure, part: Part) -> Diagnosis:
             message=f"no catalog offers an upgrade from version {before} of `{package}`"
             f"{f' {rest}' if rest else ''}",
             hint=_path_hint(failure, read, before),
-            standing=failure.standing,
+            readiness=failure.readiness,
         )
     return Diagnosis(
         cause="no-such-version" if rest else "no-such-package",
         message=f"no catalog has the package `{package}`{f' {rest}' if rest else ''}",
         hint="correct version and channels, or add a catalog that has it",
-        standing=failure.standing,
+        readiness=failure.readiness,
     )
 
 
@@ -150,7 +150,7 @@ def _no_catalog(failure: Failure) -> Diagnosis:
         cause="no-such-catalog",
         message=f"{what} for the selector of ClusterExtension `{failure.name}`",
         hint="correct `spec.source.catalog.selector`, or create the catalog",
-        standing=failure.standing,
+        readiness=failure.readiness,
     )
 
 
@@ -172,7 +172,7 @@ def _ambiguous(failure: Failure, part: Part) -> Diagnosis:
         message=f"several catalogs of the same priority have `{failure.package}`: {listed}",
         hint=f"set `spec.source.catalog.selector.matchLabels` of ClusterExtension "
         f"`{failure.name}` to one of them, or give one ClusterCatalog a higher `spec.priority`",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -182,7 +182,7 @@ def _dependency(_: Failure, part: Part) -> Diagnosis:
         message=f"`{part['bundle']}` needs other operators (`{part['type']}`), and OLM v1 "
         "resolves no dependencies",
         hint="install it with OLM v0",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -193,7 +193,7 @@ def _modes(failure: Failure, part: Part) -> Diagnosis:
         message=f"OLM v1 installs only bundles that support `AllNamespaces`, and the bundle "
         f"supports {modes}",
         hint=_before_hint(failure, "install it with OLM v0"),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -202,7 +202,7 @@ def _webhooks(failure: Failure, _: Part) -> Diagnosis:
         cause="webhooks-not-supported",
         message="this release of OLM v1 does not install bundles with webhooks",
         hint=_before_hint(failure, "install it with OLM v0, or upgrade OLM v1"),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -211,7 +211,7 @@ def _api_services(failure: Failure, _: Part) -> Diagnosis:
         cause="api-services-not-supported",
         message="OLM v1 does not install bundles that contain APIServices",
         hint=_before_hint(failure, "install it with OLM v0"),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -220,7 +220,7 @@ def _kind(failure: Failure, part: Part) -> Diagnosis:
         cause="kind-not-supported",
         message=f"OLM does not install objects of kind `{part['kind']}`, such as `{part['name']}`",
         hint=_before_hint(failure, "remove the object from the bundle"),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -247,7 +247,7 @@ def _crd(failure: Failure, part: Part) -> Diagnosis:
             "`spec.install.preflight.crdUpgradeSafety.enforcement: None` turns the check off",
         ),
         details=breaks if len(breaks) > 1 else (),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -264,7 +264,7 @@ def _range(_: Failure, part: Part) -> Diagnosis:
         cause="bad-range",
         message=f"`{part['range']}` is not a range of versions",
         hint="use `1.2.3`, `>=1.0.0 <2.0.0` or `1.x`",
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -287,7 +287,7 @@ def _collision(failure: Failure, part: Part) -> Diagnosis:
         links=()
         if owner is None
         else (explanation.link(owner, f"owned by {by or 'another owner'}"),),
-        standing=Standing.BLOCKED,
+        readiness=Readiness.BLOCKED,
     )
 
 
@@ -301,7 +301,7 @@ def _escalation(failure: Failure, part: Part) -> Diagnosis:
         f"the bundle grants to its operator",
         hint=_permissions_hint(failure),
         details=missing,
-        standing=failure.standing,
+        readiness=failure.readiness,
     )
 
 
@@ -328,7 +328,7 @@ def _forbidden(failure: Failure, part: Part) -> Diagnosis:
         cause="service-account-forbidden",
         message=f"the service account `{account}` cannot {explanation.first_line(part['rest'])}",
         hint=_permissions_hint(failure),
-        standing=failure.standing,
+        readiness=failure.readiness,
     )
 
 
@@ -349,8 +349,8 @@ def _pull(failure: Failure, part: Part) -> Diagnosis:
         hint="push the image, or correct the catalog that names it"
         if "unknown" in reason or "not found" in reason
         else "check that operator-controller can reach that registry and may pull from it",
-        standing=failure.standing,
-        blame=Blame.WORLD,
+        readiness=failure.readiness,
+        origin=FaultOrigin.WORLD,
     )
 
 

@@ -1,7 +1,7 @@
 """Rules about good practices: what works without, and better with it.
 
-Source: the validator `good-practices` of operator-framework/api. Where it is silent by a fault
-of its own, these rules are not: requests of cpu and memory are both looked for, a blank
+Source: the validator `good-practices` of operator-framework/api. Where it is silent because
+of a fault, these rules are not: requests of cpu and memory are both looked for, a blank
 description counts as none, channel names are read, and group `*` covers CRDs.
 """
 

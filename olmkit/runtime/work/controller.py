@@ -127,12 +127,12 @@ class Controller:
             if not await self.warm_up(cache):
                 return
             async with asyncio.TaskGroup() as group:
-                beside = [group.create_task(self._measure())]
-                beside += [group.create_task(self._await_grant(one)) for one in self._refused]
+                tasks = [group.create_task(self._measure())]
+                tasks += [group.create_task(self._await_grant(one)) for one in self._refused]
                 async with asyncio.TaskGroup() as workers:
                     for _ in range(self.workers):
                         workers.create_task(self._work())
-                for task in beside:
+                for task in tasks:
                     task.cancel()
         finally:
             for source in self._sources:

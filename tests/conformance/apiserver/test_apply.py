@@ -67,7 +67,7 @@ async def test_field_left_out_that_others_own_stays(world: World) -> None:
     assert managers(answer.body)[("you", "Apply", "")] == {"f:data": {"f:a": {}}}
 
 
-async def test_field_of_somebody_else_is_a_conflict(world: World) -> None:
+async def test_field_of_another_owner_is_a_conflict(world: World) -> None:
     await world.apply("me", "widgets", "w", spec={"colour": "red", "size": 1})
     answer = await world.apply("you", "widgets", "w", spec={"colour": "blue", "size": 1})
     assert answer.status == 409
@@ -85,7 +85,7 @@ async def test_field_of_somebody_else_is_a_conflict(world: World) -> None:
     assert (await world.read("widgets", "w"))["spec"]["colour"] == "red"
 
 
-async def test_several_conflicts_are_told_together(world: World) -> None:
+async def test_several_conflicts_are_reported_together(world: World) -> None:
     await world.apply("me", "configmaps", "m", data={"a": "1", "b": "1"})
     answer = await world.apply("you", "configmaps", "m", data={"a": "2", "b": "2"})
     assert answer.status == 409

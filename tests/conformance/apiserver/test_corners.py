@@ -63,7 +63,7 @@ async def test_list_of_any_version_with_a_limit(world: World) -> None:
     assert found in (["a", "b"], ["a", "b", "c"]), "memory may ignore the limit"
 
 
-async def test_limit_that_is_no_number_is_a_bad_request(world: World) -> None:
+async def test_limit_that_is_not_a_number_is_a_bad_request(world: World) -> None:
     answer = await world.ask("GET", world.path("configmaps"), limit="x")
     assert answer.status == 400
 

@@ -165,7 +165,7 @@ async def test_list_from_the_future_times_out_with_its_cause(world: World) -> No
     assert answer.body["details"]["retryAfterSeconds"] == 1
 
 
-async def test_version_that_is_no_number_is_refused(world: World) -> None:
+async def test_version_that_is_not_a_number_is_refused(world: World) -> None:
     answer = await world.ask("GET", world.path("configmaps"), resourceVersion="x")
     assert answer.status == 400
 

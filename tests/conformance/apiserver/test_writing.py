@@ -73,7 +73,7 @@ async def test_other_kind_than_the_path_says_is_invalid(world: World) -> None:
     assert answer.body["details"]["causes"][0]["field"] == "kind"
 
 
-async def test_body_that_is_no_json_is_a_bad_request(world: World) -> None:
+async def test_body_that_is_not_json_is_a_bad_request(world: World) -> None:
     answer = await world.ask("POST", world.path("widgets"), b"{")
     assert answer.status == 400
     assert answer.body["kind"] == "Status"
@@ -232,7 +232,7 @@ async def test_json_patch_that_does_not_apply_is_invalid(world: World) -> None:
     assert answer.status == 422
 
 
-async def test_json_patch_that_is_no_list_is_a_bad_request(world: World) -> None:
+async def test_json_patch_that_is_not_a_list_is_a_bad_request(world: World) -> None:
     await world.make("widgets", "w")
     answer = await world.patch("widgets", "w", {"op": "remove"}, "json")
     assert answer.status == 400
@@ -575,7 +575,7 @@ async def test_token_review_and_access_review_answer(world: World) -> None:
     review = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenReview",
-        "spec": {"token": "nobody's"},
+        "spec": {"token": "unused"},
     }
     answer = await world.ask("POST", "/apis/authentication.k8s.io/v1/tokenreviews", review)
     assert answer.status == 201
@@ -588,7 +588,7 @@ async def test_token_review_and_access_review_answer(world: World) -> None:
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
         "spec": {
-            "user": "somebody",
+            "user": "an-author",
             "groups": ["system:authenticated"],
             "nonResourceAttributes": {"path": "/metrics", "verb": "get"},
         },

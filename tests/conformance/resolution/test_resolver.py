@@ -213,7 +213,7 @@ def test_answers_are_those_of_olm(vectors: Path) -> None:
     assert wrong == ELSEWHERE
 
 
-def test_answers_that_go_by_chance_are_all_found(vectors: Path) -> None:
+def test_nondeterministic_answers_are_all_found(vectors: Path) -> None:
     missed, count = 0, 0
     for world, answer in worlds(vectors / "resolve"):
         theirs = [recorded(one) for one in answer["results"]]

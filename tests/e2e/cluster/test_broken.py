@@ -56,7 +56,7 @@ SITUATIONS = (
            says="took longer than allowed",
            annotations={"operatorframework.io/bundle-unpack-timeout": "15s"}),
     Broken(name="dependency", package="needy", cause="missing-dependency",
-           says="needs an operator providing an API with group: nobody.example.com"),
+           says="needs an operator providing an API with group: missing.example.com"),
     Broken(name="crd", package="strict", cause="crd-rejects-objects",
            says="would refuse existing objects"),
     Broken(name="crash", package="crashing", cause="container-crashes",
@@ -158,7 +158,7 @@ def catalog(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     busybox = f"{cluster.registry}/busybox:1"
     needed = {
         "type": "olm.gvk.required",
-        "value": {"group": "nobody.example.com", "version": "v1", "kind": "Nothing"},
+        "value": {"group": "missing.example.com", "version": "v1", "kind": "Nothing"},
     }
     refused = operator("refused", "1.0.0", busybox)
     deployment = refused["spec"]["install"]["spec"]["deployments"][0]

@@ -120,7 +120,7 @@ def test_interrupted_it_leaves_all_to_uninstall(
     emptied(namespace)
 
 
-def test_interrupted_it_takes_back_what_it_made_when_told(
+def test_interrupted_it_reverts_what_it_created_on_request(
     cluster: Any, typist: Any, catalog: str, namespace: str, eventually: Callable[..., Any]
 ) -> None:
     words = ["install", PACKAGE, "--catalog", catalog, "-n", namespace, "--on-failure", "remove"]

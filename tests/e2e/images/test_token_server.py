@@ -206,7 +206,7 @@ def test_stale_token_is_replaced(
     assert len(tokens.tokens) > 1
 
 
-def test_wrong_password_is_said_in_a_sentence(
+def test_wrong_password_is_reported_in_a_sentence(
     guarded: RegistryServer, typed: Callable[..., Done]
 ) -> None:
     done = typed(WRONG, "bundle", "build", "bundle", "-t", f"{guarded.host}/a/b:v1", "--push")

@@ -86,11 +86,11 @@ async def _degraded(cluster: HttpCluster) -> tuple[str, str]:
     return str(one.get("status")), str(one.get("message"))
 
 
-def test_operator_without_rights_says_which_and_goes_on_when_it_has_them(
+def test_operator_without_rights_says_which_and_continues_when_it_has_them(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     health = free_port()
-    config = operated.allow("nobody", [])
+    config = operated.allow("unprivileged", [])
     flags = (f"--health-probe-bind-address=127.0.0.1:{health}", "--watch-patience=1")
     replica = operated.start(*flags, config=config)
 
@@ -109,7 +109,7 @@ def test_operator_without_rights_says_which_and_goes_on_when_it_has_them(
         assert replica.words().count(" cannot list api_version=") == 4, "once a kind"
         async with operated.cluster() as cluster:
             await _make(cluster)
-            await asyncio.to_thread(operated.allow, "nobody", operated.roles())
+            await asyncio.to_thread(operated.allow, "unprivileged", operated.roles())
             await until(lambda: _is_deployed(cluster), 90)
         await until(lambda: _answers(health, "/readyz", 200))
 
@@ -121,7 +121,7 @@ async def _answers(port: int, path: str, code: int) -> bool:
     return (await asyncio.to_thread(_probe, port, path))[0] == code
 
 
-def test_right_that_is_missing_for_one_kind_is_said_in_the_status(
+def test_right_that_is_missing_for_one_kind_is_reported_in_the_status(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     roles = operated.roles()
@@ -130,7 +130,7 @@ def test_right_that_is_missing_for_one_kind_is_said_in_the_status(
     for rule in without["rules"]:
         rule["resources"] = [one for one in rule["resources"] if one != "services"]
     without["rules"] = [rule for rule in without["rules"] if rule["resources"]]
-    replica = operated.start(config=operated.allow("somebody", [without]))
+    replica = operated.start(config=operated.allow("restricted", [without]))
 
     async def story() -> None:
         async with operated.cluster() as cluster:
@@ -143,7 +143,7 @@ def test_right_that_is_missing_for_one_kind_is_said_in_the_status(
             await until(is_said)
             assert await _is_deployed(cluster)
             everything = {**role, "metadata": {"name": "everything"}}
-            await asyncio.to_thread(operated.allow, "somebody", [everything])
+            await asyncio.to_thread(operated.allow, "restricted", [everything])
 
             async def is_well() -> bool:
                 return (await _degraded(cluster))[0] == "False"
@@ -188,7 +188,7 @@ def test_kind_that_is_deleted_ends_the_life_of_the_process_unless_it_comes_back(
     assert "Traceback" not in replica.words()
 
 
-def test_credentials_that_are_not_accepted_are_said_and_end_the_life_of_the_process(
+def test_credentials_that_are_not_accepted_are_reported_and_end_the_life_of_the_process(
     operated: Operated, until: Callable[..., Awaitable[Any]]
 ) -> None:
     """A new process has a new certificate or token."""
@@ -210,7 +210,7 @@ def test_credentials_that_are_not_accepted_are_said_and_end_the_life_of_the_proc
         ({"server": "https://127.0.0.1:1"}, "cannot reach the API server"),
     ],
 )
-def test_server_that_cannot_be_talked_to_is_said(
+def test_server_that_cannot_be_talked_to_is_reported(
     operated: Operated,
     until: Callable[..., Awaitable[Any]],
     change: dict[str, str | None],

@@ -270,7 +270,7 @@ def test_objects_are_defaulted_and_warned_of(
     asyncio.run(story())
 
 
-def test_what_is_stored_is_read_and_nothing_is_admitted_while_nobody_answers(
+def test_what_is_stored_is_read_and_nothing_is_admitted_while_no_webhook_answers(
     operated: Operated, until: Until
 ) -> None:
     hooked = Hooked(operated)
@@ -320,7 +320,7 @@ def test_what_is_stored_is_read_and_nothing_is_admitted_while_nobody_answers(
     asyncio.run(story())
 
 
-def test_renewed_certificate_is_shown_and_nobody_is_refused_in_between(
+def test_renewed_certificate_is_shown_and_no_request_is_refused_in_between(
     operated: Operated, until: Until
 ) -> None:
     hooked = Hooked(operated)
@@ -376,7 +376,7 @@ def judging_deployments(place: Path) -> None:
     judged = """\
 if new["spec"]["replicas"] > 3:
             raise Denied("more than three replicas")
-        return ["one replica is no spare"] if new["spec"]["replicas"] == 1 else ()"""
+        return ["one replica leaves no spare"] if new["spec"]["replicas"] == 1 else ()"""
     handlers.write_text(text.replace("return ()", judged, 1))
 
 
@@ -416,7 +416,7 @@ def test_scaffolded_webhooks_of_a_external_kind_default_and_judge_it(
             await until(is_defaulted)
             made = await cluster.create(deployments, deployment("single", 1))
             assert made["metadata"]["labels"] == {"team": "none"}
-            assert "one replica is no spare" in " ".join(
+            assert "one replica leaves no spare" in " ".join(
                 str(record.__dict__) for record in caplog.records
             )
             with pytest.raises(Forbidden, match="more than three replicas"):

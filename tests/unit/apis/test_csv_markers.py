@@ -75,7 +75,7 @@ def test_field_is_described_for_each_side(projects: Any) -> None:
 
             # +{CSV}:type=other
             # +{CSV}
-            nobody: int
+            nothing: int
 
         class Thing(CustomResource):
             # +{CSV}:type=spec

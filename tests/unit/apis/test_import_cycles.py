@@ -23,7 +23,7 @@ import pytest
         {"a.py": "from b import X\n", "b.py": "from a import X\n"},
     ],
 )
-def test_a_circle_of_names_is_told_once_and_at_an_import(
+def test_a_circle_of_names_is_reported_once_and_at_an_import(
     projects: Any, files: dict[str, str]
 ) -> None:
     made = projects.make(files)

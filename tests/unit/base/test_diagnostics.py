@@ -56,7 +56,7 @@ def test_only_errors_are_errors() -> None:
     assert not has_errors([_found(Severity.INFO), _found(Severity.WARNING)])
 
 
-def test_errors_carry_their_cure() -> None:
+def test_errors_carry_their_fix() -> None:
     error = InputError("no bundle here", hint="name its folder")
     assert str(error) == "no bundle here"
     assert isinstance(error, OlmkitError)

@@ -42,7 +42,7 @@ def test_texts_come_back(texts: list[str]) -> None:
 
 @pytest.mark.property
 @given(st.binary(max_size=40))
-def test_bytes_that_are_no_message_are_refused_and_nothing_else_happens(data: bytes) -> None:
+def test_bytes_that_are_not_a_message_are_refused_and_nothing_else_happens(data: bytes) -> None:
     try:
         protobuf.strings(data, 3)
     except ValueError:
@@ -61,7 +61,7 @@ def test_bytes_that_are_no_message_are_refused_and_nothing_else_happens(data: by
         (b"\x0a\x01\xff", "utf-8"),
     ],
 )
-def test_what_is_wrong_with_a_message_is_told(data: bytes, words: str) -> None:
+def test_what_is_wrong_with_a_message_is_reported(data: bytes, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         protobuf.strings(data, 3)
 
@@ -87,6 +87,6 @@ def test_empty_texts_and_zeros_are_left_out_but_messages_are_kept() -> None:
     assert protobuf.message(1, b"") == b"\x0a\x00"
 
 
-def test_what_is_no_json_has_no_struct() -> None:
+def test_what_is_not_json_has_no_struct() -> None:
     with pytest.raises(TypeError, match="bytes"):
         protobuf.struct_message({"a": b""})

@@ -34,7 +34,7 @@ def test_a_constraint_holds_what_people_mean(text: str, inside: str, outside: st
 
 
 @pytest.mark.parametrize("text", ["latest", "1.2.3.4", ">=", "1.2.3-01", "9" * 30])
-def test_what_is_no_constraint_is_refused_with_an_example(text: str) -> None:
+def test_what_is_not_a_constraint_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InvalidRangeError) as refused:
         VersionConstraint.parse(text)
 

@@ -63,7 +63,7 @@ def test_two_bases_are_refused_with_both_places() -> None:
 @pytest.mark.parametrize(
     ("inputs", "stored"), [(["q.v1"], None), ([], "q.v1"), (["pq.v1"], "p.v1")]
 )
-def test_a_base_of_another_package_is_passed_over_and_told(
+def test_a_base_of_another_package_is_passed_over_and_reported(
     inputs: list[str], stored: str | None
 ) -> None:
     chosen, (found,) = choose(inputs, stored)

@@ -111,14 +111,14 @@ items:
     assert found.others[0].at("metadata", "name").line == 6
 
 
-def test_what_is_no_object_is_told_and_left_out() -> None:
+def test_what_is_not_an_object_is_reported_and_left_out() -> None:
     found = collected("a: b\n---\n[1]\n---\nkind: Secret\nmetadata: {name: x}\n---\n\n")
     assert [note.rule for note in found.findings] == ["PRJ104"] * 3
     assert [note.at.line for note in found.findings if note.at] == [1, 3, 5]
     assert not found.others
 
 
-def test_all_unusable_objects_are_told_at_once() -> None:
+def test_all_unusable_objects_are_reported_at_once() -> None:
     with pytest.raises(InputError) as refused:
         collected("""apiVersion: v1
 kind: Secret

@@ -139,7 +139,7 @@ def test_examples_of_the_base_stay_only_without_samples() -> None:
     assert rules(replaced) == ["PRJ106"]
 
 
-def test_a_sample_of_an_unserved_version_is_told() -> None:
+def test_a_sample_of_an_unserved_version_is_reported() -> None:
     sample = {"apiVersion": "example.com/v9", "kind": "Thing", "metadata": {"name": "s"}}
     assert rules(made(DEPLOYMENT, CRD, sample)) == ["PRJ114"]
 
@@ -149,7 +149,7 @@ def test_related_images_by_hand_stay() -> None:
     assert made(DEPLOYMENT, base=based(relatedImages=images)).csv["spec"]["relatedImages"] == images
 
 
-def test_what_the_manifests_replace_is_told() -> None:
+def test_what_the_manifests_replace_is_reported() -> None:
     base = based(
         install={
             "strategy": "deployment",
@@ -211,7 +211,9 @@ def test_another_install_strategy_is_left_alone() -> None:
         ("networking.k8s.io/v1", "Ingress", ["PRJ102"]),
     ],
 )
-def test_a_kind_that_is_left_out_is_told(api_version: str, kind: str, expected: list[str]) -> None:
+def test_a_kind_that_is_left_out_is_reported(
+    api_version: str, kind: str, expected: list[str]
+) -> None:
     other = {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}}
     result = made(DEPLOYMENT, other)
     assert rules(result) == expected
@@ -222,7 +224,7 @@ def test_a_kind_that_is_left_out_is_told(api_version: str, kind: str, expected: 
     ("key", "value"),
     [("annotations", {"a": "b"}), ("finalizers", ["a/b"]), ("ownerReferences", [{"uid": "1"}])],
 )
-def test_what_a_deployment_loses_is_told(key: str, value: Any) -> None:
+def test_what_a_deployment_loses_is_reported(key: str, value: Any) -> None:
     manifest = {**DEPLOYMENT, "metadata": {"name": "d", key: value}}
     assert rules(made(manifest)) == ["PRJ112"]
 
@@ -249,7 +251,7 @@ def test_files_are_named_by_their_object(manifest: dict[str, Any], name: str) ->
     assert generate.file_name(manifest) == name
 
 
-def test_files_of_one_name_are_told_apart() -> None:
+def test_files_of_one_name_are_distinguished() -> None:
     one = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "a"}}
     two = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "b"}}
     result = made(DEPLOYMENT, one, two)
@@ -306,7 +308,7 @@ def _retyped(manifests: list[Any], source: random.Random) -> list[Any]:
 
 @pytest.mark.property
 @pytest.mark.parametrize("seed", range(8))
-def test_whatever_stands_in_manifests_is_a_bundle_or_a_refusal(seed: int, root: Path) -> None:
+def test_whatever_is_in_manifests_is_a_bundle_or_a_refusal(seed: int, root: Path) -> None:
     data = (root / "tests/fixtures/go-project/rendered/manifests.yaml").read_bytes()
     manifests = [document.value for document in documents.load_all(data, "in.yaml")]
     source = random.Random(seed)

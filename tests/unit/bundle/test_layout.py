@@ -51,7 +51,7 @@ def test_a_bundle_has_what_its_files_say() -> None:
 
 
 @pytest.mark.parametrize("value", ["deploy", "./deploy/", "/deploy/", "x/../deploy"])
-def test_manifests_lie_where_the_annotations_say(value: str) -> None:
+def test_manifests_are_where_the_annotations_say(value: str) -> None:
     annotations = f"annotations: {{operators.operatorframework.io.bundle.manifests.v1: {value}}}\n"
 
     bundle = _read(metadata__annotations_yaml=annotations.encode(), deploy__csv_yaml=CSV)
@@ -93,7 +93,7 @@ def test_what_cannot_be_read_is_kept_with_its_error() -> None:
     assert broken.error.diagnostics[0].at.path == "bundle/manifests/a.yaml"
 
 
-def test_hidden_files_and_files_in_folders_are_no_manifests() -> None:
+def test_hidden_files_and_files_in_folders_are_not_manifests() -> None:
     tree = Tree({"manifests/.a.yaml": CSV, "manifests/b/c.yaml": CSV, "manifests/d.yaml": CSV})
 
     bundle = layout.read(tree)
@@ -132,7 +132,7 @@ def test_later_documents_are_found() -> None:
     assert extra == [["B"], ["C"]]
 
 
-def test_utf_16_is_refused_with_a_cure() -> None:
+def test_utf_16_is_refused_with_a_fix() -> None:
     with pytest.raises(InputError, match="UTF-16") as caught:
         layout.load_first("kind: A\n".encode("utf-16"), "a.yaml")
 
@@ -140,7 +140,7 @@ def test_utf_16_is_refused_with_a_cure() -> None:
 
 
 @pytest.mark.parametrize("tree", [Tree(), Tree({"README.md": b"x"})])
-def test_what_is_no_bundle_at_all_is_refused(tree: Tree) -> None:
+def test_what_is_not_a_bundle_at_all_is_refused(tree: Tree) -> None:
     with pytest.raises(InputError) as caught:
         layout.read(tree, "folder")
 

@@ -87,7 +87,7 @@ def test_extra_accounts_count_as_ours() -> None:
     assert [found.rule for found in access.findings] == ["PRJ115", "PRJ118"]
 
 
-def test_a_mixed_binding_dangles_and_is_told() -> None:
+def test_a_mixed_binding_dangles_and_is_reported() -> None:
     access = divided(
         role("Role", "r"),
         binding("RoleBinding", "a", ("Role", "r"), "ServiceAccount/ours", "User/jane"),
@@ -96,7 +96,7 @@ def test_a_mixed_binding_dangles_and_is_told() -> None:
     assert [found.rule for found in access.findings] == ["PRJ110"]
 
 
-def test_an_aggregated_role_is_told() -> None:
+def test_an_aggregated_role_is_reported() -> None:
     aggregated = role("ClusterRole", "r") | {"aggregationRule": {"clusterRoleSelectors": [{}]}}
     access = divided(
         aggregated, binding("ClusterRoleBinding", "a", ("ClusterRole", "r"), "ServiceAccount/ours")
@@ -104,7 +104,7 @@ def test_an_aggregated_role_is_told() -> None:
     assert [found.rule for found in access.findings] == ["PRJ109"]
 
 
-def test_what_an_account_loses_is_told() -> None:
+def test_what_an_account_loses_is_reported() -> None:
     account = {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
@@ -115,13 +115,13 @@ def test_what_an_account_loses_is_told() -> None:
     assert codes == ["PRJ112", "PRJ112", "PRJ118"]
 
 
-def test_an_account_without_rules_is_told() -> None:
+def test_an_account_without_rules_is_reported() -> None:
     bound = binding("ClusterRoleBinding", "a", ("ClusterRole", "view"), "ServiceAccount/ours")
     assert [found.rule for found in divided().findings] == ["PRJ118"]
     assert [found.rule for found in divided(bound).findings] == []
 
 
-def test_roles_of_one_name_are_told_apart_by_namespace() -> None:
+def test_roles_of_one_name_are_distinguished_by_namespace() -> None:
     first, second = role("Role", "r", namespace="one"), role("Role", "r", namespace="two")
     second["rules"][0]["resources"] = ["other"]
     bound = binding("RoleBinding", "b", ("Role", "r"), "ServiceAccount/ours")

@@ -91,7 +91,7 @@ def test_an_object_loses_namespace_and_status_only() -> None:
     }
 
 
-def test_a_wrong_type_is_refused_where_it_stands() -> None:
+def test_a_wrong_type_is_refused_where_it_is() -> None:
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "Role",

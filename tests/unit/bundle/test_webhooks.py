@@ -95,12 +95,12 @@ def test_without_a_target_the_name_is_guessed(text: str, name: str) -> None:
     assert found[0]["deploymentName"] == name
 
 
-def test_a_missing_service_is_told() -> None:
+def test_a_missing_service_is_reported() -> None:
     _, notes = defined(hook())
     assert [note.rule for note in notes] == ["PRJ108"]
 
 
-def test_fields_without_a_place_are_told() -> None:
+def test_fields_without_a_place_are_reported() -> None:
     selector = {"matchLabels": {"a": "b"}}
     _, notes = defined(
         SERVICE

@@ -169,7 +169,7 @@ def test_the_result_is_an_envelope(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_a_closed_pipe_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     done = subprocess.run(  # noqa: S602 - the shell's pipe is what is tested
         f"{sys.executable} -m olmkit --help | true; echo ${{PIPESTATUS[0]}}",
         shell=True,
@@ -182,7 +182,7 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert done.stdout.strip() in {"0", "141"}
 
 
-def test_an_answer_of_the_disk_that_nobody_expected_is_the_worlds(
+def test_an_answer_of_the_disk_that_is_unexpected_is_the_worlds(
     failing: list[BaseException], capsys: pytest.CaptureFixture[str]
 ) -> None:
     failing.append(PermissionError(13, "Permission denied", "secret/bundle"))
@@ -220,7 +220,7 @@ def test_an_argument_that_is_there_and_empty_is_misuse(
     ],
 )
 @pytest.mark.usefixtures("failing")
-def test_misuse_is_said_in_the_form_that_was_asked_for(
+def test_misuse_is_reported_in_the_form_that_was_asked_for(
     words: list[str], is_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run(["fail", "--nothing", *words]) == 2
@@ -238,7 +238,7 @@ def test_the_form_in_the_environment_holds_for_misuse_too(
     assert "nothing" in json.loads(capsys.readouterr().out)["error"]["message"]
 
 
-def test_a_form_of_blobs_is_no_form_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_form_of_blobs_is_not_the_form_of_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["catalog", "render", "--nothing", "-o", "json"]) == 2
     seen = capsys.readouterr()
     assert seen.out == ""
@@ -277,7 +277,7 @@ def test_streams_that_are_full_or_closed(redirection: str, code: int, error: str
         assert (done.returncode, done.stderr) == (code, error)
 
 
-def test_an_error_that_nobody_can_hear_has_its_exit_code() -> None:
+def test_an_error_that_cannot_be_written_has_its_exit_code() -> None:
     for words, code in (("bundel", 2), ("bundle validate nothing", 2), ("catalog", 2)):
         for redirection in ("2>/dev/full", "2>&-", ">&- 2>&-"):
             done = subprocess.run(  # noqa: S602 - as above

@@ -53,14 +53,14 @@ def test_a_failed_write_leaves_the_old_file_and_no_debris(
     assert [entry.name for entry in tmp_path.iterdir()] == ["f"]
 
 
-def test_a_missing_folder_is_said_by_name(tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_by_name(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"nothing` does not exist"):
         disk.read_tree(tmp_path / "nothing")
     with pytest.raises(ConfigurationError, match="does not exist"):
         disk.read_file(tmp_path / "nothing")
 
 
-def test_a_file_is_no_folder_and_a_folder_no_file(tmp_path: Path) -> None:
+def test_a_file_is_not_a_folder_and_a_folder_not_a_file(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"")
     with pytest.raises(ConfigurationError, match="is not a folder"):
         disk.read_tree(tmp_path / "f")
@@ -136,7 +136,7 @@ def test_a_name_of_many_bytes_can_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("read", [disk.read_tree, Folder], ids=["read_tree", "Folder"])
-def test_a_folder_that_cannot_be_listed_is_said_and_not_taken_as_empty(
+def test_a_folder_that_cannot_be_listed_is_reported_and_not_taken_as_empty(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[Path], Tree]
 ) -> None:
     (tmp_path / "closed").mkdir()

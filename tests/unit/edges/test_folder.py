@@ -75,7 +75,7 @@ def test_links_inside_are_followed_and_others_refused(folder: Path, tmp_path: Pa
             tree.data(name)
 
 
-def test_what_is_no_regular_file_is_refused(folder: Path) -> None:
+def test_what_is_not_a_regular_file_is_refused(folder: Path) -> None:
     os.mkfifo(folder / "pipe")
 
     with pytest.raises(InputError, match="not a regular file"):

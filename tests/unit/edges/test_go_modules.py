@@ -38,7 +38,7 @@ def folders(project: Path) -> ModuleFolders:
     return ModuleFolders(project, {"GOMODCACHE": str(project.parent / "cache")})
 
 
-def test_packages_lie_in_module_vendor_replacement_and_cache(project: Path) -> None:
+def test_packages_are_in_module_vendor_replacement_and_cache(project: Path) -> None:
     own = put(project / "api/v1/types.go")
     put(project / "api/v1/types_test.go")
     vendored = put(project / "vendor/example.net/v/v.go")
@@ -58,7 +58,7 @@ def test_packages_lie_in_module_vendor_replacement_and_cache(project: Path) -> N
     assert found.files("time") is None
 
 
-def test_modules_of_a_workspace_lie_beside_each_other(project: Path) -> None:
+def test_modules_of_a_workspace_are_next_to_each_other(project: Path) -> None:
     put(project.parent / "go.work", "go 1.26\n\nuse (\n\t./toys\n\t./parts\n\t./lost\n)\n")
     put(project.parent / "parts/go.mod", "module example.com/parts\n")
     part = put(project.parent / "parts/deep/p.go")
@@ -106,7 +106,7 @@ def test_own_files_are_those_of_the_module(project: Path) -> None:
     assert set(go_modules.own_files(project)) == wanted
 
 
-def test_a_project_without_a_module_is_told_of(tmp_path: Path) -> None:
+def test_a_project_without_a_module_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"go.mod` does not exist"):
         ModuleFolders(tmp_path, {})
     put(tmp_path / "go.mod", "go 1.26\n")
@@ -114,6 +114,6 @@ def test_a_project_without_a_module_is_told_of(tmp_path: Path) -> None:
         ModuleFolders(tmp_path, {})
 
 
-def test_a_folder_that_cannot_be_read_is_told_of(project: Path) -> None:
+def test_a_folder_that_cannot_be_read_is_reported(project: Path) -> None:
     with pytest.raises(RemoteError):
         list(go_modules.own_files(project / "go.mod"))

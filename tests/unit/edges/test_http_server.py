@@ -29,7 +29,7 @@ def test_address_is_read_as_everywhere(text: str, parsed: tuple[str | None, int]
 
 
 @pytest.mark.parametrize("text", ["8081", ":", ":x", ":65536", "a:-1", ":²"])
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_what_is_not_an_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="is not an address"):
         http_server.parse_address(text)
 

@@ -24,7 +24,7 @@ def test_exit_code_is_the_process_s(tmp_path: Path) -> None:
     assert run(tmp_path, "raise SystemExit(7)") == 7
 
 
-def test_end_by_a_signal_is_told_as_a_shell_does(tmp_path: Path) -> None:
+def test_end_by_a_signal_is_reported_as_a_shell_does(tmp_path: Path) -> None:
     assert run(tmp_path, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)") == 137
 
 
@@ -33,7 +33,7 @@ def test_it_runs_where_and_with_what_it_should(tmp_path: Path) -> None:
     assert (tmp_path / "made").exists()
 
 
-def test_program_that_is_not_there_is_said(tmp_path: Path) -> None:
+def test_program_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"cannot run `/no/such`: no such file"):
         processes.run(["/no/such"], folder=tmp_path, environment={})
 

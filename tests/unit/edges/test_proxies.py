@@ -66,7 +66,7 @@ def test_what_no_proxy_does_not_list_is_not(host: str, listed: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["http://u:hunter2@[::", "http://u:hunter2@p:many", "http://"])
-def test_what_is_no_url_is_said_and_not_shown(value: str) -> None:
+def test_what_is_not_a_url_is_reported_and_not_shown(value: str) -> None:
     with pytest.raises(
         ConfigurationError, match="`HTTPS_PROXY` does not contain the URL"
     ) as caught:

@@ -83,7 +83,7 @@ def test_file_of_authorities_must_hold_some(tmp_path: Path) -> None:
         web.trusted(WebOptions(ca_file=str(path)))
 
 
-def test_unknown_host_is_said() -> None:
+def test_unknown_host_is_reported() -> None:
     async def check() -> None:
         async with Web(QUICK) as client:
             with pytest.raises(RemoteError, match="there is no such host"):

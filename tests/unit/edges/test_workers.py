@@ -31,7 +31,7 @@ def test_one_process_is_this_one() -> None:
     assert {where for _, where in workers.map_all(double, range(9), processes=1)} == {os.getpid()}
 
 
-def test_beside_other_threads_nothing_is_forked() -> None:
+def test_with_other_threads_nothing_is_forked() -> None:
     done = threading.Event()
     other = threading.Thread(target=done.wait)
     other.start()

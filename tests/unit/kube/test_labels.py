@@ -71,7 +71,7 @@ def test_a_selector_matches_as_kubernetes_says(
         {"matchExpressions": ["a"]},
     ],
 )
-def test_what_is_no_selector_is_refused(selector: str | dict[str, Any]) -> None:
+def test_what_is_not_a_selector_is_refused(selector: str | dict[str, Any]) -> None:
     with pytest.raises(InputError):
         LabelSelector.parse(selector)
 

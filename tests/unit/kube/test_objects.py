@@ -29,7 +29,7 @@ def test_an_object_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, 3, [], {"metadata": 3}, {"metadata": {"name": []}}])
-def test_what_is_no_object_is_empty(odd: Any) -> None:
+def test_what_is_not_an_object_is_empty(odd: Any) -> None:
     assert objects.name(odd) == objects.namespace(odd) == ""
     assert objects.labels_of(odd) == {}
 

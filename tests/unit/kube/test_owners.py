@@ -71,7 +71,7 @@ def test_a_cluster_scoped_owner_may_own_anything() -> None:
     assert owners.has_owner_reference(_owner(namespace=""), child)
 
 
-def test_an_owner_made_anew_does_not_control() -> None:
+def test_an_owner_made_again_does_not_control() -> None:
     child = _child()
     owners.set_controller_reference(_owner(), child)
     again = _owner()

@@ -39,6 +39,6 @@ def test_a_quantity_has_one_spelling(text: str, written: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "much", "1GB", "1 Gi", "Gi", "1e99999", "1" * 200, "٣"])
-def test_other_texts_are_no_quantities(text: str) -> None:
+def test_other_texts_are_not_quantities(text: str) -> None:
     with pytest.raises(ValueError, match="not a quantity"):
         quantities.canonical(text)

@@ -14,7 +14,7 @@ def made(kind: str, api: str = "v1", **spec: Any) -> dict[str, Any]:
     return {"apiVersion": api, "kind": kind, "metadata": {"name": "x"}, "spec": spec}
 
 
-def test_what_others_need_comes_first_and_what_stands_in_the_way_last() -> None:
+def test_what_others_need_comes_first_and_what_blocks_last() -> None:
     heap = [
         made("Cache", "example.com/v1"),
         made("ValidatingWebhookConfiguration", "admissionregistration.k8s.io/v1"),

@@ -137,7 +137,7 @@ def test_artifact_of_an_unknown_kind_is_refused() -> None:
         parse_manifest(manifest(mediaType="application/pdf"))
 
 
-def test_manifest_without_media_type_is_told_by_its_fields() -> None:
+def test_manifest_without_media_type_is_reported_by_its_fields() -> None:
     assert isinstance(parse_manifest(manifest(mediaType=None)), ImageManifest)
     index = b'{"schemaVersion":2,"manifests":[]}'
     assert isinstance(parse_manifest(index), ImageIndex)

@@ -116,6 +116,6 @@ def test_two_images_for_one_platform_are_refused() -> None:
         image.index([image.scratch(AMD64), image.scratch(AMD64)])
 
 
-def test_label_that_is_no_text_is_refused() -> None:
+def test_label_that_is_not_text_is_refused() -> None:
     with pytest.raises(InputError, match="not valid Unicode"):
         image.label(image.scratch(AMD64), {"a": "\ud800"})

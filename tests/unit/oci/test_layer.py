@@ -163,7 +163,7 @@ def _named(value: object) -> str:
         (archive([link("a", "b"), link("b", "a")]), "is part of a cycle"),
         (archive([link("a", "/nothing")]), "which is not there"),
         (archive([link("a", "nothing", tarfile.LNKTYPE)]), "which is not there"),
-        (b"this is no archive at all" * 100, "not an intact archive"),
+        (b"this is not an archive at all" * 100, "not an intact archive"),
         (gzip.compress(archive([("a", b"x" * 5000)]))[:60], "not an intact archive"),
         (b"\x1f\x8bgarbage", "not an intact archive"),
         (b"\x28\xb5\x2f\xfdzstd", "zstd"),

@@ -125,11 +125,11 @@ def test_the_later_files_rule_holds() -> None:
         ),
     ],
 )
-def test_a_file_that_is_none_is_said(conf: bytes, words: str) -> None:
+def test_a_file_that_is_none_is_reported(conf: bytes, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         mirrors.parse(conf, "registries.conf")
 
 
-def test_location_that_is_no_name_is_passed_over() -> None:
+def test_location_that_is_not_a_name_is_passed_over() -> None:
     conf = b'[[registry]]\nlocation = "a.b"\n[[registry.mirror]]\nlocation = "Not A Name"\n'
     assert asked("a.b/x:v1", conf) == ["a.b/x:v1"]

@@ -83,7 +83,7 @@ LOWER = "invalid reference format: repository name must be lowercase"
         ("quay.io/" + "a" * 248, "repository name must not be more than 255 characters"),
     ],
 )
-def test_text_that_is_no_reference_is_refused_with_the_reason(text: str, reason: str) -> None:
+def test_text_that_is_not_a_reference_is_refused_with_the_reason(text: str, reason: str) -> None:
     with pytest.raises(InvalidReferenceError) as caught:
         Reference.parse(text)
     assert caught.value.reason == reason
@@ -141,7 +141,7 @@ def test_loopback_registries_are_known(text: str, is_loopback: bool) -> None:
         ("localhost:5000/b", Reference.parse("localhost:5000/b:latest")),
     ],
 )
-def test_source_is_told_by_its_form(text: str, source: AnyReference) -> None:
+def test_source_is_reported_by_its_form(text: str, source: AnyReference) -> None:
     assert parse_source(text) == source
 
 
@@ -161,7 +161,7 @@ def test_name_without_registry_is_refused_since_it_may_be_a_mistyped_folder() ->
     assert "docker.io/library/bundel:latest" in caught.value.hint
 
 
-def test_folder_is_no_image() -> None:
+def test_folder_is_not_an_image() -> None:
     with pytest.raises(InvalidReferenceError, match="it is a folder"):
         parse_image("./bundle")
 

@@ -122,7 +122,7 @@ def test_what_does_not_fit_is_refused(
     assert says in found.message
 
 
-def test_what_is_replaced_or_noted_is_no_other_owner() -> None:
+def test_what_is_replaced_or_noted_is_not_another_owner() -> None:
     old = csv("cache.v1")
     other = group(name="o", namespace="else", provides="Cache.v1.example.com")
     noted = group(provides="Cache.v1.example.com")

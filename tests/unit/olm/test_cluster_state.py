@@ -26,7 +26,7 @@ def test_what_is_written_is_read_again() -> None:
     assert cluster_state.of_objects(cluster_state.objects_of(seen), "apps") == seen
 
 
-def test_catalogs_that_nobody_here_sees_are_left_out() -> None:
+def test_catalogs_that_are_not_visible_here_are_left_out() -> None:
     asks = made("Subscription", "a", spec={"name": "p", "sourceNamespace": "olm"})
     catalogs = (made("CatalogSource", "c", "olm"), made("CatalogSource", "c", "other"))
 

@@ -126,7 +126,7 @@ def test_modes_name_their_namespaces(words: str, targets: tuple[str, ...]) -> No
     "words", ["", "Everywhere", "SingleNamespace", "SingleNamespace=a,b", "MultiNamespace=a",
               "AllNamespaces=a"]
 )  # fmt: skip
-def test_other_words_are_no_modes(words: str) -> None:
+def test_other_words_are_not_modes(words: str) -> None:
     with pytest.raises(ConfigurationError):
         Mode.parse(words)
 

@@ -81,7 +81,7 @@ def test_who_watches_all_namespaces_has_all_in_the_cluster() -> None:
     assert "it has all of these in the whole cluster" in text
 
 
-def test_paths_that_are_no_resources_are_shown_as_they_are() -> None:
+def test_paths_that_are_not_resources_are_shown_as_they_are() -> None:
     grant = Grant(
         account="m", scope="cluster", groups=(), resources=(), verbs=("get",), urls=("/metrics",)
     )

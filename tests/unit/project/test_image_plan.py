@@ -89,7 +89,7 @@ def test_the_package_is_found_where_projects_have_it() -> None:
         ),
     ],
 )
-def test_a_project_that_does_not_say_enough_is_told(
+def test_a_project_that_does_not_say_enough_is_reported(
     pyproject: bytes | None, folders: tuple[str, ...], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
@@ -153,7 +153,7 @@ def test_without_packages_there_is_only_the_code() -> None:
     assert len(image_plan.compose(base(), None, code, plan()).manifest.layers) == 2
 
 
-def test_what_python_makes_by_itself_is_no_code() -> None:
+def test_what_python_makes_by_itself_is_not_code() -> None:
     tree = Tree(
         {
             "__init__.py": b"",

@@ -88,7 +88,7 @@ def test_what_does_not_make_crds_here_is_not_read(text: str) -> None:
     assert makefile.read(text) is None
 
 
-def test_settings_that_are_said_win() -> None:
+def test_explicit_settings_win() -> None:
     found = makefile.read("\n\tcontroller-gen crd:maxDescLen=5 rbac:roleName=r\n")
     assert found is not None
 
@@ -117,7 +117,7 @@ def test_settings_that_are_said_win() -> None:
         ("crd rbac:roleName=r output:rbac:artifacts:config=config/rbac output:object:dir=x", []),
     ],
 )
-def test_options_without_an_effect_are_told(words: str, messages: list[str]) -> None:
+def test_options_without_an_effect_are_reported(words: str, messages: list[str]) -> None:
     found = makefile.read(f"\tcontroller-gen {words}\n")
 
     assert found is not None

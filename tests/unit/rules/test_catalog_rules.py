@@ -90,7 +90,7 @@ def test_a_fault_is_not_repeated_by_rules_that_follow_from_it() -> None:
     assert alone == {code: [code] for code in alone}
 
 
-def test_several_missing_bundles_are_no_duplicate_versions() -> None:
+def test_several_missing_bundles_are_not_duplicate_versions() -> None:
     append = (
         "---\nschema: olm.channel\npackage: kettle\nname: fast\n"
         "entries: [{name: a, replaces: b}, {name: b}]\n"

@@ -35,7 +35,7 @@ def test_the_engine_stamps_findings_with_code_name_and_severity() -> None:
     assert found.docs == "docs/reference/rules/tst.md#tst001"
 
 
-def test_findings_are_sorted_by_place_and_said_once() -> None:
+def test_findings_are_sorted_by_place_and_reported_once() -> None:
     low = Finding("low", at=Location(path="a", line=9, column=1))
     high = Finding("high", at=Location(path="a", line=2, column=1))
 

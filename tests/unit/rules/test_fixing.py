@@ -100,7 +100,7 @@ def test_a_fault_is_undone_to_the_byte(publishable: Tree, path: str, old: str, n
         (CSV, "  keywords: [kettle]", "  keyword: kettle"),
     ],
 )
-def test_what_is_in_doubt_stays(publishable: Tree, path: str, old: str, new: str) -> None:
+def test_what_is_ambiguous_stays(publishable: Tree, path: str, old: str, new: str) -> None:
     broken = _with(publishable, path, (old, new))
 
     assert fixing.fixed(broken, "kettle", _judge).tree == broken

@@ -90,7 +90,7 @@ BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
 CONFLICT = Conflict("cog.v1.1.0", ("`cog.v1.1.0` needs the API `Db` (`g/v1`), which none offers",))
 
 
-def test_a_release_that_goes_on_has_no_findings() -> None:
+def test_a_release_that_continues_has_no_findings() -> None:
     newer = {"stable": {**CHAIN, "2.0.0": ("1.1.0", "")}}
     pruned = {"stable": {"2.0.0": ("1.1.0", ">=1.0.0 <2.0.0")}}
 

@@ -100,7 +100,7 @@ SOUND = {
 
 
 @pytest.mark.parametrize("name", sorted(SOUND))
-def test_what_the_api_server_completes_or_takes_is_no_error(judge: Judge, name: str) -> None:
+def test_what_the_api_server_completes_or_takes_is_not_an_error(judge: Judge, name: str) -> None:
     found = judge({"files": {"manifests/a.yaml": SOUND[name]}})
 
     assert [one for one in found if one.rule.startswith("OBJ")] == []

@@ -68,7 +68,7 @@ def test_certificate_without_folder_has_no_files() -> None:
     assert ServingFiles(folder="/w").files == CertificateFiles(folder=Path("/w"))
 
 
-def test_flags_of_the_author_stand_beside_the_usual_ones() -> None:
+def test_flags_of_the_author_are_next_to_the_usual_ones() -> None:
     def add(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--colour", default="red")
 

@@ -20,7 +20,7 @@ def _loop() -> clock.ClockLoop:
     return loop
 
 
-def test_blocked_loop_is_said_with_the_reconciles_that_ran(
+def test_blocked_loop_is_reported_with_the_reconciles_that_ran(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def story() -> None:

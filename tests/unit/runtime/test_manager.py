@@ -361,7 +361,7 @@ def test_what_cannot_be_watched_stops_the_manager_with_its_reason(
         ),
     ],
 )
-def test_what_is_refused_is_said_and_waited_for_by_a_process_that_lives_and_is_not_ready(
+def test_what_is_refused_is_reported_and_waited_for_by_a_process_that_lives_and_is_not_ready(
     trouble: str, words: str, hint: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = ApiServer.of([] if trouble == "missing" else RESOURCES)

@@ -69,7 +69,9 @@ def test_condition_is_set_once_and_others_stay() -> None:
 
 
 @pytest.mark.parametrize("knows", [True, False], ids=["no object", "no kind"])
-def test_without_an_object_nothing_is_said(knows: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_an_object_nothing_is_reported(
+    knows: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     caplog.set_level(logging.WARNING)
     done, server = play(knows=knows)
     assert not done

@@ -153,7 +153,7 @@ def test_process_leads_works_answers_and_gives_the_lease_back(tmp_path: Path) ->
     asyncio.run(work())
 
 
-def test_process_watches_the_namespaces_that_it_is_told(tmp_path: Path) -> None:
+def test_process_watches_the_given_namespaces(tmp_path: Path) -> None:
     flags = process.parse_flags(
         OPERATOR,
         [f"--kubeconfig={tmp_path / 'kubeconfig'}", "--health-probe-bind-address=0"],

@@ -19,13 +19,13 @@ def test_assets_folder_gives_both_programs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variable", ["KUBEBUILDER_ASSETS", "PATH"])
-def test_missing_programs_are_said(tmp_path: Path, variable: str) -> None:
+def test_missing_programs_are_reported(tmp_path: Path, variable: str) -> None:
     (tmp_path / "etcd").touch(mode=0o755)
     with pytest.raises(ControlPlaneError, match="kube-apiserver"):
         control_plane.programs({variable: str(tmp_path)})
 
 
-def test_kubeconfig_can_speak_as_somebody(tmp_path: Path) -> None:
+def test_kubeconfig_can_impersonate_a_user(tmp_path: Path) -> None:
     plane = ControlPlane(folder=tmp_path, programs=Programs(("false",), "false"))
     plane.ca_file.parent.mkdir()
     plane.ca_file.write_text("")
@@ -36,7 +36,7 @@ def test_kubeconfig_can_speak_as_somebody(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_server_that_ends_at_once_is_said_with_its_log(tmp_path: Path) -> None:
+def test_server_that_ends_at_once_is_reported_with_its_log(tmp_path: Path) -> None:
     words = Programs(("/bin/sh", "-c", "echo broken; exit 1"), "/bin/true")
     with (
         pytest.raises(ControlPlaneError, match="broken"),

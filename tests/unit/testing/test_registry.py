@@ -29,7 +29,7 @@ def test_server_answers_while_it_is_wanted(tmp_path: Path, registry: RegistrySer
         get(f"http://{server.host}/v2/")
 
 
-def test_server_with_users_lets_nobody_else_in(tmp_path: Path, registry: RegistryServer) -> None:
+def test_server_with_users_refuses_other_users(tmp_path: Path, registry: RegistryServer) -> None:
     del registry  # which has skipped when there is no program
     with RegistryServer(folder=tmp_path, users={"u": "$2y$05$x"}) as server:
         assert get(f"http://{server.host}/v2/") == 401

@@ -60,7 +60,7 @@ _FORMATS: Final = frozenset(
 )
 # Numbers of other formats are what JSON can write anyway.
 _NARROW_FORMATS: Final = {"integer": ("int32",), "number": ("float",)}
-# Keywords with a comparison of their own, or without any meaning for objects.
+# Keywords with a separate comparison, or without any meaning for objects.
 _COMPARED: Final = frozenset(
     {
         *("type", "nullable", "enum", "pattern", "format", "required", "default", "multipleOf"),
@@ -522,7 +522,7 @@ class _Walk:
     def _unnamed(
         self, old: Schema, new: Schema, at: _At, rest: Schema | None, new_rest: Schema | None
     ) -> None:
-        """The fields without a schema of their own: unknown ones, and values of maps."""
+        """The fields without a declared schema: unknown ones, and values of maps."""
         inner = at.below(
             ("additionalProperties",),
             "*",
@@ -696,7 +696,7 @@ def _type_name(schema: Schema) -> str:
 
 
 def _rest_of(schema: Schema) -> Schema | None:
-    """The schema of fields without one of their own; None when they are dropped."""
+    """The schema of fields without a declared one; None when they are dropped."""
     values = schema.get("additionalProperties")
     if isinstance(values, Mapping):
         return values

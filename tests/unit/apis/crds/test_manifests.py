@@ -16,7 +16,7 @@ def version(name: str, markers: str = "", kind: str = "Thing") -> dict[str, str]
     return {f"api/{name}.py": text}
 
 
-def test_everything_about_a_kind_stands_in_its_crd(projects: Any) -> None:
+def test_everything_about_a_kind_is_in_its_crd(projects: Any) -> None:
     markers = """\
 kubebuilder:resource:path=stuff,shortName=st;s,categories=all,singular=thingy,scope=Cluster
 kubebuilder:subresource:status

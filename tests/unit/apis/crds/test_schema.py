@@ -242,7 +242,7 @@ def test_required_of_kubernetes_asks_for_content(projects: Any) -> None:
     assert properties["d"] == {"type": "integer"}
 
 
-def test_comments_of_documentation_have_a_colon_that_is_no_word(projects: Any) -> None:
+def test_comments_of_documentation_have_a_colon_that_is_not_a_word(projects: Any) -> None:
     spec, made = projects.spec("#: How many:\n#: a number.\n#:\n#: +optional\na: int\n")
     assert made.codes == []
     assert spec["properties"]["a"]["description"] == "How many:\na number."
@@ -568,7 +568,7 @@ def test_an_empty_pattern_is_not_written(projects: Any) -> None:
     assert spec["properties"]["a"] == {"type": "string"}
 
 
-def test_a_rule_that_is_said_twice_stands_once_on_the_type(projects: Any) -> None:
+def test_a_rule_that_is_reported_twice_is_once_on_the_type(projects: Any) -> None:
     spec, _ = projects.spec("# +k8s:immutable\n# +k8s:immutable\na: int | None = None")
 
     rules = [rule["rule"] for rule in spec["x-kubernetes-validations"]]
@@ -670,7 +670,7 @@ def test_two_classes_of_one_name_matter_only_where_a_kind_uses_them(projects: An
     assert made.codes == []
 
 
-def test_a_field_in_an_inner_block_is_told_of(projects: Any) -> None:
+def test_a_field_in_an_inner_block_is_reported(projects: Any) -> None:
     found, made = projects.spec("if enum:\n    a: int\nb: int\n")
     assert sorted(found["properties"]) == ["b"]
     assert made.codes == ["API021"]
@@ -697,7 +697,7 @@ def test_a_base_class_of_methods_alone_adds_nothing(projects: Any) -> None:
     assert made.schema()["properties"]["spec"]["properties"] == {"b": {"type": "integer"}}
 
 
-def test_a_base_class_with_annotations_that_is_no_model_is_refused(projects: Any) -> None:
+def test_a_base_class_with_annotations_that_is_not_a_model_is_refused(projects: Any) -> None:
     """Pydantic takes them for fields, dataclasses do not."""
     _, made = projects.spec(
         "a: Inner", before="class Mixin:\n    m: int = 1\nclass Inner(Mixin, Model):\n    x: int\n"
@@ -764,7 +764,7 @@ def test_bases_that_no_order_fits_are_read_in_some_order(projects: Any) -> None:
     assert sorted(spec["properties"]["a"]["properties"]) == ["x", "y", "z"]
 
 
-def test_models_that_lie_in_each_other_without_end_are_a_finding(projects: Any) -> None:
+def test_models_that_are_in_each_other_without_end_are_a_finding(projects: Any) -> None:
     chain = ["class M0(Model):\n    x: int"]
     chain += [f"class M{n}(Model):\n    x: M{n - 1}" for n in range(1, 120)]
     _, made = projects.spec("a: M119", "\n".join(chain))

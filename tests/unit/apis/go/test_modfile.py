@@ -44,7 +44,7 @@ def test_modules_and_their_replacements_are_read() -> None:
     assert modfile.resolve("example.com/none") is None
 
 
-def test_a_package_lies_in_the_longest_module() -> None:
+def test_a_package_is_in_the_longest_module() -> None:
     modfile = go_modfile.parse(TEXT)
 
     assert modfile.module_of("example.com/deep/module/v1") == "example.com/deep/module"
@@ -52,7 +52,7 @@ def test_a_package_lies_in_the_longest_module() -> None:
     assert modfile.module_of("example.com") == ""
 
 
-def test_what_is_no_go_mod_has_no_module() -> None:
+def test_what_is_not_a_go_mod_has_no_module() -> None:
     assert go_modfile.parse("replace\nrequire (\n\x00 => =>\nmodule").module == ""
 
 

@@ -51,7 +51,7 @@ def test_two_packages_in_one_folder_are_a_finding() -> None:
     assert [(one.rule, str(one.at)) for one in findings] == [("API027", "c.go:2:9")]
 
 
-def test_a_folder_without_a_built_file_is_no_package() -> None:
+def test_a_folder_without_a_built_file_is_not_a_package() -> None:
     assert go_packages.read_package("x", {"x_test.go": b""}, Findings(), is_own=True) is None
 
 

@@ -176,7 +176,7 @@ type S struct {
         ("package x\n\nfunc {\n", 3),
     ],
 )
-def test_text_that_is_no_go_is_told_of_with_its_place(text: str, line: int) -> None:
+def test_text_that_is_not_a_go_is_reported_with_its_place(text: str, line: int) -> None:
     findings = Findings()
     parse(text, findings)
 
@@ -192,7 +192,7 @@ def test_a_pointer_to_a_new_value_is_read() -> None:
     assert list(findings) == []
 
 
-def test_what_a_function_does_is_no_matter() -> None:
+def test_what_a_function_does_does_not_matter() -> None:
     findings = Findings()
     parse("package x\n\nfunc f() {\n\tx := = 5\n}\n\ntype S int\n", findings)
 

@@ -50,14 +50,14 @@ def test_group_and_version_come_from_the_package(go_projects: Any) -> None:
     assert versions == {"a.example.com_things.yaml": "v1", "b.example.com_things.yaml": "v2"}
 
 
-def test_a_kind_without_a_group_is_told_of(go_projects: Any) -> None:
+def test_a_kind_without_a_group_is_reported(go_projects: Any) -> None:
     made = go_projects.make({"api/types.go": "package v1\n" + META + KIND})
 
     assert made.codes == ["API014"]
     assert made.crds == {}
 
 
-def test_a_struct_is_no_kind_unless_it_embeds_both(go_projects: Any) -> None:
+def test_a_struct_is_not_a_kind_unless_it_embeds_both(go_projects: Any) -> None:
     text = "type List struct {\n    metav1.TypeMeta\n    metav1.ListMeta\n    Float float64\n}\n"
     text += "type Named struct {\n    A metav1.TypeMeta\n    B metav1.ObjectMeta\n}\n"
 
@@ -92,7 +92,7 @@ def test_a_type_built_on_a_kind_of_another_package_is_a_kind(go_projects: Any) -
     assert second == first
 
 
-def test_other_names_of_kinds_in_controllers_are_no_apis(go_projects: Any) -> None:
+def test_other_names_of_kinds_in_controllers_are_not_apis(go_projects: Any) -> None:
     text = 'package c\nimport appsv1 "k8s.io/api/apps/v1"\n\ntype Deployment appsv1.Deployment\n'
 
     made = go_projects.make({"internal/c.go": text})
@@ -100,14 +100,14 @@ def test_other_names_of_kinds_in_controllers_are_no_apis(go_projects: Any) -> No
     assert (made.crds, made.codes) == ({}, [])
 
 
-def test_a_type_that_is_missed_is_told_of_once(go_projects: Any) -> None:
+def test_a_type_that_is_missed_is_reported_once(go_projects: Any) -> None:
     body = "".join(f'X{n} lost.T `json:"x{n}"`\n' for n in range(5))
     _, made = go_projects.spec(body, imports='lost "example.org/lost"')
 
     assert made.codes == ["API007"]
 
 
-def test_a_slip_is_found_wherever_it_stands(go_projects: Any) -> None:
+def test_a_slip_is_found_wherever_it_is(go_projects: Any) -> None:
     text = "type Unused struct {\n    // +kubebuilder:validation:minLength=1\n    A float64\n}\n"
 
     made = go_projects.module(text)
@@ -152,7 +152,7 @@ class Old:
         return "v0.20.5" if module.startswith("k8s.io/") else ""
 
 
-def test_a_release_that_is_not_in_the_table_is_told_of(go_projects: Any) -> None:
+def test_a_release_that_is_not_in_the_table_is_reported(go_projects: Any) -> None:
     text = "// +groupName=example.com\npackage v1\n" + META + KIND
     made = go_projects.make({"api/types.go": text}, modules=Old())
 
@@ -162,7 +162,7 @@ def test_a_release_that_is_not_in_the_table_is_told_of(go_projects: Any) -> None
     assert "v0.28" in found.message
 
 
-def test_text_that_yaml_has_no_form_for_is_told_of_at_its_line(go_projects: Any) -> None:
+def test_text_that_yaml_cannot_represent_is_reported_at_its_line(go_projects: Any) -> None:
     made = go_projects.module(
         """
         // +kubebuilder:rbac:groups="a\x7f",resources=pods,verbs=get

@@ -86,7 +86,7 @@ def test_a_type_has_its_form(go_projects: Any, kind: str, expected: dict[str, An
         ("json.RawMessage", "API006", "standard library"),
     ],
 )
-def test_a_type_without_a_form_is_told_of_at_its_field(
+def test_a_type_without_a_form_is_reported_at_its_field(
     go_projects: Any, kind: str, code: str, words: str
 ) -> None:
     before = 'type Box[T any] struct {\n    A T `json:"a"`\n}\n\ntype ListAlias = []string\n'
@@ -99,7 +99,7 @@ def test_a_type_without_a_form_is_told_of_at_its_field(
     assert words in found.message
 
 
-def test_a_generic_type_that_no_kind_uses_is_no_matter(go_projects: Any) -> None:
+def test_a_generic_type_that_no_kind_uses_does_not_matter(go_projects: Any) -> None:
     _, made = go_projects.spec('X int `json:"x"`', "type Box[T any] struct {\n    A T\n}\n")
 
     assert made.codes == []
@@ -131,7 +131,7 @@ def test_tags_say_name_and_need(
     assert schema.get("required") == required
 
 
-def test_a_field_without_a_tag_is_told_of(go_projects: Any) -> None:
+def test_a_field_without_a_tag_is_reported(go_projects: Any) -> None:
     _, made = go_projects.spec("X int")
 
     (found,) = made.findings

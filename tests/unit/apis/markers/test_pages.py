@@ -6,7 +6,7 @@ from olmkit.apis.markers import pages as marker_pages
 from olmkit.apis.markers.table import REGISTRY
 
 
-def test_every_marker_stands_on_the_page() -> None:
+def test_every_marker_is_on_the_page() -> None:
     page = marker_pages.page()
 
     assert all(f"`+{definition.name}" in page for definition in REGISTRY)

@@ -117,7 +117,9 @@ def test_an_alias_is_its_type(projects: Any, alias: str, schema: dict[str, Any])
 
 
 @pytest.mark.parametrize("alias", ["X = 3", "X = 'int'", "X = A | B", "X = list", "X = open('x')"])
-def test_a_value_that_is_no_type_is_a_finding_where_it_is_used(projects: Any, alias: str) -> None:
+def test_a_value_that_is_not_a_type_is_a_finding_where_it_is_used(
+    projects: Any, alias: str
+) -> None:
     _, made = projects.spec("a: X", "A = 1\nB = 2\n" + alias)
     (found,) = made.findings.items
     assert (found.rule, found.message) == (
@@ -170,7 +172,7 @@ def test_keys_of_a_map_are_texts(projects: Any, key: str, fits: bool) -> None:
 
 
 @pytest.mark.parametrize("annotation", ["Outer.Inner", "list[Outer.Inner]", "Inner"])
-def test_a_class_within_a_class_is_told_to_stand_at_the_top(annotation: str) -> None:
+def test_a_class_within_a_class_belongs_at_the_top(annotation: str) -> None:
     outer = "\nclass Outer(Model):\n    class Inner(Model):\n        size: int\n"
     _, messages = read(annotation + outer)
 
@@ -178,7 +180,7 @@ def test_a_class_within_a_class_is_told_to_stand_at_the_top(annotation: str) -> 
 
 
 @pytest.mark.parametrize("annotation", ["ClassVar[int]", "'ClassVar[int]'", "ClassVar"])
-def test_a_variable_of_the_class_is_no_field(projects: Any, annotation: str) -> None:
+def test_a_variable_of_the_class_is_not_a_field(projects: Any, annotation: str) -> None:
     spec, made = projects.spec(f"a: int\nb: {annotation} = 3")
     assert made.codes == []
     assert list(spec["properties"]) == ["a"]

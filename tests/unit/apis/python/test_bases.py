@@ -51,7 +51,7 @@ def test_a_class_of_another_sort_is_a_finding_where_it_is_used(
     assert found.at.column == len("    b: ") + 1
 
 
-def test_a_base_class_with_fields_that_is_no_model_is_a_finding(projects: Any) -> None:
+def test_a_base_class_with_fields_that_is_not_a_model_is_a_finding(projects: Any) -> None:
     _, made = projects.spec(
         "a: Part",
         """

@@ -84,7 +84,7 @@ OTHER = ROUND
         ("str = '\\ud800'", None),
     ],
 )
-def test_a_default_is_what_stands_in_the_text(projects: Any, field: str, default: object) -> None:
+def test_a_default_is_what_is_in_the_text(projects: Any, field: str, default: object) -> None:
     options = Options(allow_dangerous_types=True)
     spec, made = projects.spec(f"a: {field}", CONSTANTS, options=options)
     assert made.codes == []

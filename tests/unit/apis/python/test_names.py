@@ -130,7 +130,7 @@ class Spec(Model):
 """
 
 
-def test_what_stands_in_another_branch_is_only_a_replacement(projects: Any) -> None:
+def test_what_is_in_another_branch_is_only_a_replacement(projects: Any) -> None:
     head = "import sys\nfrom typing import Annotated\nfrom annotated_types import Ge\n"
     made = module(projects, head + BASES + BACKPORT)
     assert made.codes == []

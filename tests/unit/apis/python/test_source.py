@@ -133,7 +133,7 @@ def test_markers_stand_between_decorators_and_at_the_top_of_a_class(projects: An
         ("x = 1\ny: str", "API021", "write `x: <type> = …`, or `ClassVar` if this is intended"),
     ],
 )
-def test_doubtful_marker_is_told_of_and_changes_nothing(
+def test_ambiguous_marker_is_reported_and_changes_nothing(
     projects: Any, text: str, code: str, hint: str
 ) -> None:
     schema, made = projects.spec(text)
@@ -148,7 +148,7 @@ def test_doubtful_marker_is_told_of_and_changes_nothing(
     "text",
     ["# +kubebuilder:scaffold:imports", "# +genclient:noStatus", "# +foo", "# +1 for this", "# +"],
 )
-def test_marker_of_somebody_else_is_passed_over(projects: Any, text: str) -> None:
+def test_marker_of_another_tool_is_ignored(projects: Any, text: str) -> None:
     assert projects.module(f"{text}\n\n\n{KIND}").codes == []
 
 
@@ -254,7 +254,7 @@ def test_base_class_that_hides_fields_is_a_finding(projects: Any, base: str, cod
     assert made.codes == [code]
 
 
-BESIDE = """
+UNRELATED = """
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -269,11 +269,11 @@ class Settings:
 """
 
 
-def test_dataclass_beside_a_reconciler_is_no_api_and_may_hold_anything(projects: Any) -> None:
-    assert projects.make({"controllers/thing.py": BESIDE}).codes == []
+def test_dataclass_next_to_a_reconciler_is_not_an_api_and_may_hold_anything(projects: Any) -> None:
+    assert projects.make({"controllers/thing.py": UNRELATED}).codes == []
 
 
-def test_dataclass_that_a_kind_uses_is_looked_at_wherever_it_stands(projects: Any) -> None:
+def test_dataclass_that_a_kind_uses_is_looked_at_wherever_it_is(projects: Any) -> None:
     api = """
     # +groupName=example.com
     from controllers.thing import Settings
@@ -283,7 +283,7 @@ def test_dataclass_that_a_kind_uses_is_looked_at_wherever_it_stands(projects: An
     class Thing(CustomResource):
         spec: list[Settings]
     """
-    made = projects.make({"controllers/thing.py": BESIDE, "api/v1.py": api})
+    made = projects.make({"controllers/thing.py": UNRELATED, "api/v1.py": api})
     assert set(made.codes) == {"API006", "API007"}
 
 

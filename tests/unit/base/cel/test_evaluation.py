@@ -109,7 +109,7 @@ def test_macros_go_over_lists_and_keys(text: str, wanted: Any) -> None:
         ("mixed.exists(m, m == null)", True),
     ],
 )
-def test_what_decides_stands_in_spite_of_errors(text: str, wanted: bool) -> None:
+def test_what_decides_is_kept_in_spite_of_errors(text: str, wanted: bool) -> None:
     assert _value(text) is wanted
 
 

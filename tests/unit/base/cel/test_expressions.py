@@ -83,7 +83,7 @@ def test_an_expression_has_a_type(text: str, wanted: str) -> None:
         ("size_limit.x", "type 'int' does not support field selection", 10),
     ],
 )  # fmt: skip
-def test_what_is_no_sensible_expression_is_refused_with_its_place(
+def test_what_is_not_a_sensible_expression_is_refused_with_its_place(
     text: str, message: str, offset: int
 ) -> None:
     with pytest.raises(CelError) as caught:

@@ -52,7 +52,7 @@ def test_a_pattern_is_found_as_go_finds_it(
 @pytest.mark.parametrize(
     "pattern", ["(", "(?=a)", r"\p{Greek}", "((a{99}){99}){99}", "((()*){1000}){1000}"]
 )
-def test_what_is_no_pattern_or_too_large_is_refused(pattern: str) -> None:
+def test_what_is_not_a_pattern_or_too_large_is_refused(pattern: str) -> None:
     with pytest.raises(PatternError):
         _matches(pattern, "a")
 

@@ -50,5 +50,5 @@ def test_what_go_compiles_has_no_fault(pattern: str) -> None:
         ("(?<=a)", "invalid named capture: `(?<=a)`"),
     ],
 )
-def test_what_go_does_not_compile_is_said_in_its_words(pattern: str, words: str) -> None:
+def test_what_go_does_not_compile_is_reported_in_its_words(pattern: str, words: str) -> None:
     assert go_patterns.fault(pattern) == words

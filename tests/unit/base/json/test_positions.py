@@ -27,7 +27,9 @@ from olmkit.base.json import positions as json_positions
         (b'"\x01"', "invalid character '\\x01' in string literal", 1),
     ],
 )
-def test_what_is_wrong_is_said_in_the_words_of_go(text: bytes, message: str, offset: int) -> None:
+def test_what_is_wrong_is_reported_in_the_words_of_go(
+    text: bytes, message: str, offset: int
+) -> None:
     error = json_positions.explain(text)
 
     assert error is not None

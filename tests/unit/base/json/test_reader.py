@@ -17,7 +17,7 @@ def test_numbers_pass_through_a_double_on_request() -> None:
     assert repr(value) == "[9007199254740992, 1, 1000, -0.0, 1e+30, 1.5]"
 
 
-def test_what_is_no_character_is_replaced() -> None:
+def test_what_is_not_a_character_is_replaced() -> None:
     assert json_reader.read(b'{"a": "\xff\\ud800x \\ud83d\\ude00"}') == {"a": "��x 😀"}
 
 

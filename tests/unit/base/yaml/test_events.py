@@ -9,7 +9,7 @@ def _read(data: bytes) -> list[str]:
     return [event.value for event in yaml_events.events(data) if type(event) is events.ScalarEvent]
 
 
-def test_errors_have_a_place_and_a_cure() -> None:
+def test_errors_have_a_place_and_a_fix() -> None:
     with pytest.raises(YamlError) as caught:
         _read(b"a: 1\nb: c: d\n")
 

@@ -22,7 +22,7 @@ def test_an_alias_has_the_entries_of_its_anchor() -> None:
     assert node.entries["c"][1].entries["b"][1].line == 0
 
 
-def test_merged_keys_are_found_and_are_no_repetition() -> None:
+def test_merged_keys_are_found_and_are_not_a_repetition() -> None:
     node = _compose("a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  b: 3\n")
 
     merged = node.entries["d"][1]

@@ -60,7 +60,7 @@ def test_errors_have_a_place(text: str, message: str, place: tuple[int, int] | N
 
 
 @pytest.mark.parametrize("data", [b"a: \xff\n", b"a: \x07\n", b"\x00"])
-def test_bytes_that_are_no_text_are_refused_at_their_offset(data: bytes) -> None:
+def test_bytes_that_are_not_text_are_refused_at_their_offset(data: bytes) -> None:
     with pytest.raises(YamlError) as caught:
         yaml_reader.read(data)
 

@@ -91,6 +91,6 @@ def test_keys_become_strings(value: Any, key: str) -> None:
 
 
 @pytest.mark.parametrize("value", [None, 2**63])
-def test_null_and_huge_integers_are_no_keys(value: Any) -> None:
+def test_null_and_huge_integers_are_not_keys(value: Any) -> None:
     with pytest.raises(ScalarError, match="cannot be a key"):
         yaml_scalars.key(value)

@@ -107,7 +107,7 @@ def test_a_made_blob_has_no_place() -> None:
         ),
     ],
 )
-def test_what_is_no_blob_is_refused_with_its_place(text: str, place: str, message: str) -> None:
+def test_what_is_not_a_blob_is_refused_with_its_place(text: str, place: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         _load(text)
 

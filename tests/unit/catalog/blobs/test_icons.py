@@ -33,10 +33,10 @@ def test_an_image_is_known_by_its_bytes(data: bytes, media_type: str) -> None:
     assert icons.detect(data) == media_type
 
 
-def test_hostile_text_is_no_work() -> None:
+def test_hostile_text_costs_little() -> None:
     assert icons.detect(b"<svg" + b"<!--" * 200_000) == ""
     assert icons.detect(b" " * 200_000 + b"<svg>" * 2) == ""
 
 
-def test_an_icon_keeps_what_is_said_of_it_and_what_it_is() -> None:
+def test_an_icon_keeps_what_is_reported_of_it_and_what_it_is() -> None:
     assert icons.of_data(SVG, "image/png") == icons.Icon("image/png", icons.SVG, len(SVG))

@@ -102,7 +102,7 @@ def test_a_place_in_a_file_is_found_again() -> None:
     assert outline.blob_at(place).name == "cog"
 
 
-def test_a_blob_that_was_made_stands_at_itself() -> None:
+def test_a_blob_that_was_made_is_at_itself() -> None:
     blob = Blob.of({"schema": "v"})
 
     assert outline.blob_at(blob) is blob

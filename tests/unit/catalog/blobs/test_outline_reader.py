@@ -103,7 +103,7 @@ def test_what_tools_write_and_odd_forms_are_read_alike(data: bytes) -> None:
         b"\xff\xfe\x00",
     ],
 )
-def test_what_is_no_catalog_is_a_fault_with_a_place(data: bytes) -> None:
+def test_what_is_not_a_catalog_is_a_fault_with_a_place(data: bytes) -> None:
     ours, faults = _read(data)
 
     assert ours == []

@@ -114,7 +114,7 @@ def test_the_rest_is_read_all_the_same() -> None:
 
 
 @pytest.mark.parametrize("kind", ["olm.gvk", "olm.csv.metadata", "x"])
-def test_what_is_no_json_is_no_fault_of_the_property(kind: str) -> None:
+def test_what_is_not_json_is_not_a_fault_of_the_property(kind: str) -> None:
     with pytest.raises(BrokenTextError):
         properties.parse([(kind, b'{"a": ')])
 

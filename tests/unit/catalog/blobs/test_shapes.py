@@ -94,7 +94,7 @@ def test_a_wrong_type_is_an_error_in_the_words_of_go(
     assert caught.value.keys == keys
 
 
-def test_a_value_that_is_no_object_is_an_error() -> None:
+def test_a_value_that_is_not_an_object_is_an_error() -> None:
     with pytest.raises(
         ShapeError, match=r"cannot unmarshal array into Go value of type pkg\.Outer"
     ):
@@ -135,7 +135,7 @@ def test_base64_is_decoded(length: int) -> None:
         ("aGVsbG8", 4),
     ],
 )
-def test_what_is_no_base64_has_a_place(text: str, offset: int) -> None:
+def test_what_is_not_base64_has_a_place(text: str, offset: int) -> None:
     assert shapes.decode_base64(text) == offset
 
 

@@ -63,7 +63,7 @@ def test_of_a_list_that_fits_in_part_the_rest_is_empty() -> None:
 
 
 @pytest.mark.parametrize("text", [b"[{", b"{}", b"[1,]"])
-def test_of_what_is_no_list_nothing_is_read(text: bytes) -> None:
+def test_of_what_is_not_a_list_nothing_is_read(text: bytes) -> None:
     found, wrong = typed_json.entries_that_fit(text)
 
     assert found == ()

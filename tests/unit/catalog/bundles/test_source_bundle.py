@@ -27,7 +27,7 @@ def test_a_bundle_is_read(cog: Cog) -> None:
     assert bundle.notes == ()
 
 
-def test_hidden_files_and_folders_are_no_manifests(cog: Cog) -> None:
+def test_hidden_files_and_folders_are_not_manifests(cog: Cog) -> None:
     bundle = source_bundle.read(
         cog({"manifests/.x.yaml": "kind: X", "manifests/sub/y.yaml": "kind: Y"})
     )
@@ -47,7 +47,7 @@ def test_hidden_files_and_folders_are_no_manifests(cog: Cog) -> None:
         ("kind: X\napiVersion: a/b/c\n", "`a/b/c` is not an API version"),
     ],
 )
-def test_what_is_no_manifest_is_left_out_with_a_word(cog: Cog, text: str, why: str) -> None:
+def test_what_is_not_a_manifest_is_left_out_with_a_word(cog: Cog, text: str, why: str) -> None:
     bundle = source_bundle.read(cog({"manifests/x.yaml": text}), "b")
 
     assert len(bundle.objects) == 2

@@ -66,7 +66,7 @@ def test_only_the_lines_of_the_entry_appear(before: str, after: str) -> None:
     assert with_entry(before.encode()).decode() == after
 
 
-def test_a_channel_in_json_is_written_anew_in_its_order() -> None:
+def test_a_channel_in_json_is_written_again_in_its_order() -> None:
     data = b'{"schema":"olm.channel","name":"s","more":1,"package":"p","entries":[]} {"schema":"x"}'
 
     assert with_entry(data, "x.json") == (
@@ -77,7 +77,7 @@ def test_a_channel_in_json_is_written_anew_in_its_order() -> None:
 
 
 @pytest.mark.parametrize("form", ["yaml", "json"])
-def test_a_file_as_we_write_it_is_written_anew(form: fbc.Form) -> None:
+def test_a_file_as_we_write_it_is_written_again(form: fbc.Form) -> None:
     values: list[dict[str, Any]] = [
         {"schema": "olm.package", "name": "p", "defaultChannel": "s"},
         {"schema": "olm.channel", "name": "s", "package": "p", "entries": [{"name": "b"}]},

@@ -86,13 +86,13 @@ def cog(text: str = "", **fields: Any) -> Wanted:
     ],
     ids=str,
 )
-def test_of_a_channel_the_head_is_kept_or_a_range_with_what_lies_between(
+def test_of_a_channel_the_head_is_kept_or_a_range_with_what_is_between(
     wanted: Wanted, versions: list[int]
 ) -> None:
     assert entries(wanted) == versions
 
 
-def test_what_lies_between_and_is_not_in_the_range_is_told() -> None:
+def test_what_is_between_and_is_not_in_the_range_is_reported() -> None:
     found = filtering.parts(model.of_blobs(BLOBS), [cog("2.0.0 || 6.0.0")])
     assert found["cog"].extra == ("cog.v5", "cog.v3")
 

@@ -29,7 +29,7 @@ def test_names_are_quoted_as_each_language_wants_it() -> None:
     assert '[label="a\\"\\\\b"]' in drawing.dot(_packages())
 
 
-def test_what_is_no_entry_is_dashed() -> None:
+def test_what_is_not_an_entry_is_dashed() -> None:
     assert '[label="gone" style=dashed]' in drawing.dot(_packages())
 
 

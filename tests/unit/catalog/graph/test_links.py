@@ -64,11 +64,11 @@ def test_skip_ranges_make_no_head_and_no_chain() -> None:
     assert list(graph.edges(channel)) == [Edge("a", "b", EdgeKind.SKIP_RANGE)]
 
 
-def test_an_entry_that_replaces_itself_is_no_head() -> None:
+def test_an_entry_that_replaces_itself_is_not_a_head() -> None:
     assert graph.heads(_channel(_entry("a", "a"))) == ()
 
 
-def test_a_chain_may_end_in_what_is_no_entry() -> None:
+def test_a_chain_may_end_in_what_is_not_an_entry() -> None:
     channel = _channel(_entry("b", "gone"))
 
     assert graph.chain(channel, channel.entries["b"]) == Chain(("b", "gone"))
@@ -83,7 +83,7 @@ def test_a_chain_ends_before_what_is_skipped() -> None:
     assert graph.stranded(channel, reached) == ("a",)
 
 
-def test_a_cycle_is_told_from_its_first_name_back_to_it() -> None:
+def test_a_cycle_is_reported_from_its_first_name_back_to_it() -> None:
     channel = _channel(_entry("a", "b"), _entry("b", "a"), _entry("c", "b"))
 
     reached = graph.chain(channel, channel.entries["c"])

@@ -92,7 +92,7 @@ def test_an_entry_below_counts_too_and_may_lead_round_in_circles() -> None:
     assert walk(down, "v2") == (["v1", "v2"], End.CIRCLE)
 
 
-def test_what_stands_for_itself_is_no_upgrade() -> None:
+def test_what_replaces_itself_is_not_an_upgrade() -> None:
     assert walk(channel(entry("v1", skip_range="<=1.0.0")), "v1") == ([], End.NEWEST)
 
 

@@ -255,7 +255,7 @@ NONE_WORDS = 'group:"g" version:"v1" kind:"K"'
         ),
     ],
 )
-def test_what_is_not_there_is_told_in_the_words_that_clients_know(
+def test_what_is_not_there_is_reported_in_the_words_that_clients_know(
     registry: Registry, ask: Callable[[Registry], Any], words: str
 ) -> None:
     with pytest.raises(NotFoundError) as error:

@@ -52,7 +52,7 @@ def test_the_word_alone_makes_no_csv(served: Served) -> None:
     assert values(bundle, 5) == [text]
 
 
-def test_a_made_csv_stands_for_the_manifests_when_there_are_none(served: Served) -> None:
+def test_a_made_csv_replaces_the_manifests_when_there_are_none(served: Served) -> None:
     bundle = only_bundle(served, served.prop("olm.csv.metadata", {"displayName": "Cog"}))
     (csv,) = values(bundle, 4)
     assert values(bundle, 5) == [csv]
@@ -61,7 +61,7 @@ def test_a_made_csv_stands_for_the_manifests_when_there_are_none(served: Served)
     assert b'"relatedImages":[{"name":"a","image":"b"}]' in csv
 
 
-def test_a_made_csv_is_no_manifest_beside_others(served: Served) -> None:
+def test_a_made_csv_is_not_a_manifest_next_to_others(served: Served) -> None:
     bundle = only_bundle(
         served, served.prop("olm.csv.metadata", None), *inlined(served, b"kind: Service")
     )

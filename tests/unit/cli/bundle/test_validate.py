@@ -195,7 +195,7 @@ def test_an_image_is_checked_like_its_folder(
     assert "46 |     - type: OwnNamespace" in out
 
 
-def test_an_image_that_is_not_there_is_said_with_its_exit_code(run: Run) -> None:
+def test_an_image_that_is_not_there_is_reported_with_its_exit_code(run: Run) -> None:
     code, out, err = run("oci:nothing:new")
 
     assert (code, out) != (0, "")

@@ -48,7 +48,9 @@ def start(*words: str | Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_it_says_where_it_serves_and_ends_when_told(catalog: Path, sent: int, code: int) -> None:
+def test_it_prints_where_it_serves_and_ends_on_a_signal(
+    catalog: Path, sent: int, code: int
+) -> None:
     with start(catalog, *LOOPBACK) as process:
         assert process.stderr is not None
         said = process.stderr.readline()
@@ -103,7 +105,9 @@ def test_an_invalid_catalog_ends_it_with_findings(catalog: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"{", b"\x7fELF\0\0", b"a: [b\n", b"\xff\xfe\xfd"], ids=repr)
-def test_material_that_is_no_catalog_ends_it_with_a_sentence(catalog: Path, content: bytes) -> None:
+def test_material_that_is_not_a_catalog_ends_it_with_a_sentence(
+    catalog: Path, content: bytes
+) -> None:
     (catalog / "note.yaml").write_bytes(content)
     ended = run(catalog, *LOOPBACK)
     assert ended.returncode == 1
@@ -111,7 +115,7 @@ def test_material_that_is_no_catalog_ends_it_with_a_sentence(catalog: Path, cont
     assert "Traceback" not in ended.stderr
 
 
-def test_a_folder_that_is_not_there_is_asked_wrongly(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_invalid_usage(tmp_path: Path) -> None:
     ended = run(tmp_path / "none", *LOOPBACK)
     assert ended.returncode == 2
     assert "does not exist" in ended.stderr
@@ -145,7 +149,7 @@ def test_the_cache_can_be_filled_without_serving(catalog: Path, tmp_path: Path) 
     assert json.loads(second.stdout)["result"] == {"cached": True}
 
 
-def test_filling_no_cache_is_asked_wrongly(catalog: Path) -> None:
+def test_filling_no_cache_is_invalid_usage(catalog: Path) -> None:
     ended = run(catalog, "--cache-only")
     assert ended.returncode == 2
     assert "`--cache-only` needs `--cache-dir`" in ended.stderr

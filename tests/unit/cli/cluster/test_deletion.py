@@ -23,7 +23,7 @@ def an_app(output: str = "text") -> tuple[App, io.StringIO]:
     return App(command="uninstall", terminal=terminal, output=output), out
 
 
-def test_without_anybody_to_ask_nothing_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_nothing_is_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
 
     with pytest.raises(ConfigurationError, match="requires confirmation"):
@@ -32,7 +32,7 @@ def test_without_anybody_to_ask_nothing_is_deleted(monkeypatch: pytest.MonkeyPat
     deletion.confirm(an_app()[0], [POD], yes=True)
 
 
-def test_where_nothing_is_there_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_objects_there_is_no_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
     app, out = an_app()
 
@@ -43,7 +43,7 @@ def test_where_nothing_is_there_nobody_is_asked(monkeypatch: pytest.MonkeyPatch)
     assert out.getvalue() == "nothing to delete\n" * 2
 
 
-def test_what_went_is_told_apart_from_what_stays_on_purpose() -> None:
+def test_what_went_is_distinguished_from_what_stays_on_purpose() -> None:
     app, out = an_app()
 
     deletion.give(app, Removed(gone=(POD,)), stays=["the CRDs"])

@@ -10,10 +10,10 @@ import pytest
 from olmkit.cli.cluster import install_status
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.terminal import Terminal
-from olmkit.olm.explain.explanation import Blame, Explanation, Link, Standing
+from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Link, Readiness
 
 STUCK = Explanation(
-    standing=Standing.STUCK,
+    readiness=Readiness.STUCK,
     cause="container-crashes",
     message="container `manager` ends",
     hint="read its log",
@@ -37,7 +37,9 @@ def test_the_cause_comes_first_then_the_way_to_it() -> None:
 
 
 @pytest.mark.parametrize("created", [[], [{"kind": "Subscription"}]])
-def test_what_stays_of_an_install_that_ends_badly_is_told(created: list[dict[str, str]]) -> None:
+def test_what_stays_of_an_install_that_ends_badly_is_reported(
+    created: list[dict[str, str]],
+) -> None:
     err = io.StringIO()
     app = App(command="install", terminal=Terminal(out=io.StringIO(), err=err))
 
@@ -51,7 +53,7 @@ def test_what_stays_of_an_install_that_ends_badly_is_told(created: list[dict[str
 
 
 def test_what_a_cluster_says_cannot_move_the_cursor() -> None:
-    evil = Explanation(standing=Standing.STUCK, cause="x", message="a\x1b[2Jb", log="\x07")
+    evil = Explanation(readiness=Readiness.STUCK, cause="x", message="a\x1b[2Jb", log="\x07")
 
     assert "\x1b" not in install_status.text(evil)
     assert "\x07" not in install_status.text(evil)
@@ -60,9 +62,14 @@ def test_what_a_cluster_says_cannot_move_the_cursor() -> None:
 @pytest.mark.parametrize(
     ("found", "code"),
     [
-        (Explanation(standing=Standing.READY, cause="healthy", message="m"), None),
+        (Explanation(readiness=Readiness.READY, cause="healthy", message="m"), None),
         (STUCK, 1),
-        (Explanation(standing=Standing.BLOCKED, cause="x", message="m", blame=Blame.WORLD), 3),
+        (
+            Explanation(
+                readiness=Readiness.BLOCKED, cause="x", message="m", origin=FaultOrigin.WORLD
+            ),
+            3,
+        ),
     ],
 )
 def test_the_exit_code_follows_the_cause(found: Explanation, code: int | None) -> None:

@@ -20,7 +20,7 @@ def test_durations(text: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "m", "5 m", "-1s", "1.5m", "²s"])
-def test_other_words_are_no_durations(text: str) -> None:
+def test_other_words_are_not_durations(text: str) -> None:
     with pytest.raises(click.BadParameter):
         DurationType().convert(text, None, None)
 
@@ -88,7 +88,7 @@ def test_a_server_that_is_nowhere_is_the_worlds_fault(
     ],
     ids=" ".join,
 )  # fmt: skip
-def test_what_is_asked_wrongly_ends_with_2(words: list[str], tmp_path: Path) -> None:
+def test_what_is_invalid_usage_ends_with_2(words: list[str], tmp_path: Path) -> None:
     assert main.run([*words, *unreachable(tmp_path)]) == 2
 
 
@@ -97,14 +97,14 @@ def test_what_is_asked_wrongly_ends_with_2(words: list[str], tmp_path: Path) -> 
     [["upgrade", "a", "--to", "newest"], ["install", "a", "--version", "one"]],
     ids=" ".join,
 )
-def test_a_range_of_olm_v1_that_is_none_is_told_before_the_cluster_is_asked(
+def test_a_range_of_olm_v1_that_is_none_is_reported_before_the_cluster_is_asked(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run([*words, "--olm", "v1", *unreachable(tmp_path)]) == 1
     assert "asks for no versions" in capsys.readouterr().err
 
 
-def test_no_kubeconfig_is_told(
+def test_no_kubeconfig_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))

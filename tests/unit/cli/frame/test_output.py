@@ -26,7 +26,7 @@ FOUND = Diagnostic(
 )
 
 
-def test_a_finding_shows_its_lines_and_its_cure() -> None:
+def test_a_finding_shows_its_lines_and_its_fix() -> None:
     assert output.text([FOUND], lambda _: TEXT) == (
         "error[CSV012]: install mode `OwnNamespace` is listed more than once\n"
         "  --> csv.yaml:3:3\n"
@@ -120,7 +120,7 @@ def test_the_envelope_is_there_also_when_work_failed() -> None:
     assert value["diagnostics"][0]["rule"] == "CSV012"
 
 
-def test_an_error_that_is_its_own_finding_is_said_once() -> None:
+def test_an_error_that_is_its_own_finding_is_reported_once() -> None:
     error = InputError(FOUND.message, diagnostics=(FOUND,))
     assert output.error_text(error).count(FOUND.message) == 1
     other = InputError("cannot read the bundle", hint="look", diagnostics=(FOUND,))

@@ -150,7 +150,7 @@ def test_registry_that_is_not_there_is_the_worlds_fault(
 
 
 @pytest.mark.parametrize("words", [["-vv"], ["--debug"], ["-o", "json"]])
-def test_wrong_password_is_said_and_never_shown(
+def test_wrong_password_is_reported_and_never_shown(
     capsys: pytest.CaptureFixture[str], guarded: RegistryServer, project: Path, words: list[str]
 ) -> None:
     authfile = project / "auth.json"

@@ -61,7 +61,7 @@ def test_nothing_found_is_an_empty_report() -> None:
     assert json.loads(reports.sarif([]))["runs"][0]["results"] == []
 
 
-def test_names_that_are_no_utf_8_and_line_ends_in_names_break_no_form() -> None:
+def test_names_that_are_not_utf_8_and_line_ends_in_names_break_no_form() -> None:
     found = Diagnostic(
         rule="X001", name="x", severity=Severity.ERROR, message="m", at=Location(path="a\udcff\nb")
     )

@@ -37,7 +37,7 @@ def test_damaged_layer_is_as_if_nothing_were_kept(tmp_path: Path, content: bytes
     assert asyncio.run(cache.layer("key")) is None
 
 
-def test_note_about_a_layer_that_is_no_json_is_passed_over(tmp_path: Path) -> None:
+def test_note_about_a_layer_that_is_not_json_is_passed_over(tmp_path: Path) -> None:
     cache = BuildCache(tmp_path)
     asyncio.run(cache.keep("key", LAYER))
     (tmp_path / "layers" / "key.json").write_bytes(b"[]")
@@ -57,7 +57,7 @@ def test_base_is_found_by_its_name(tmp_path: Path) -> None:
     assert found.digest == IMAGE.digest
 
 
-def test_the_cache_lies_where_the_user_wants_it() -> None:
+def test_the_cache_is_where_the_user_wants_it() -> None:
     assert build_cache.folder({"OLMKIT_CACHE": "/c", "HOME": "/h"}) == Path("/c/build")
     assert build_cache.folder({"XDG_CACHE_HOME": "/x"}) == Path("/x/olmkit/build")
     assert build_cache.folder({"HOME": "/h"}) == Path("/h/.cache/olmkit/build")

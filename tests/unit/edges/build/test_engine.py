@@ -43,7 +43,7 @@ def build(folder: Path, name: str, said: list[str], **environment: str) -> None:
     )
 
 
-def test_engine_is_told_file_name_platform_and_arguments(docker: Path, tmp_path: Path) -> None:
+def test_engine_gets_file_name_platform_and_arguments(docker: Path, tmp_path: Path) -> None:
     said: list[str] = []
     build(tmp_path, "good", said, OLMKIT_BUILD_NETWORK="host")
     assert docker.read_text().split() == [

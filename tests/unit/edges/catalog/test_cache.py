@@ -146,7 +146,7 @@ def test_while_another_process_writes_the_file_is_not_kept(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_made_does_not_stop_anybody(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     store, kept = write(tmp_path / "file" / "cache")
     assert not kept
@@ -162,7 +162,7 @@ def test_an_open_file_answers_on_when_the_cache_is_replaced(tmp_path: Path) -> N
     old.close()
 
 
-def test_a_file_that_is_cut_while_it_is_served_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_cut_while_it_is_served_is_reported(tmp_path: Path) -> None:
     write(tmp_path)[0].close()
     store = catalog_cache.open_cached(tmp_path, KEY, REGISTRY)
     assert store is not None
@@ -185,7 +185,7 @@ def test_a_file_that_is_overwritten_in_place_is_noticed(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_full_disk_is_told_with_the_place(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_place(tmp_path: Path) -> None:
     with (
         pytest.raises(RemoteError, match=r"cannot write the cache in .*: No space left") as error,
         catalog_cache.new_file(tmp_path, FILE_NAME),

@@ -82,7 +82,7 @@ def test_health_without_a_status_is_unknown(server: str) -> None:
         assert client.health() == "UNKNOWN"
 
 
-def test_nobody_there_ends_with_the_time_limit() -> None:
+def test_a_missing_server_ends_with_the_time_limit() -> None:
     with CatalogClient("127.0.0.1:1", timeout=0.2) as client, pytest.raises(grpc.RpcError) as error:
         client.ask("ListPackages")
     assert error.value.code() == grpc.StatusCode.DEADLINE_EXCEEDED
@@ -109,5 +109,5 @@ def test_no_server_lists_nothing() -> None:
     assert catalog_client.listed("127.0.0.1:1", timeout=0.2) is None
 
 
-def test_nobody_offers_anything() -> None:
+def test_nothing_is_offered() -> None:
     assert catalog_client.offer("127.0.0.1:1", "cog", timeout=0.2) is None

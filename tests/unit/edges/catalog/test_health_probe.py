@@ -114,7 +114,7 @@ def test_server_without_health_gives_no_answer(capsys: pytest.CaptureFixture[str
     ],
     ids=["nothing", "http1", "goaway", "reset", "trailers"],
 )
-def test_what_is_no_grpc_server_gives_no_answer(
+def test_what_is_not_a_grpc_server_gives_no_answer(
     reply: bytes, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with raw(reply) as address:
@@ -128,7 +128,7 @@ def test_server_that_never_answers_is_given_up() -> None:
         assert health_probe.main(["-addr", address, "-rpc-timeout=20ms"]) == 3
 
 
-def test_nobody_there_is_no_connection(tmp_path: Path) -> None:
+def test_without_a_server_there_is_no_connection(tmp_path: Path) -> None:
     assert health_probe.main(["-addr=127.0.0.1:1"]) == 2
     assert health_probe.main([f"-addr=unix:{tmp_path}/none"]) == 2
     assert health_probe.main(["-addr=nonsense"]) == 2
@@ -146,7 +146,7 @@ def test_nobody_there_is_no_connection(tmp_path: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_what_is_asked_wrongly_is_said(words: list[str]) -> None:
+def test_what_is_invalid_usage_is_reported(words: list[str]) -> None:
     assert health_probe.main(words) == 1
 
 

@@ -166,7 +166,7 @@ def test_every_service_is_healthy_when_the_catalog_is(service: str) -> None:
     run(work)
 
 
-def test_a_watcher_is_told_of_each_change_and_of_the_end() -> None:
+def test_a_watcher_is_reported_each_change_and_of_the_end() -> None:
     async def work(server: CatalogServer, channel: grpc.aio.Channel) -> None:
         call = channel.unary_stream("/grpc.health.v1.Health/Watch")(b"")
         assert await call.read() == NOT_SERVING
@@ -235,7 +235,7 @@ def test_a_question_with_odd_names_is_an_invalid_argument() -> None:
     run(work)
 
 
-def test_bytes_that_are_no_request_are_refused_and_the_next_call_is_answered() -> None:
+def test_bytes_that_are_not_a_request_are_refused_and_the_next_call_is_answered() -> None:
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
         for method in ("api.Registry/GetBundle", "grpc.health.v1.Health/Check"):
             code, words = await refused(one(channel, method, b"\x0a\xff"))
@@ -263,7 +263,7 @@ def test_a_disk_that_fails_is_reported_and_calls_are_held_until_another_file() -
     run(work, ready=False)
 
 
-def test_a_method_that_nobody_knows_is_unimplemented() -> None:
+def test_a_method_that_is_unknown_is_unimplemented() -> None:
     async def work(_: CatalogServer, channel: grpc.aio.Channel) -> None:
         for method in ("api.Registry/Nothing", "grpc.health.v1.Health/List", "a.B/C"):
             assert (await refused(one(channel, method)))[0] == grpc.StatusCode.UNIMPLEMENTED
@@ -297,7 +297,7 @@ def test_a_running_list_ends_before_the_server_does() -> None:
     run(work)
 
 
-def test_a_taken_port_is_told_with_a_way_out() -> None:
+def test_a_taken_port_is_reported_with_a_way_out() -> None:
     async def scenario() -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -323,7 +323,7 @@ def test_two_servers_do_not_share_a_port() -> None:
 
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7", "not an address"])
-def test_an_address_that_is_not_ours_is_told(host: str) -> None:
+def test_an_address_that_is_not_ours_is_reported(host: str) -> None:
     async def scenario() -> None:
         with pytest.raises(RemoteError, match="cannot listen on"):
             await CatalogServer().start(host, 0)
@@ -332,7 +332,7 @@ def test_an_address_that_is_not_ours_is_told(host: str) -> None:
 
 
 @pytest.mark.parametrize("port", [-1, 65536])
-def test_a_number_that_is_no_port_is_refused(port: int) -> None:
+def test_a_number_that_is_not_a_port_is_refused(port: int) -> None:
     async def scenario() -> None:
         with pytest.raises(ConfigurationError, match="not a port"):
             await CatalogServer().start("127.0.0.1", port)

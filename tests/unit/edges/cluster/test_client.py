@@ -227,7 +227,7 @@ def test_who_does_not_answer_is_unreachable(fault: Fault | float) -> None:
     play(work)
 
 
-def test_nobody_listens() -> None:
+def test_nothing_listens() -> None:
     async def story() -> None:
         async with HttpCluster(ClusterConfig(server="http://127.0.0.1:1")) as cluster:
             with pytest.raises(Unreachable, match="refused") as raised:
@@ -342,14 +342,14 @@ def test_list_without_items_is_empty_and_nonsense_is_an_error() -> None:
 
     async def work(cluster: HttpCluster) -> None:
         assert (await cluster.list_page(MAPS)).items == []
-        for words in ("is none", "is none", "cannot be read", "cannot be read"):
+        for words in ("is not a list", "is none", "cannot be read", "cannot be read"):
             with pytest.raises(ClusterError, match=words):
                 await cluster.list_page(MAPS)
 
     asyncio.run(_heard(lambda _: web.Response(body=answers.pop(0)), work))
 
 
-def test_who_asks_is_said_and_impersonated() -> None:
+def test_who_asks_is_reported_and_impersonated() -> None:
     heard: list[Any] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -359,9 +359,9 @@ def test_who_asks_is_said_and_impersonated() -> None:
     async def work(cluster: HttpCluster) -> None:
         await cluster.version()
 
-    headers = [("Impersonate-User", "somebody"), ("Impersonate-Group", "a")]
+    headers = [("Impersonate-User", "a-user"), ("Impersonate-Group", "a")]
     asyncio.run(_heard(answer, work, headers=headers))
-    assert heard[0]["Impersonate-User"] == "somebody"
+    assert heard[0]["Impersonate-User"] == "a-user"
     assert heard[0]["User-Agent"].startswith("olmkit/")
 
 
@@ -462,7 +462,7 @@ def test_name_that_would_change_the_path_is_refused(name: str) -> None:
     play(work)
 
 
-def test_object_that_is_no_json_is_bad_input() -> None:
+def test_object_that_is_not_json_is_bad_input() -> None:
     async def work(_: ApiServer, cluster: HttpCluster) -> None:
         with pytest.raises(InputError, match="cannot be written as JSON"):
             await cluster.create(MAPS, _map("a", data={"x": object()}))

@@ -101,7 +101,7 @@ def test_certificate_that_fits_is_trusted(tmp_path: Path) -> None:
     ],
     ids=["expired", "other name"],
 )
-def test_certificate_of_the_server_that_does_not_fit_is_said(
+def test_certificate_of_the_server_that_does_not_fit_is_reported(
     tmp_path: Path, days: int, name: str, words: str
 ) -> None:
     with pytest.raises(Unreachable) as raised:
@@ -111,7 +111,7 @@ def test_certificate_of_the_server_that_does_not_fit_is_said(
     assert not raised.value.temporary, "it does not go away by waiting"
 
 
-def test_unknown_authority_is_said(tmp_path: Path) -> None:
+def test_unknown_authority_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Unreachable, match="self-signed certificate"):
         _ask(tmp_path, _pair(), ca=_pair()[0])
 
@@ -198,7 +198,7 @@ def test_secret_that_no_header_can_carry_is_not_shown(monkeypatch: pytest.Monkey
     assert "Impersonate-User" in words
 
 
-def test_proxy_of_another_kind_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_of_another_kind_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     words = _refused({"http_proxy": "socks5://192.0.2.2:1080", "no_proxy": ""}, monkeypatch)
     assert words == "the proxy for the API server speaks no HTTP"
 

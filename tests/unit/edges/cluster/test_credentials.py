@@ -136,7 +136,7 @@ def test_a_plugin_that_is_not_there_tells_how_to_install_it(tmp_path: Path) -> N
     assert raised.value.hint == "apt install it"
 
 
-def test_a_token_file_without_a_token_is_said_to_be_so(tmp_path: Path) -> None:
+def test_a_token_file_without_a_token_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("\n")
     with pytest.raises(ConfigurationError, match="there is no token in"):
@@ -144,7 +144,7 @@ def test_a_token_file_without_a_token_is_said_to_be_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"args": 5}, {"args": "x"}, {"env": True}], ids=str)
-def test_settings_of_a_plugin_that_are_no_lists_are_named(
+def test_settings_of_a_plugin_that_are_not_lists_are_named(
     tmp_path: Path, settings: dict[str, Any]
 ) -> None:
     with pytest.raises(ConfigurationError, match="is not a list"):
@@ -193,7 +193,7 @@ async def _ended(numbers: list[int]) -> None:
             await asyncio.sleep(0.01)
 
 
-def test_nothing_of_a_plugin_is_left_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
+def test_nothing_of_a_plugin_is_left_when_nothing_waits_for_it_any_more(tmp_path: Path) -> None:
     async def story() -> None:
         asking = asyncio.create_task(_hanging(tmp_path).authorization())
         numbers = await _started(tmp_path)

@@ -95,12 +95,12 @@ def test_a_pod_speaks_as_its_service_account(tmp_path: Path) -> None:
     ("user", "cluster", "words"),
     [
         ({"auth-provider": {"name": "gcp"}}, {}, "auth provider"),
-        ({"exec": {"apiVersion": "v9", "command": "x"}}, {}, "speaks `v9`"),
+        ({"exec": {"apiVersion": "v9", "command": "x"}}, {}, "uses `v9`"),
         ({}, {"server": "api.example.com"}, "no `server` URL"),
         ({}, {"certificate-authority": "gone.crt"}, "does not exist"),
     ],
 )
-def test_what_cannot_be_used_is_said(
+def test_what_cannot_be_used_is_reported(
     tmp_path: Path, user: dict[str, Any], cluster: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
@@ -121,7 +121,7 @@ def test_an_unknown_context_lists_the_known_ones(tmp_path: Path) -> None:
     assert "`c`" in raised.value.hint
 
 
-def test_a_certificate_that_is_none_is_said(tmp_path: Path) -> None:
+def test_a_certificate_that_is_none_is_reported(tmp_path: Path) -> None:
     data = base64.b64encode(b"not a certificate").decode()
     path = _config(tmp_path / "k", **{"certificate-authority-data": data})
     with pytest.raises(ConfigurationError, match="not a PEM certificate"):
@@ -145,7 +145,7 @@ def test_a_certificate_that_is_none_is_said(tmp_path: Path) -> None:
         ({}, {"insecure-skip-tls-verify": "false"}, "must be `true` or `false`"),
     ],
 )
-def test_values_of_another_shape_are_said(
+def test_values_of_another_shape_are_reported(
     tmp_path: Path, user: dict[str, Any], cluster: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):
@@ -176,5 +176,5 @@ def test_key_behind_a_password_is_refused_and_not_asked_for(tmp_path: Path) -> N
     certificate, _ = self_signed.make_apart()
     (tmp_path / "tls.crt").write_bytes(certificate)
     (tmp_path / "tls.key").write_bytes(locked)
-    with pytest.raises(ConfigurationError, match="do not fit"):
+    with pytest.raises(ConfigurationError, match="do not match"):
         kubeconfig.load(paths=[_config(tmp_path / "k", user)]).ssl_context()

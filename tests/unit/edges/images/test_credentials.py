@@ -109,7 +109,7 @@ def test_tokens_and_plain_fields_are_read(tmp_path: Path) -> None:
         ('{"auths": {"quay.io": {"auth": "!hunter2!"}}}', "is damaged"),
     ],
 )
-def test_damaged_file_is_said_without_its_secrets(
+def test_damaged_file_is_reported_without_its_secrets(
     tmp_path: Path, content: str, message: str
 ) -> None:
     write(tmp_path / ".docker/config.json", content)
@@ -153,13 +153,13 @@ def test_helper_that_knows_nothing_leaves_it_to_the_file(tmp_path: Path) -> None
     ("script", "error", "message"),
     [
         ("exit 3", RemoteError, "failed"),
-        ("echo hunter2", RemoteError, "no credentials"),
+        ("echo hunter2", RemoteError, "other than credentials"),
         ("exec yes hunter2", RemoteError, "writes more than 1048576 bytes"),
-        ("exec 0<&-; echo hunter2", RemoteError, "no credentials"),
+        ("exec 0<&-; echo hunter2", RemoteError, "other than credentials"),
         (None, ConfigurationError, "cannot be run"),
     ],
 )
-def test_helper_that_fails_is_said(
+def test_helper_that_fails_is_reported(
     tmp_path: Path, script: str | None, error: type[OlmkitError], message: str
 ) -> None:
     path = "/usr/bin:/bin" if script is None else helper(tmp_path, "test", script)

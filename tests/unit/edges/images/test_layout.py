@@ -90,7 +90,7 @@ def test_same_build_gives_the_same_layout(tmp_path: Path) -> None:
     assert not [name for name in files(tmp_path / "one") if ".part-" in name]
 
 
-def test_several_images_must_be_told_apart(tmp_path: Path) -> None:
+def test_several_images_must_be_distinguished(tmp_path: Path) -> None:
     keep(tmp_path, tag="v1")
     layout = keep(tmp_path, OTHER, tag="v2")
     with pytest.raises(ConfigurationError, match="has several images") as caught:
@@ -149,7 +149,7 @@ def test_leftovers_of_killed_commands_go_when_they_are_old(tmp_path: Path) -> No
     assert list(tmp_path.rglob(".part-new"))
 
 
-def test_folder_where_only_leftovers_lie_is_taken(tmp_path: Path) -> None:
+def test_folder_where_only_leftovers_are_is_taken(tmp_path: Path) -> None:
     (tmp_path / ".oci-layout.x7").write_bytes(b"")
     keep(tmp_path)
 
@@ -235,7 +235,7 @@ def archive(folder: Path, path: Path) -> Path:
     return path
 
 
-def test_archive_is_read_where_it_lies(tmp_path: Path) -> None:
+def test_archive_is_read_where_it_is(tmp_path: Path) -> None:
     keep(tmp_path / "oci")
     layout = open_archive(archive(tmp_path / "oci", tmp_path / "x.tar"))
     assert run(layout.resolve("v1")).digest == IMAGE.digest
@@ -262,7 +262,9 @@ def test_archive_of_skopeo_is_read(tmp_path: Path, skopeo: Callable[..., bytes])
         (b"\x1f\x8b\x08", "is compressed"),
     ],
 )
-def test_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_file_that_is_not_an_archive_is_refused(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
     path = tmp_path / "x.tar"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):

@@ -66,7 +66,7 @@ class Failing(MemoryStore):
         raise RemoteError("gone")
 
 
-def test_content_goes_on_from_the_next_place_where_the_first_one_stopped() -> None:
+def test_content_continues_from_the_next_place_where_the_first_one_stopped() -> None:
     failing, whole = Failing(), MemoryStore.of(IMAGE)
     failing.blobs = dict(whole.blobs)
     for descriptor in run(levels(whole)):
@@ -78,7 +78,7 @@ async def levels(store: MemoryStore) -> list[Descriptor]:
     return [one for level in await stores.levels(store, IMAGE.descriptor) for one in level]
 
 
-def test_what_the_last_place_says_is_what_is_told() -> None:
+def test_the_error_of_the_last_place_is_reported() -> None:
     empty = Failing()
     store = Mirrored([empty, empty], "far/op")
     with pytest.raises(ConfigurationError, match="there is no image `v1`"):

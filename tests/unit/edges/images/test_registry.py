@@ -194,7 +194,7 @@ def test_single_fault_is_overcome(registry: RegistryServer, method: str, fault: 
     run(check())
 
 
-def test_upload_goes_on_after_the_chunks_that_arrived(registry: RegistryServer) -> None:
+def test_upload_continues_after_the_chunks_that_arrived(registry: RegistryServer) -> None:
     async def check() -> None:
         patches: list[str] = []
 
@@ -229,7 +229,7 @@ def test_chunks_grow_on_a_quick_line(registry: RegistryServer) -> None:
     run(check())
 
 
-def test_download_goes_on_where_it_was_cut(registry: RegistryServer) -> None:
+def test_download_continues_where_it_was_cut(registry: RegistryServer) -> None:
     async def check() -> None:
         cuts: list[str] = []
 
@@ -338,17 +338,17 @@ def test_damaged_blob_in_the_registry_is_noticed(
     run(check())
 
 
-def test_missing_image_is_said_with_its_name(registry: RegistryServer) -> None:
+def test_missing_image_is_reported_with_its_name(registry: RegistryServer) -> None:
     async def check() -> None:
-        async with opened(registry.host, "nobody/here") as target:
-            with pytest.raises(RegistryError, match="has no image `nobody/here:v9`") as caught:
+        async with opened(registry.host, "missing/here") as target:
+            with pytest.raises(RegistryError, match="has no image `missing/here:v9`") as caught:
                 await target.resolve("v9")
         assert caught.value.status == 404
 
     run(check())
 
 
-def test_refused_connection_is_said_at_last(registry: RegistryServer) -> None:
+def test_refused_connection_is_reported_at_last(registry: RegistryServer) -> None:
     del registry
 
     async def check() -> None:
@@ -402,7 +402,7 @@ def guarded(
         yield server
 
 
-def test_right_password_lets_in_and_others_are_told_why(guarded: RegistryServer) -> None:
+def test_right_password_lets_in_and_others_get_the_reason(guarded: RegistryServer) -> None:
     async def check() -> None:
         right = Credentials(username="tester", password="secret")
         async with opened(guarded.host, "a/b", credentials=right) as target:
@@ -415,7 +415,7 @@ def test_right_password_lets_in_and_others_are_told_why(guarded: RegistryServer)
         assert caught.value.status == 401
         assert not caught.value.temporary
         async with opened(guarded.host, "a/b") as target:
-            with pytest.raises(RegistryError, match="asks for credentials") as caught:
+            with pytest.raises(RegistryError, match="requires credentials") as caught:
                 await target.resolve("v1")
         assert "docker login" in caught.value.hint
 
@@ -464,7 +464,7 @@ def test_expired_token_is_replaced_once() -> None:
     run(check())
 
 
-def test_token_server_that_does_not_know_us_is_said_without_secrets() -> None:
+def test_token_server_that_does_not_know_us_is_reported_without_secrets() -> None:
     async def check() -> None:
         wrong = Credentials(username="tester", password="hunter2hunter2")
         async with serving(_TokenRegistry()) as host:
@@ -622,7 +622,7 @@ def test_registry_is_reached_through_a_proxy(
         run(check(server))
 
 
-def test_server_without_tls_is_told_from_one_with_it() -> None:
+def test_server_without_tls_is_distinguished_from_one_with_it() -> None:
     async def check() -> None:
         async def plain(_: Any) -> Any:
             from aiohttp import web
@@ -667,7 +667,7 @@ def test_download_does_not_wait_a_day_either(registry: RegistryServer) -> None:
     run(check())
 
 
-def test_long_retry_after_is_told_and_not_waited_for(registry: RegistryServer) -> None:
+def test_long_retry_after_is_reported_and_not_waited_for(registry: RegistryServer) -> None:
     async def check() -> None:
         async with FaultProxy(
             upstream=f"http://{registry.host}",

@@ -152,7 +152,7 @@ def test_registry_token_is_sent_as_it_is() -> None:
         ([], 200, "does not return a token"),
     ],
 )
-def test_token_server_that_gives_none_is_said(body: Any, status: int, message: str) -> None:
+def test_token_server_that_gives_none_is_reported(body: Any, status: int, message: str) -> None:
     with pytest.raises(RegistryError, match=message) as caught:
         run(header(TokenServer(body, status), USER))
     assert "hunter2" not in caught.value.message
@@ -178,7 +178,7 @@ def test_basic_challenge_needs_credentials() -> None:
                 if expected:
                     assert await authenticator.header("x") == expected
                     continue
-                with pytest.raises(RegistryError, match="asks for credentials") as caught:
+                with pytest.raises(RegistryError, match="requires credentials") as caught:
                     await authenticator.header("x")
                 assert "docker login registry.example.com" in caught.value.hint
 

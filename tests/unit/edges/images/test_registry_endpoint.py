@@ -64,8 +64,8 @@ def answering(status: int, body: Any) -> Callable[[Any], Any]:
         (429, {"errors": "many"}, "status 429", (), True),
         (413, b"", "status 413", (), False),
         (400, {"errors": [{"message": "a\x1b[31mb"}]}, "status 400: a[31mb", (), False),
-        (403, {"errors": []}, "asks for credentials", (), False),
-        (405, {"errors": [{"code": "DENIED"}]}, "asks for credentials", ("DENIED",), False),
+        (403, {"errors": []}, "requires credentials", (), False),
+        (405, {"errors": [{"code": "DENIED"}]}, "requires credentials", ("DENIED",), False),
     ],
 )
 def test_refusal_has_the_words_and_no_details(
@@ -109,7 +109,7 @@ def test_credentials_go_to_the_registry_alone() -> None:
     run(check())
 
 
-def test_server_that_is_no_registry_is_said() -> None:
+def test_server_that_is_not_a_registry_is_reported() -> None:
     async def check(handler: Callable[[Any], Any]) -> None:
         async with serving(handler) as host, Web(OPTIONS) as web:
             await Endpoint(web, Reference.parse(f"{host}/a/b"), None).url("x")

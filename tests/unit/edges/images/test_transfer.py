@@ -66,7 +66,7 @@ class Asked(MemoryStore):
         return await super().exists(descriptor)
 
 
-def test_nobody_asks_for_what_cannot_be_there() -> None:
+def test_what_cannot_exist_is_not_requested() -> None:
     target = Asked()
     run(transfer.copy(MemoryStore.of(IMAGE), target, IMAGE.descriptor))
     assert [asked for asked in target.questions if asked.is_manifest] == [IMAGE.descriptor]

@@ -187,7 +187,7 @@ def test_files_that_are_no_longer_generated_go(small: Path) -> None:
     assert not (small / "bundle/manifests/one_v1_configmap.yaml").exists()
 
 
-def test_a_stale_file_that_was_changed_by_hand_stays_and_is_told(small: Path) -> None:
+def test_a_stale_file_that_was_changed_by_hand_stays_and_is_reported(small: Path) -> None:
     config = b"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
     job.generate(small, piped(DEPLOYMENT + config))
     path = small / "bundle/manifests/one_v1_configmap.yaml"
@@ -237,7 +237,7 @@ def test_a_default_channel_need_not_be_one_of_the_bundle(small: Path) -> None:
     assert b"channel.default.v1: stable" in annotations.read_bytes()
 
 
-def test_a_base_of_another_package_gives_way_to_a_plain_one_and_is_told(small: Path) -> None:
+def test_a_base_of_another_package_gives_way_to_a_plain_one_and_is_reported(small: Path) -> None:
     other = DEPLOYMENT + b"---\n" + BASE.replace("small.v", "other.v").encode()
 
     result = job.generate(small, piped(other))
@@ -341,7 +341,7 @@ def test_a_package_is_needed_from_somewhere(tmp_path: Path) -> None:
         job.generate(tmp_path, piped())
 
 
-def test_all_broken_files_of_a_folder_are_told(small: Path) -> None:
+def test_all_broken_files_of_a_folder_are_reported(small: Path) -> None:
     folder = small / "deploy"
     folder.mkdir()
     (folder / "a.yaml").write_text("a: [1\n")
@@ -418,7 +418,7 @@ def test_a_file_of_digests_that_holds_none_is_refused_with_its_place(
 
 
 @pytest.mark.parametrize("language", ["go.kubebuilder.io/v4", "helm", "ansible"])
-def test_the_layout_of_any_language_is_said_to_metrics(small: Path, language: str) -> None:
+def test_the_layout_of_any_language_is_reported_to_metrics(small: Path, language: str) -> None:
     layout = language if "/" in language else f"{language}.sdk.operatorframework.io/v1"
     (small / "PROJECT").write_text(f'layout: [{layout}]\nprojectName: small\nversion: "3"\n')
     job.generate(small, piped(DEPLOYMENT))
@@ -435,7 +435,7 @@ def test_the_layout_of_any_language_is_said_to_metrics(small: Path, language: st
         ("\n- {version: v1, kind: 3}", [("PRJ001", 4), ("PRJ004", 4)]),
     ],
 )
-def test_resources_of_another_shape_are_told_at_their_lines_as_generate_does(
+def test_resources_of_another_shape_are_reported_at_their_lines_as_generate_does(
     small: Path, resources: str, rules: list[tuple[str, int]]
 ) -> None:
     text = f'layout: [python.olmkit/v1]\nversion: "3"\nresources: {resources}\nprojectName: small\n'

@@ -85,7 +85,7 @@ def test_nothing_is_written_that_would_break_the_catalog(tmp_path: Path) -> None
     assert "multiple channel heads" in raised.value.diagnostics[0].message
 
 
-def test_a_catalog_that_is_broken_already_is_said_to_be(tmp_path: Path) -> None:
+def test_a_catalog_that_is_broken_already_is_reported(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text(
         "schema: olm.package\nname: cog\ndefaultChannel: x\n---\n"
@@ -109,12 +109,12 @@ def test_faults_of_other_packages_are_warnings(tmp_path: Path) -> None:
     assert "cog.v1.0.0" in catalog.read_text()
 
 
-def test_a_bundle_that_nobody_could_pull_is_refused(tmp_path: Path) -> None:
+def test_a_bundle_that_cannot_be_pulled_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="location of the image"):
         add(tmp_path / "catalog", bundle(tmp_path / "a"), image="")
 
 
-def test_a_catalog_is_no_bundle(tmp_path: Path) -> None:
+def test_a_catalog_is_not_a_bundle(tmp_path: Path) -> None:
     add(tmp_path / "catalog", bundle(tmp_path / "a"))
 
     with pytest.raises(InputError):
@@ -146,7 +146,7 @@ def test_a_package_that_was_just_made_takes_its_first_version(tmp_path: Path) ->
     assert render_all(catalog) == ["cog", "stable", "cog.v1.0.0"]
 
 
-def test_a_default_channel_that_nobody_brings_is_refused(tmp_path: Path) -> None:
+def test_a_default_channel_that_no_bundle_has_is_refused(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     catalog.write_text("schema: olm.package\nname: cog\ndefaultChannel: other\n")
 
@@ -169,7 +169,7 @@ def test_the_fault_of_a_catalog_that_is_one_file_has_the_place_of_the_file(tmp_p
     assert {found.at.path for found in raised.value.diagnostics if found.at} == {str(catalog)}
 
 
-def test_what_nobody_knows_in_a_catalog_survives(tmp_path: Path) -> None:
+def test_what_is_unknown_in_a_catalog_survives(tmp_path: Path) -> None:
     catalog = tmp_path / "catalog.yaml"
     add(catalog, bundle(tmp_path / "a"))
     channel = "schema: olm.channel\n"

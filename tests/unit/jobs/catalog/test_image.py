@@ -97,7 +97,7 @@ async def files(reference: str) -> Tree:
         return await transports.unpack(store, found)
 
 
-def test_our_server_lies_in_the_image_with_its_probe(project: Path) -> None:
+def test_our_server_is_in_the_image_with_its_probe(project: Path) -> None:
     made = build(project, ServerKind.OLMKIT)
     tree = run(files(made.reference))
     assert tree["usr/bin/grpc_health_probe"].mode == 0o755

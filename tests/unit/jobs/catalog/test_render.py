@@ -87,7 +87,7 @@ def test_references_come_one_after_the_other_and_nothing_is_merged(tmp_path: Pat
     ]
 
 
-def test_many_bundles_give_the_same_whoever_renders_them(tmp_path: Path) -> None:
+def test_many_bundles_render_the_same_in_any_process(tmp_path: Path) -> None:
     folders = [bundle(tmp_path / f"{index}", f"1.0.{index}") for index in range(6)]
 
     alone = run(*folders, options=RenderOptions(processes=1))
@@ -130,7 +130,7 @@ def test_bundles_of_catalogs_are_migrated_too(tmp_path: Path) -> None:
     ]
 
 
-def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once(tmp_path: Path) -> None:
     no_csv = tmp_path / "a"
     write(no_csv / "metadata/annotations.yaml", ANNOTATIONS)
     write(no_csv / "manifests/x.yaml", "kind: X\n")
@@ -152,7 +152,7 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
         ("x.bin", b"a: \x00\x01", InputError, "a control character is in the text"),
     ],
 )
-def test_files_that_are_no_catalogs_are_refused(
+def test_files_that_are_not_catalogs_are_refused(
     tmp_path: Path, name: str, data: bytes, error: type[OlmkitError], message: str
 ) -> None:
     path = tmp_path / name
@@ -162,8 +162,8 @@ def test_files_that_are_no_catalogs_are_refused(
         run(path)
 
 
-@pytest.mark.parametrize("reference", ["", "bundel", "./bundel", "a b", "x" * 5000, "~nobody/x"])
-def test_what_names_nothing_is_asked_wrongly(reference: str) -> None:
+@pytest.mark.parametrize("reference", ["", "bundel", "./bundel", "a b", "x" * 5000, "~nouser/x"])
+def test_what_names_nothing_is_invalid_usage(reference: str) -> None:
     with pytest.raises(ConfigurationError):
         run(reference)
 
@@ -222,7 +222,7 @@ def test_the_users_material_counts_before_the_world(tmp_path: Path) -> None:
     assert "127.0.0.1" in raised.value.message
 
 
-def test_what_rendering_drops_is_said_with_its_place(tmp_path: Path) -> None:
+def test_what_rendering_drops_is_reported_with_its_place(tmp_path: Path) -> None:
     write(tmp_path / "cog/index.yaml", CATALOG + "colour: red\n" + BLOB + "note: {a: 1}\n")
 
     rendered = asyncio.run(render.render_all([str(tmp_path)], RenderOptions()))

@@ -158,7 +158,7 @@ def test_what_is_gone_from_the_catalog_is_known_by_its_name() -> None:
     assert "no upgrade leads there" in reasons(resolve(found, installed=("a.v0.1.0",)))["a.v2.0.0"]
 
 
-def test_a_graph_that_goes_round_is_told() -> None:
+def test_a_cycle_in_a_graph_is_reported() -> None:
     found = catalog(
         a=[("1.0.0", {"skipRange": "<=9.0.0"}, []), ("2.0.0", {"replaces": "a.v1.0.0"}, [])]
     )
@@ -168,7 +168,7 @@ def test_a_graph_that_goes_round_is_told() -> None:
     assert steps(resolution)[:2] == [["a.v1.0.0"], ["a.v2.0.0"]]
 
 
-def test_where_olm_answers_by_chance_all_its_answers_are_given() -> None:
+def test_where_olm_answers_nondeterministically_all_its_answers_are_given() -> None:
     found = catalog(**{
         name: [("1.0.0", {}, []), ("2.0.0", {"replaces": f"{name}.v1.0.0"}, [("olm.gvk", API)])]
         for name in "ab"
@@ -201,7 +201,7 @@ def test_the_first_catalog_that_has_a_package_is_taken() -> None:
     )
 
 
-def test_olm_v1_takes_the_best_of_a_range_and_goes_on_from_what_is_installed() -> None:
+def test_olm_v1_takes_the_best_of_a_range_and_continues_from_what_is_installed() -> None:
     found = catalog(
         a=[("1.0.0", {}, []), ("1.1.0", {"replaces": "a.v1.0.0"}, []),
            ("2.0.0", {"replaces": "a.v1.1.0"}, [])],

@@ -83,7 +83,7 @@ def test_without_a_cache_folder_nothing_is_kept(catalog: Path) -> None:
     assert (prepared.cached, prepared.kept, names(prepared)) == (False, False, [b"cog"])
 
 
-def test_a_changed_catalog_is_read_anew(catalog: Path, cache: Path) -> None:
+def test_a_changed_catalog_is_read_again(catalog: Path, cache: Path) -> None:
     names(prepare(catalog, cache))
     (catalog / "cog.yaml").write_text(CATALOG.replace("cog", "axle"))
     changed = prepare(catalog, cache)
@@ -93,7 +93,7 @@ def test_a_changed_catalog_is_read_anew(catalog: Path, cache: Path) -> None:
     assert (ignored.cached, names(ignored)) == (False, [])
 
 
-def test_a_change_back_is_read_anew_too(catalog: Path, cache: Path) -> None:
+def test_a_change_back_is_read_again_too(catalog: Path, cache: Path) -> None:
     names(prepare(catalog, cache))
     (catalog / "cog.yaml").write_text(CATALOG.replace("cog", "axle"))
     names(prepare(catalog, cache))
@@ -144,7 +144,7 @@ def test_what_only_serving_forbids_leaves_no_cache_either(catalog: Path, cache: 
     assert list(cache.iterdir()) == []
 
 
-def test_a_folder_that_is_not_there_is_asked_wrongly(tmp_path: Path, cache: Path) -> None:
+def test_a_folder_that_is_not_there_is_invalid_usage(tmp_path: Path, cache: Path) -> None:
     for folder in (None, cache):
         with pytest.raises(ConfigurationError, match="does not exist"):
             prepare(tmp_path / "none", folder)
@@ -165,7 +165,7 @@ def test_a_cache_that_cannot_be_kept_is_an_error_only_when_it_is_all_that_is_wan
         asyncio.run(serve.fill_cache(str(catalog), nowhere))
 
 
-def test_a_cache_inside_the_catalog_is_asked_wrongly(catalog: Path) -> None:
+def test_a_cache_inside_the_catalog_is_invalid_usage(catalog: Path) -> None:
     with pytest.raises(ConfigurationError, match="is inside the catalog"):
         asyncio.run(serve.fill_cache(str(catalog), catalog / "cache"))
     assert [path.name for path in catalog.iterdir()] == ["cog.yaml"]

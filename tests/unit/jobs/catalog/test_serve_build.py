@@ -12,7 +12,7 @@ from olmkit.jobs.catalog import serve_build
 GOOD = b'{"schema": "note", "text": "fine"}\n'
 
 
-def test_what_is_odd_and_no_error_is_told() -> None:
+def test_what_is_odd_and_no_error_is_reported() -> None:
     made = serve_build.build(
         "here", Tree({"note.yaml": b"schema: note\n...\nschema: lost\n"}), None
     )
@@ -31,7 +31,7 @@ def test_it_answers_at_once() -> None:
     "data",
     [b"{", b"[]", b"schema: [", b"\xff\xfe\x00", b"\0\1\2", b"schema: olm.bundle\n", b"---\n\n"],
 )
-def test_what_is_no_catalog_is_refused_with_a_place(data: bytes) -> None:
+def test_what_is_not_a_catalog_is_refused_with_a_place(data: bytes) -> None:
     with pytest.raises(InputError) as error:
         serve_build.build("here", Tree({"a.yaml": data}), None)
     assert next(found.at.path for found in error.value.diagnostics if found.at) == "here/a.yaml"

@@ -134,7 +134,7 @@ def test_it_is_applied_in_order_and_waited_for(options: DeployOptions) -> None:
     run(story)
 
 
-def test_what_does_not_get_available_is_told(options: DeployOptions) -> None:
+def test_what_does_not_get_available_is_reported(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.wanted(DeployOptions(project=options.project, image="bad"))
         found = await deploy.apply(
@@ -164,7 +164,7 @@ def test_an_overlay_that_is_not_there_is_refused(options: DeployOptions) -> None
         deploy.wanted(DeployOptions(project=options.project, overlay="config/none"))
 
 
-def test_it_is_taken_away_without_the_objects_of_others(options: DeployOptions) -> None:
+def test_it_is_removed_without_the_objects_of_other_owners(options: DeployOptions) -> None:
     async def story(reader: ClusterObjects, server: ApiServer) -> None:
         wanted = deploy.wanted(options)
         await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)

@@ -36,7 +36,7 @@ from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
 from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
 from olmkit.olm import install_objects
-from olmkit.olm.explain.explanation import Standing
+from olmkit.olm.explain.explanation import Readiness
 from olmkit.testing.apiserver.server import ApiServer
 
 Manifest = dict[str, Any]
@@ -299,7 +299,7 @@ def test_an_upgrade_goes_hop_by_hop_to_where_it_should() -> None:
     run(story)
 
 
-def test_an_upgrade_that_olm_makes_by_itself_is_told_from_where_it_began() -> None:
+def test_an_upgrade_that_olm_makes_by_itself_is_reported_from_its_start() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, olm):
             await installed(reader)
@@ -440,7 +440,7 @@ def test_an_upgrade_that_olm_cannot_resolve_says_why() -> None:
         ({"bundle": "b", "version": "1.0.0"}, "has one version"),
     ],
 )
-def test_what_is_asked_wrongly_is_refused(options: dict[str, str], words: str) -> None:
+def test_what_is_invalid_usage_is_refused(options: dict[str, str], words: str) -> None:
     async def story() -> None:
         async with cluster() as (reader, _, _):
             with pytest.raises(ConfigurationError, match=words):
@@ -502,7 +502,7 @@ def test_what_is_installed_is_not_installed_again() -> None:
     run(story)
 
 
-def test_a_csv_that_nobody_asks_for_is_named_before_it_stands_in_the_way() -> None:
+def test_a_csv_without_subscription_is_named_before_it_blocks() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             orphan = made("ClusterServiceVersion", "cache.v0.9.0", spec={})
@@ -519,13 +519,13 @@ def test_a_csv_that_nobody_asks_for_is_named_before_it_stands_in_the_way() -> No
     run(story)
 
 
-def test_a_state_that_needs_somebody_is_believed_only_after_a_while() -> None:
+def test_a_state_that_needs_action_is_believed_only_after_a_while() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, _, olm):
             olm.failing = "InstallComponentFailedNoRetry"
             found = await installed(reader)
 
-            assert (found.standing, found.cause) == (Standing.BLOCKED, "csv-invalid")
+            assert (found.readiness, found.cause) == (Readiness.BLOCKED, "csv-invalid")
 
     run(story)
 
@@ -631,7 +631,7 @@ def test_a_bundle_gets_a_catalog_of_its_own(root: Path) -> None:
     run(story)
 
 
-def test_a_bundle_is_gone_on_to_from_a_catalog_of_its_own(root: Path) -> None:
+def test_an_upgrade_to_a_bundle_continues_from_its_catalog(root: Path) -> None:
     async def story() -> None:
         async with cluster("0.0.0", "0.0.1") as (reader, server, _):
             package = "memcached-operator"
@@ -1181,7 +1181,7 @@ def test_a_crd_that_another_operator_needs_stays() -> None:
     run(story)
 
 
-def test_finalizers_that_no_operator_removes_are_named_and_dropped_when_told() -> None:
+def test_finalizers_that_no_operator_removes_are_named_and_dropped_on_request() -> None:
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, _):
             server.put("customresourcedefinitions", crd_of_caches())
@@ -1289,7 +1289,7 @@ def test_what_does_not_fit_is_refused_before_its_plan_is_approved() -> None:
     run(story)
 
 
-def test_a_cluster_without_olm_is_told_so() -> None:
+def test_a_cluster_without_olm_is_reported() -> None:
     async def story() -> None:
         server = ApiServer.of([KINDS[5]])
         async with server.serving(), HttpCluster(ClusterConfig(server=server.url)) as http:

@@ -21,7 +21,7 @@ from olmkit.jobs.image import digest
 from olmkit.kube.api import Resource
 from olmkit.kube.objects import GVK
 from olmkit.oci.store import RegistryError
-from olmkit.olm.explain.explanation import Explanation, Standing
+from olmkit.olm.explain.explanation import Explanation, Readiness
 from olmkit.testing.apiserver.server import ApiServer
 
 GROUP = "olm.operatorframework.io"
@@ -132,22 +132,22 @@ def test_a_catalog_that_will_be_read_is_waited_for(
 
 
 @pytest.mark.parametrize(
-    ("there", "standing", "says"),
+    ("there", "readiness", "says"),
     [
-        (catalog(), Standing.BLOCKED, "catalogd does not look for newer ones"),
-        (catalog(minutes=1), Standing.STUCK, "looks every 1 minute (after 2 s)"),
-        (catalog(reason="Retrying", message="no such host"), Standing.STUCK, "no such host"),
-        (catalog(reason="Blocked", message="no label"), Standing.BLOCKED, "no label"),
+        (catalog(), Readiness.BLOCKED, "catalogd does not look for newer ones"),
+        (catalog(minutes=1), Readiness.STUCK, "looks every 1 minute (after 2 s)"),
+        (catalog(reason="Retrying", message="no such host"), Readiness.STUCK, "no such host"),
+        (catalog(reason="Blocked", message="no label"), Readiness.BLOCKED, "no label"),
     ],
 )
 def test_a_catalog_that_stays_old_is_the_cause(
-    offers: Callable[[str], None], there: Any, standing: Standing, says: str
+    offers: Callable[[str], None], there: Any, readiness: Readiness, says: str
 ) -> None:
     async def story(reader: ClusterObjects, _: ApiServer) -> None:
         offers("cache.v1")
         found, _told = await planned(reader)
         assert isinstance(found, Explanation)
-        assert (found.cause, found.standing) == ("catalog-outdated", standing)
+        assert (found.cause, found.readiness) == ("catalog-outdated", readiness)
         assert says in found.message
 
     run(there, story)

@@ -23,7 +23,7 @@ from olmkit.jobs.cluster_v1.extension import ExtensionOptions
 from olmkit.jobs.cluster_v1.extension_choice import Offer
 from olmkit.kube.api import ClusterError, Forbidden, Resource
 from olmkit.kube.objects import GVK
-from olmkit.olm.explain.explanation import Standing
+from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.v1.state import OWNER_LABEL
 from olmkit.testing.apiserver.server import ApiServer
 
@@ -196,7 +196,7 @@ def test_an_upgrade_waits_for_the_bundle_that_is_expected() -> None:
         quick = Timeouts(seconds=0.3, interval=0.02, believed=0.1)
         found = await extension.upgrade(reader, expected, report=[].append, timeouts=quick)
 
-        assert (found.cause, found.standing) == ("waiting", Standing.STUCK)
+        assert (found.cause, found.readiness) == ("waiting", Readiness.STUCK)
         assert "installed `cache.v1` and not yet `cache.v2`" in found.message
 
     run(story)
@@ -415,7 +415,7 @@ def test_status_shows_what_may_be_listed_and_notes_the_rest() -> None:
     run(story, *V0)
 
 
-def test_a_cluster_with_olm_v1_alone_is_told_so_to_commands_of_v0() -> None:
+def test_commands_of_v0_report_a_cluster_with_olm_v1_alone() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         with pytest.raises(InputError, match="OLM v1 only") as refused:
             await cluster_read.require_olm(reader)
@@ -424,12 +424,12 @@ def test_a_cluster_with_olm_v1_alone_is_told_so_to_commands_of_v0() -> None:
     run(story)
 
 
-def test_what_needs_somebody_ends_the_waiting() -> None:
+def test_what_needs_action_ends_the_waiting() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, says: dict[str, str]) -> None:
         says |= {"reason": "Blocked", "message": 'desired version range "x" is invalid: …'}
         found = await installed(reader)
 
-        assert (found.standing, found.cause) == (Standing.BLOCKED, "bad-range")
+        assert (found.readiness, found.cause) == (Readiness.BLOCKED, "bad-range")
 
     run(story)
 
@@ -457,7 +457,7 @@ def test_older_releases_want_a_service_account() -> None:
     run(story)
 
 
-def test_nothing_there_is_said() -> None:
+def test_nothing_there_is_reported() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, __: dict[str, str]) -> None:
         assert (await extension.why(reader, "cache")).cause == "not-installed"
         with pytest.raises(InputError, match="no ClusterExtension"):

@@ -173,7 +173,7 @@ def test_an_upgrade_knows_what_the_installed_version_brought() -> None:
         (extension("", selector={"matchLabels": {"a": "b"}}), "", "no ClusterCatalog matches"),
     ],
 )
-def test_what_is_not_known_of_an_upgrade_is_said_with_the_reason(
+def test_what_is_not_known_of_an_upgrade_is_reported_with_the_reason(
     there: dict[str, Any], version: str, why: str
 ) -> None:
     async def story(reader: ClusterObjects) -> None:

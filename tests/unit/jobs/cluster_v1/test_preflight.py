@@ -126,7 +126,7 @@ def test_a_crd_of_another_owner_is_refused(metadata: Manifest, says: str) -> Non
         check(Reader(objects={f"CustomResourceDefinition/{CRD_NAME}": crd}))
 
 
-def test_a_crd_of_the_extension_itself_is_no_obstacle() -> None:
+def test_a_crd_of_the_extension_itself_is_not_an_obstacle() -> None:
     crd = {"metadata": {"name": CRD_NAME, "labels": {OWNER_LABEL: "toy"}}}
     assert check(Reader(objects={f"CustomResourceDefinition/{CRD_NAME}": crd})) == ()
 

@@ -194,7 +194,7 @@ def test_base_for_another_machine_is_refused(project: Path) -> None:
         build(project, replace(AMD64, architecture="s390x"))
 
 
-def test_bill_of_materials_lies_beside_the_packages(project: Path) -> None:
+def test_bill_of_materials_is_next_to_the_packages(project: Path) -> None:
     plain = build(project)
     tree = run(files(build(project, sbom=True).reference, AMD64))
     value = json.loads(tree.data("opt/operator/sbom.cdx.json"))

@@ -110,7 +110,7 @@ def test_places_that_are_none_are_refused(layout: str, tmp_path: Path) -> None:
         run(job.copy(layout, f"oci:{tmp_path}/other:v1", other))
 
 
-def test_engine_that_is_not_there_is_said(
+def test_engine_that_is_not_there_is_reported(
     layout: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/no-such-socket")

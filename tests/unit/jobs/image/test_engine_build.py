@@ -92,7 +92,7 @@ def test_engine_builds_for_one_platform(project: Path) -> None:
         build(project, AMD64, Platform(os="linux", architecture="arm64"))
 
 
-def test_containerfile_of_a_bundle_lies_beside_it(root: Path, tmp_path: Path) -> None:
+def test_containerfile_of_a_bundle_is_next_to_it(root: Path, tmp_path: Path) -> None:
     shutil.copytree(root / "bundle" / "0.0.2", tmp_path / "bundle")
     options = BuildOptions(project=tmp_path)
     name = "memcached-operator-bundle:v0.0.2"

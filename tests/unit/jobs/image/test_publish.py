@@ -203,7 +203,7 @@ def test_target_that_is_none_is_refused(
     assert not (project / "dist").exists()
 
 
-def test_folder_that_is_no_bundle_is_refused(project: Path) -> None:
+def test_folder_that_is_not_a_bundle_is_refused(project: Path) -> None:
     options = BuildOptions(project=project)
     (project / "empty").mkdir()
     with pytest.raises(InputError, match="is empty"):
@@ -226,7 +226,7 @@ def test_annotations_cannot_take_files_from_outside(project: Path) -> None:
         run(publish.build_bundle("bundle", BuildOptions(project=project), ACCESS))
 
 
-def test_folder_that_is_no_catalog_is_refused(project: Path) -> None:
+def test_folder_that_is_not_a_catalog_is_refused(project: Path) -> None:
     options = BuildOptions(project=project)
     write(project / "other/x.yaml", "schema: custom\n")
     (project / "empty").mkdir()
@@ -242,7 +242,7 @@ def test_folder_that_is_no_catalog_is_refused(project: Path) -> None:
     assert not (project / "dist").exists()
 
 
-def test_nothing_built_and_too_much_built_are_told(project: Path) -> None:
+def test_nothing_built_and_too_much_built_are_reported(project: Path) -> None:
     target = "localhost:1/x:1"
     with pytest.raises(ConfigurationError, match="there is no image in") as caught:
         run(publish.push_bundle("", target, ACCESS, project=project))

@@ -140,7 +140,7 @@ def test_doubtful_markers_are_errors_where_that_is_asked(toy: Path) -> None:
         generate.generate(toy)
 
 
-def test_crd_of_a_kind_that_is_gone_is_told_of_and_stays(toy: Path) -> None:
+def test_crd_of_a_kind_that_is_gone_is_reported_and_stays(toy: Path) -> None:
     generate.generate(toy)
     stale = toy / CRD.with_name("toys.example.com_games.yaml")
     shutil.copy(toy / CRD, stale)
@@ -172,7 +172,7 @@ def test_sources_are_found_where_the_project_says(toy: Path) -> None:
         generate.generate(toy)
 
 
-def test_tests_and_environments_are_no_sources(toy: Path) -> None:
+def test_tests_and_environments_are_not_sources(toy: Path) -> None:
     (toy / "toy").rename(toy / "code")
     for place in ("tests/test_toy.py", ".venv/lib/bad.py", "code/test_more.py", "code/conftest.py"):
         (toy / place).parent.mkdir(parents=True, exist_ok=True)
@@ -220,7 +220,7 @@ def test_tests_and_environments_are_no_sources(toy: Path) -> None:
         ),
     ],
 )
-def test_bad_project_is_told_of_and_nothing_is_written(
+def test_bad_project_is_reported_and_nothing_is_written(
     toy: Path, change: object, kind: type[OlmkitError], words: str
 ) -> None:
     change(toy)  # type: ignore[operator]

@@ -45,7 +45,7 @@ def test_the_shipped_operator_can_be_rendered(root: Path) -> None:
         ("../..", "is outside the project"),
     ],
 )
-def test_what_is_no_overlay_is_misuse(project: Path, name: str, words: str) -> None:
+def test_what_is_not_an_overlay_is_misuse(project: Path, name: str, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words) as refused:
         overlay.render(project, name)
     assert refused.value.hint

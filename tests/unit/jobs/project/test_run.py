@@ -151,7 +151,7 @@ def test_signal_reaches_the_operator_and_its_code_comes_back(project: Path, tmp_
     asyncio.run(story())
 
 
-def test_kind_that_the_cluster_lacks_is_said_before_anything_runs(
+def test_kind_that_the_cluster_lacks_is_reported_before_anything_runs(
     project: Path, tmp_path: Path
 ) -> None:
     async def story() -> None:
@@ -189,13 +189,15 @@ def test_cluster_that_is_away_is_the_world_s_no(project: Path, tmp_path: Path) -
         ("toy/__main__.py", r"`toy` cannot be run: `toy/__main__.py` does not exist"),
     ],
 )
-def test_project_that_lacks_something_is_told_what(project: Path, gone: str, words: str) -> None:
+def test_project_that_lacks_something_is_reported_what(
+    project: Path, gone: str, words: str
+) -> None:
     (project / gone).unlink()
     with pytest.raises(ConfigurationError, match=words):
         run_job.prepare(RunOptions(project=project), {"HOME": "/nowhere"})
 
 
-def test_no_cluster_is_said(project: Path) -> None:
+def test_no_cluster_is_reported(project: Path) -> None:
     with pytest.raises(ConfigurationError, match="no cluster is configured"):
         run_job.prepare(RunOptions(project=project), {"HOME": "/nowhere"})
 

@@ -51,7 +51,7 @@ def test_named_sources_must_exist(module: Path) -> None:
         read(module, 'sources = ["apis"]')
 
 
-def test_a_module_without_sources_is_told_of(tmp_path: Path) -> None:
+def test_a_module_without_sources_is_reported(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text("module example.com/toys\n")
     with pytest.raises(ConfigurationError, match="no Go sources"):
         read(tmp_path)

@@ -35,7 +35,7 @@ def test_what_fits_is_taken_as_it_is() -> None:
         ({"data": {"a": []}}, ("data", "a")),
     ],
 )
-def test_a_wrong_type_is_left_out_and_said(value: Any, keys: tuple[str | int, ...]) -> None:
+def test_a_wrong_type_is_left_out_and_reported(value: Any, keys: tuple[str | int, ...]) -> None:
     assert _found(value, "ConfigMap") == [(Misfit.TYPE, keys)]
 
 
@@ -59,7 +59,7 @@ def test_keys_are_found_without_regard_to_case() -> None:
     ]
 
 
-def test_unknown_keys_are_dropped_and_said_but_for_a_status() -> None:
+def test_unknown_keys_are_dropped_and_reported_but_for_a_status() -> None:
     value, found = typed.read({"datum": {}, "status": {"a": 1}}, "ConfigMap")
 
     assert value == {"status": {"a": 1}}

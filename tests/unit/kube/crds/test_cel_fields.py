@@ -62,7 +62,7 @@ def test_fields_of_the_schema_and_of_the_unknown_are_passed(rule: str) -> None:
         ("self.metadata.name == 'a'", "metadata"),
     ],
 )
-def test_other_fields_are_told(rule: str, field: str) -> None:
+def test_other_fields_are_reported(rule: str, field: str) -> None:
     assert _unknown(rule) == [field]
 
 

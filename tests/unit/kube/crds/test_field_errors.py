@@ -95,7 +95,7 @@ def test_annotations_have_a_size() -> None:
     assert problem.message.startswith("metadata.annotations: Too long")
 
 
-def test_labels_and_subdomains_are_told_apart() -> None:
+def test_labels_and_subdomains_are_distinguished() -> None:
     assert list(field_errors.label_1035(("a",), "v1")) == []
     assert list(field_errors.label_1035(("a",), "1v")) != []
     assert list(field_errors.label_1035(("a",), "x" * 64)) != []

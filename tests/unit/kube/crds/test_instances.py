@@ -71,7 +71,7 @@ def test_what_fits_gives_nothing(spec: Any) -> None:
         ({"size": 1, "other": 1}, ("spec", "other"), "is not in the schema"),
     ],
 )
-def test_what_does_not_fit_is_said_with_its_place(
+def test_what_does_not_fit_is_reported_with_its_place(
     spec: Any, keys: tuple[str | int, ...], words: str
 ) -> None:
     assert _found(**spec) == [(keys, words)]

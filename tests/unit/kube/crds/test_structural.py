@@ -192,11 +192,11 @@ def test_a_keyword_of_a_wrong_type_cannot_be_read(field: Any) -> None:
     assert Fault.TYPE in [fault for fault, _ in _check(field)]
 
 
-def test_what_is_no_schema_cannot_be_read() -> None:
+def test_what_is_not_a_schema_cannot_be_read() -> None:
     assert _check("string") == [(Fault.TYPE, "`properties.a` must be a mapping")]
 
 
-def test_unknown_keywords_are_said() -> None:
+def test_unknown_keywords_are_reported() -> None:
     assert _check({"type": "string", "desciprtion": "a"}) == [
         (Fault.UNKNOWN, "`desciprtion` is not a schema keyword")
     ]
@@ -228,7 +228,7 @@ def test_depth_is_bounded() -> None:
         ),
     ],
 )
-def test_limits_with_nothing_between_them_are_told(field: Any, words: str) -> None:
+def test_limits_with_nothing_between_them_are_reported(field: Any, words: str) -> None:
     ((fault, message),) = _check(field)
 
     assert fault is Fault.EMPTY

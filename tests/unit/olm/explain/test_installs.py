@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain.explanation import Blame, Standing
+from olmkit.olm.explain.explanation import FaultOrigin, Readiness
 from olmkit.olm.explain.installs import explain
 
 Manifest = dict[str, Any]
@@ -73,10 +73,10 @@ def cluster(*objects: Manifest, groups: int = 1, **fields: Any) -> ClusterState:
 REF = {"installPlanRef": {"name": "install-1"}}
 
 
-def test_what_nobody_asks_for_is_not_installed() -> None:
+def test_what_is_not_requested_is_not_installed() -> None:
     found = explain(cluster(), "cache")
 
-    assert (found.standing, found.cause) == (Standing.BLOCKED, "not-installed")
+    assert (found.readiness, found.cause) == (Readiness.BLOCKED, "not-installed")
     assert "olmkit install cache -n apps" in found.hint
 
 
@@ -111,7 +111,7 @@ def test_a_pending_approval_does_not_make_an_operator_unhealthy() -> None:
 
     assert explain(seen, "cache").cause == "upgrade-needs-approval"
     waited_for = explain(seen, "cache", target=CSV)
-    assert (waited_for.standing, waited_for.cause) == (Standing.BLOCKED, "needs-approval")
+    assert (waited_for.readiness, waited_for.cause) == (Readiness.BLOCKED, "needs-approval")
 
 
 @pytest.mark.parametrize(
@@ -198,10 +198,10 @@ def test_what_the_resolver_says_is_understood(message: str, cause: str) -> None:
     found = explain(seen, "cache")
 
     assert found.cause == ("catalog-not-ready" if cause == "catalog" else cause)
-    assert found.standing in (Standing.BLOCKED, Standing.STUCK)
+    assert found.readiness in (Readiness.BLOCKED, Readiness.STUCK)
 
 
-def test_the_need_of_a_bundle_is_said_in_full_though_it_holds_commas() -> None:
+def test_the_need_of_a_bundle_is_reported_in_full_though_it_holds_commas() -> None:
     words = (
         "constraints not satisfiable: bundle cache.v2 requires an operator providing an API with "
         "group: g, version: v1, kind: K, subscription cache exists, subscription cache requires x"
@@ -298,7 +298,7 @@ def test_resolution_may_fail_while_an_old_version_goes() -> None:
         plan("Complete", CSV),
     )
 
-    assert explain(seen, "cache").standing is Standing.WAITING
+    assert explain(seen, "cache").readiness is Readiness.WAITING
 
 
 @pytest.mark.parametrize(
@@ -359,7 +359,7 @@ def test_a_kind_that_olm_does_not_install_is_named() -> None:
 
     found = explain(seen, "cache")
 
-    assert (found.cause, found.standing) == ("kind-not-supported", Standing.STUCK)
+    assert (found.cause, found.readiness) == ("kind-not-supported", Readiness.STUCK)
     assert "PodMonitor" in found.message
 
 
@@ -462,16 +462,16 @@ def test_a_catalog_that_is_not_there_is_named() -> None:
     assert explain(cluster(subscription()), "cache").cause == "no-such-catalog"
 
 
-def test_an_address_where_nobody_answers_is_the_worlds_fault() -> None:
+def test_an_address_where_nothing_answers_is_the_worlds_fault() -> None:
     seen = cluster(subscription(), catalog("TRANSIENT_FAILURE", address="10.0.0.1:50051"))
 
     found = explain(seen, "cache")
 
-    assert (found.cause, found.blame) == ("catalog-not-ready", Blame.WORLD)
+    assert (found.cause, found.origin) == ("catalog-not-ready", FaultOrigin.WORLD)
     assert "10.0.0.1:50051" in found.message
 
 
-def test_an_unpacking_that_took_too_long_is_told_from_one_that_failed() -> None:
+def test_an_unpacking_that_took_too_long_is_distinguished_from_one_that_failed() -> None:
     words = "Bundle unpacking failed - DeadlineExceeded: Job was active longer than deadline"
     late = cluster(subscription(condition("BundleUnpackFailed", words)), catalog("READY"))
     failed = cluster(
@@ -485,7 +485,7 @@ def test_an_unpacking_that_took_too_long_is_told_from_one_that_failed() -> None:
 def test_nothing_yet_is_waiting() -> None:
     found = explain(cluster(subscription(), catalog("READY")), "cache")
 
-    assert (found.standing, found.cause) == (Standing.WAITING, "waiting")
+    assert (found.readiness, found.cause) == (Readiness.WAITING, "waiting")
 
 
 def test_objects_without_anything_in_them_do_no_harm() -> None:
@@ -506,12 +506,12 @@ def test_an_operator_that_does_not_run_any_more_is_not_ready_though_its_csv_succ
     renewed = explain(cluster(*state, deployments=(manager,)), "cache")
     unseen = explain(cluster(*state), "cache")
 
-    assert (renewed.cause, renewed.standing) == ("deployment-not-available", Standing.WAITING)
+    assert (renewed.cause, renewed.readiness) == ("deployment-not-available", Readiness.WAITING)
     assert unseen.is_ready, "Deployments that may not be read are taken to be well"
 
 
 @pytest.mark.parametrize(("ready", "cause"), [(True, "healthy"), (False, "webhook-away")])
-def test_an_operator_is_ready_when_somebody_answers_its_webhooks(ready: bool, cause: str) -> None:
+def test_an_operator_is_ready_when_something_answers_its_webhooks(ready: bool, cause: str) -> None:
     def slices(service: str, *, ready: bool) -> Manifest:
         labels = {"kubernetes.io/service-name": service}
         return {
@@ -554,20 +554,20 @@ def test_a_target_that_olm_has_gone_on_from_is_explained_by_what_came_after() ->
 def test_a_csv_that_is_being_deleted_is_not_being_installed() -> None:
     found = explain(cluster(subscription(currentCSV=CSV), csv(CSV, "Deleting")), "cache")
 
-    assert (found.standing, found.message) == (
-        Standing.WAITING,
+    assert (found.readiness, found.message) == (
+        Readiness.WAITING,
         f"`{CSV}` is Deleting: it is Deleting",
     )
 
 
-def test_the_copy_of_an_operator_of_another_namespace_stands_in_the_way() -> None:
+def test_the_copy_of_an_operator_of_another_namespace_blocks() -> None:
     copy = csv(CSV, "Succeeded")
     copy["metadata"]["labels"] = {"olm.copiedFrom": "home"}
     state = subscription(currentCSV=CSV, installedCSV=CSV, **REF)
 
     found = explain(cluster(state, copy, plan("Complete", CSV), catalog("READY")), "cache")
 
-    assert (found.cause, found.standing) == ("api-owned-elsewhere", Standing.BLOCKED)
+    assert (found.cause, found.readiness) == ("api-owned-elsewhere", Readiness.BLOCKED)
     assert "`home`" in found.message
 
 
@@ -606,7 +606,7 @@ def test_an_operator_whose_deployment_is_refused_says_why_in_each_round(
 
     found = explain(cluster(subscription(currentCSV=CSV), failed), "cache")
 
-    assert (found.cause, found.standing) == ("csv-failed", Standing.STUCK)
+    assert (found.cause, found.readiness) == ("csv-failed", Readiness.STUCK)
     assert found.message == f"`{CSV}` cannot be installed: {words}"
 
 
@@ -620,7 +620,7 @@ def test_an_operator_that_was_refused_once_and_is_there_now_is_waited_for() -> N
 
     found = explain(cluster(subscription(currentCSV=CSV), late, deployments=(manager,)), "cache")
 
-    assert (found.cause, found.standing) == ("deployment-not-available", Standing.WAITING)
+    assert (found.cause, found.readiness) == ("deployment-not-available", Readiness.WAITING)
 
 
 @pytest.mark.parametrize("phase", ["", "Installing"])
@@ -635,7 +635,7 @@ def test_an_account_of_the_group_that_is_not_there_holds_everything_up(phase: st
     seen.groups[0]["status"] = {"conditions": [condition("OperatorGroupServiceAccount")]}
     found = explain(seen, "cache")
 
-    assert (found.cause, found.standing) == ("service-account", Standing.STUCK)
+    assert (found.cause, found.readiness) == ("service-account", Readiness.STUCK)
     assert "`ghost`" in found.message
 
 
@@ -647,18 +647,18 @@ def test_a_complete_plan_does_not_fail_because_of_an_earlier_check() -> None:
         subscription(currentCSV=CSV, installedCSV=CSV, **REF), complete, csv(CSV, "Succeeded")
     )
 
-    assert explain(seen, "cache").standing is Standing.READY
+    assert explain(seen, "cache").readiness is Readiness.READY
 
 
-def test_a_plan_that_has_been_checked_again_goes_on() -> None:
+def test_a_plan_that_has_been_checked_again_continues() -> None:
     checked = condition("Installed", "", status="False") | {"reason": "Unknown"}
     state = subscription(currentCSV=CSV, **REF)
     seen = cluster(state, plan("Installing", CSV, conditions=[checked]), catalog("READY"))
 
-    assert explain(seen, "cache").standing is Standing.WAITING
+    assert explain(seen, "cache").readiness is Readiness.WAITING
 
 
-def test_deprecated_content_is_told_though_the_operator_is_well() -> None:
+def test_deprecated_content_is_reported_though_the_operator_is_well() -> None:
     words = "olm.channel/stable: use v2"
     seen = cluster(
         subscription(condition("Deprecated", words), currentCSV=CSV), csv(CSV, "Succeeded")
@@ -721,6 +721,6 @@ def test_a_catalog_whose_pod_cannot_be_made_says_why() -> None:
 
     found = explain(cluster(subscription(), shelf), "cache")
 
-    assert (found.cause, found.standing) == ("catalog-not-ready", Standing.STUCK)
+    assert (found.cause, found.readiness) == ("catalog-not-ready", Readiness.STUCK)
     assert found.message == "the catalog `shelf` cannot be served: couldn't ensure: quota"
     assert found.hint == "raise the quota of the namespace"

@@ -8,7 +8,7 @@ import pytest
 
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import pods
-from olmkit.olm.explain.explanation import Standing
+from olmkit.olm.explain.explanation import Readiness
 
 Manifest = dict[str, Any]
 
@@ -45,7 +45,7 @@ def test_a_ready_pod_and_one_that_is_done_are_well() -> None:
         ('Failed to pull image "x:1": "x": dial tcp: no route', "reach"),
     ],
 )
-def test_an_image_that_cannot_be_pulled_is_told_with_what_the_registry_said(
+def test_an_image_that_cannot_be_pulled_is_reported_with_what_the_registry_said(
     words: str, hint: str
 ) -> None:
     waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "Back-off pulling"}}
@@ -70,7 +70,7 @@ def test_a_crash_comes_with_its_last_words() -> None:
     assert list(pods.logs_wanted(seen(crashed))) == [("apps", "p", "manager", True)]
 
 
-def test_too_little_memory_is_said() -> None:
+def test_too_little_memory_is_reported() -> None:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
 
     found = pods.of_pod(seen(), pod(ended))
@@ -143,7 +143,7 @@ def test_a_deployment_that_may_make_no_pods_says_so() -> None:
     assert "`kubectl edit resourcequota -n apps small`" in found.hint
 
 
-def test_a_deployment_stands_above_its_pods_in_the_chain() -> None:
+def test_a_deployment_is_above_its_pods_in_the_chain() -> None:
     bad = pod({"waiting": {"reason": "InvalidImageName", "message": "bad"}})
 
     found = pods.of_deployment(seen(bad, deployments=(deployment(),)), "d")
@@ -156,4 +156,4 @@ def test_a_missing_deployment_is_waited_for() -> None:
     found = pods.of_deployment(seen(), "d")
 
     assert found is not None
-    assert found.standing is Standing.WAITING
+    assert found.readiness is Readiness.WAITING

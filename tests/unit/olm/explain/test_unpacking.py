@@ -10,7 +10,7 @@ import pytest
 from olmkit.olm import cluster_state
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import unpacking
-from olmkit.olm.explain.explanation import Standing
+from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.explain.installs import explain
 
 Manifest = dict[str, Any]
@@ -96,7 +96,7 @@ def test_the_job_of_another_namespaces_package_is_not_the_cause() -> None:
 
     found = explain(state, "good")
 
-    assert (found.cause, found.standing) == ("unpacking", Standing.WAITING)
+    assert (found.cause, found.readiness) == ("unpacking", Readiness.WAITING)
     assert found.message == f"the bundle `{GOOD}` is being unpacked"
     assert [link.subject for link in found.chain[1:]] == ["Job olm/good-1"]
 
@@ -108,7 +108,7 @@ def test_where_it_cannot_be_told_no_job_is_named() -> None:
     found = explain(state, "good")
 
     assert unpacking.is_doubtful(state)
-    assert (found.cause, found.standing) == ("unpacking", Standing.WAITING)
+    assert (found.cause, found.readiness) == ("unpacking", Readiness.WAITING)
     assert "which of the 2 unpack Jobs in namespace `olm` does it" in found.message
     assert len(found.chain) == 1
 
@@ -129,7 +129,7 @@ def test_a_job_from_before_the_subscription_is_doubtful() -> None:
     state = seen(subscription("good", UNPACKING), jobs=(old,))
 
     assert unpacking.is_doubtful(state)
-    assert explain(state, "good").standing is Standing.WAITING
+    assert explain(state, "good").readiness is Readiness.WAITING
 
 
 def test_a_neighbour_of_the_same_namespace_holds_up_all_of_it() -> None:
@@ -154,8 +154,8 @@ def test_a_failed_job_is_blamed_only_by_who_notes_it(conditions: tuple[str, ...]
     waiting = explain(seen(subscription("good", UNPACKING), jobs=(ended,)), "good")
     failed = explain(seen(subscription("good", FAILED), jobs=(job(BAD, *conditions),)), "good")
 
-    assert waiting.standing is Standing.WAITING
-    assert failed.standing is Standing.BLOCKED
+    assert waiting.readiness is Readiness.WAITING
+    assert failed.readiness is Readiness.BLOCKED
 
 
 def test_the_failure_of_another_namespace_is_not_listed_with_ours() -> None:

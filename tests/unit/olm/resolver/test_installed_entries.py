@@ -50,7 +50,7 @@ def test_properties_are_those_that_olm_noted() -> None:
 
 
 @pytest.mark.parametrize("text", ["{}", "null", '{"properties": null}'])
-def test_nothing_noted_is_no_trouble(text: str) -> None:
+def test_nothing_noted_is_not_a_problem(text: str) -> None:
     assert installed_entries.annotated(text) == ((), "")
 
 

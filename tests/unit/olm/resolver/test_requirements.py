@@ -60,7 +60,7 @@ LABEL = {"label": "red"}
                                'semver_compare(p.value.version, "1.2") == 0)'), None, ""),
     ],
 )  # fmt: skip
-def test_a_requirement_is_met_and_told(
+def test_a_requirement_is_met_and_reported(
     type_: str, value: Any, meets: tuple[str, Any] | None, words: str
 ) -> None:
     found = requirement(type_, value)
@@ -105,7 +105,7 @@ def test_not_excludes_what_a_rule_in_cel_holds_for() -> None:
          "constraint-parse", "larger than 131072 bytes"),
     ],
 )  # fmt: skip
-def test_what_is_no_requirement_prevents_the_resolution(
+def test_what_is_not_a_requirement_prevents_the_resolution(
     type_: str, value: Any, kind: str, words: str
 ) -> None:
     with pytest.raises(ResolutionError, match=words) as raised:

@@ -194,7 +194,7 @@ def test_a_csv_that_is_gone_is_installed_again_without_a_plan() -> None:
         ({"starting_csv": "zz"}, "no operators found with name zz in channel stable of package a"),
     ],
 )
-def test_what_is_not_there_is_told_in_olms_words(fields: dict[str, Any], words: str) -> None:
+def test_what_is_not_there_is_reported_in_olms_words(fields: dict[str, Any], words: str) -> None:
     (found,) = resolver.resolve(inputs(CHAIN, replace(subscription("a"), **fields)))
 
     assert isinstance(found, Unsatisfiable)

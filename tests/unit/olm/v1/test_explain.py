@@ -8,7 +8,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.olm.cluster_state import ClusterState
-from olmkit.olm.explain.explanation import Blame, Explanation, Standing
+from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Readiness
 from olmkit.olm.v1 import catalogs, state
 from olmkit.olm.v1.explain import explain
 from olmkit.olm.v1.state import OWNER_LABEL, ExtensionState
@@ -103,7 +103,7 @@ def test_installed_is_ready_only_when_the_deployments_are_available() -> None:
     assert explained(done, here=well).is_ready
     assert explained(done, here=external).is_ready
     found = explained(done, here=ailing)
-    assert (found.cause, found.standing) == ("image-cannot-be-pulled", Standing.STUCK)
+    assert (found.cause, found.readiness) == ("image-cannot-be-pulled", Readiness.STUCK)
     assert [link.subject for link in found.chain] == [
         "ClusterExtension cache", "Deployment apps/cache", "Pod apps/cache",
     ]  # fmt: skip
@@ -114,11 +114,11 @@ def test_an_earlier_generation_and_another_bundle_are_not_ready() -> None:
     old = extension("Succeeded", bundle="cache.v1.0.0", generation=2)
     state = ExtensionState(name="cache", extension=done)
 
-    assert explained(old).standing is Standing.WAITING
-    assert explained(extension("RollingOut")).standing is Standing.WAITING
+    assert explained(old).readiness is Readiness.WAITING
+    assert explained(extension("RollingOut")).readiness is Readiness.WAITING
     assert explained(None).cause == "not-installed"
     assert explain(state, target="cache.v1.0.0").is_ready
-    assert explain(state, target="cache.v2.0.0").standing is Standing.WAITING
+    assert explain(state, target="cache.v2.0.0").readiness is Readiness.WAITING
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,8 @@ def test_a_message_has_a_cause_with_names(message: str, cause: str, says: str) -
 
     assert found.cause == cause
     assert says in found.message
-    assert found.standing in (Standing.STUCK, Standing.BLOCKED)
-    assert explained(extension("Blocked", message)).standing is Standing.BLOCKED
+    assert found.readiness in (Readiness.STUCK, Readiness.BLOCKED)
+    assert explained(extension("Blocked", message)).readiness is Readiness.BLOCKED
     assert found.message.count("resolved bundle") == 0
 
 
@@ -258,7 +258,7 @@ def test_a_collision_names_the_owner(labels: dict[str, str], says: str, hint: st
     there = {"kind": "CustomResourceDefinition", "metadata": {"name": name, "labels": labels}}
     found = explained(extension("Retrying", message), around=(there,))
 
-    assert (found.cause, found.standing) == ("crd-owned-elsewhere", Standing.BLOCKED)
+    assert (found.cause, found.readiness) == ("crd-owned-elsewhere", Readiness.BLOCKED)
     assert says in found.message
     assert hint in found.hint
 
@@ -281,7 +281,7 @@ def test_a_catalog_that_is_not_served_is_named_with_its_own_reason() -> None:
         extension("Retrying", message), catalog("True", "Available", name="a"), ailing
     )
 
-    assert (found.cause, found.blame) == ("catalog-not-ready", Blame.WORLD)
+    assert (found.cause, found.origin) == ("catalog-not-ready", FaultOrigin.WORLD)
     assert (
         "the catalog `shelf` is not served: reading manifest 1: manifest unknown" in found.message
     )
@@ -315,7 +315,7 @@ def test_a_catalog_that_is_blocked_is_not_tried_again() -> None:
 
     assert tried is not None
     assert blocked is not None
-    assert (tried.standing, blocked.standing) == (Standing.STUCK, Standing.BLOCKED)
+    assert (tried.readiness, blocked.readiness) == (Readiness.STUCK, Readiness.BLOCKED)
     assert catalogs.of_catalog(catalog("True", "Available")) is None
 
 

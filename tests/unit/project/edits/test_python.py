@@ -156,7 +156,7 @@ def test_a_pass_gives_way() -> None:
     assert text == "def add() -> None:\n    x()\n"
 
 
-def test_without_the_function_the_statement_is_told() -> None:
+def test_without_the_function_the_statement_is_reported() -> None:
     with pytest.raises(InputError, match="no function `add`") as caught:
         added("x = 1\n", "add", "second()", "second(")
     assert "second()" in caught.value.hint

@@ -29,7 +29,7 @@ def test_a_key_that_is_not_there_has_the_file_for_its_place() -> None:
     assert (at.path, at.line) == ("p", None)
 
 
-def test_what_is_no_toml_has_the_place_that_its_reader_says() -> None:
+def test_what_is_not_toml_has_the_place_that_its_reader_says() -> None:
     with pytest.raises(tomllib.TOMLDecodeError) as caught:
         tomllib.loads("a = 1\nb = = 2\n")
     words, at = toml_positions.of_error(caught.value, "p")

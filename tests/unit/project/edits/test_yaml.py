@@ -94,7 +94,7 @@ def test_a_list_on_one_line_is_refused_with_its_place() -> None:
     assert str(caught.value.diagnostics[0].at) == "k.yaml:1:12"
 
 
-def test_what_is_no_list_is_refused() -> None:
+def test_what_is_not_a_list_is_refused() -> None:
     with pytest.raises(InputError, match="is not a list"):
         item("resources: a\n", ("resources",), "b")
 
@@ -154,7 +154,7 @@ def test_a_key_is_taken_away() -> None:
     assert text == b"a: 1\n# about d\nd: 3\n"
 
 
-def test_an_item_is_replaced_where_it_stands() -> None:
+def test_an_item_is_replaced_where_it_is() -> None:
     text = b"resources:\n- a\n# about b\n- b\n"
     done = yaml_edits.with_replaced_item(text, "k.yaml", ("resources",), "b", "c")
     assert done == b"resources:\n- a\n# about b\n- c\n"

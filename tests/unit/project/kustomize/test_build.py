@@ -57,7 +57,7 @@ def test_lists_in_resources_are_expanded(kind: str) -> None:
     assert build(overlay("resources: [a.yaml]", a_yaml=text))[0]["metadata"]["name"] == "a"
 
 
-def test_local_configuration_is_no_object() -> None:
+def test_local_configuration_is_not_an_object() -> None:
     local = CONFIG.replace(
         "{name: one}", '{name: x, annotations: {config.kubernetes.io/local-config: "true"}}'
     )
@@ -130,7 +130,7 @@ def test_two_kustomization_files_are_refused() -> None:
         build({"o/kustomization.yaml": "{}", "o/Kustomization": "{}"})
 
 
-def test_a_folder_without_one_is_no_overlay() -> None:
+def test_a_folder_without_one_is_not_an_overlay() -> None:
     assert not kustomize.is_overlay({}.get, "o")
     with pytest.raises(InputError, match="has no kustomization file"):
         build({})
@@ -202,7 +202,7 @@ def test_what_must_be_fetched_is_refused_with_the_way_around(remote: str) -> Non
     assert "--input -" in refused.value.hint
 
 
-def test_a_key_that_stands_twice_in_a_resource_is_refused_at_the_second() -> None:
+def test_a_key_that_occurs_twice_in_a_resource_is_refused_at_the_second() -> None:
     twice = CONFIG.replace("{k: v}", "\n  k: v\n  k: w")
     with pytest.raises(InputError, match=r"`data\.k` occurs twice") as refused:
         build(overlay("resources: [a.yaml]\n", a_yaml=twice))

@@ -47,7 +47,7 @@ configMapGenerator:
     }
 
 
-def test_files_that_are_no_text_are_binary_data() -> None:
+def test_files_that_are_not_text_are_binary_data() -> None:
     found = build(
         "configMapGenerator: [{name: c, files: [k=b], envs: [e]}]", b=b"\xff", e=b"# x\nA=1\n"
     )

@@ -48,7 +48,7 @@ def test_a_target_names_several() -> None:
     assert [one.value["data"]["x"] for one in found] == ["5", "5"]
 
 
-def test_a_target_that_means_nothing_is_told() -> None:
+def test_a_target_that_means_nothing_is_reported() -> None:
     entry = {"target": {"kind": "Secret"}, "patch": "[{op: remove, path: /data}]"}
     [finding] = patched(entry, resources(A))
     assert finding.rule == "PRJ121"

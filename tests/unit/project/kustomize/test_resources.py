@@ -64,7 +64,7 @@ def test_a_selector_means_any_name_that_a_resource_had(
     assert Selector.parse(selector, AT).matches(found) is matches
 
 
-def test_an_exact_selector_is_no_expression() -> None:
+def test_an_exact_selector_is_not_an_expression() -> None:
     assert not Selector.parse({"name": "ol."}, AT, exact=True).matches(resource("old"))
     assert Selector.parse({"name": "old"}, AT, exact=True).matches(resource("old"))
 

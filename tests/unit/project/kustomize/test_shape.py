@@ -56,7 +56,7 @@ def test_what_kustomize_alone_takes_has_its_place_and_a_way_out(
         ("sortOptions: {order: fifo, by: x}\n", 'unknown field "by"', "1:28"),
     ],
 )
-def test_what_is_no_kustomization_is_refused_at_its_place(
+def test_what_is_not_a_kustomization_is_refused_at_its_place(
     text: str, message: str, place: str
 ) -> None:
     with pytest.raises(InputError) as caught:

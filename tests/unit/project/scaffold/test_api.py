@@ -102,7 +102,7 @@ def test_twice_is_refused_and_forced_twice_changes_nothing(begun: Tree, template
     assert added(tree, templates, force=True) == tree
 
 
-def test_force_writes_the_types_anew(begun: Tree, templates: Tree) -> None:
+def test_force_writes_the_types_again(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates)
     path = "toy/api/v1alpha1/memcached.py"
     changed = tree.merge({path: b"# mine\n"})
@@ -170,7 +170,7 @@ def test_another_version_shares_the_kind_and_one_is_stored(begun: Tree, template
     assert len(listed(tree, "config/samples/kustomization.yaml")) == 2
 
 
-def test_several_groups_lie_in_folders_of_their_own(begun: Tree, templates: Tree) -> None:
+def test_several_groups_are_in_separate_folders(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates)
     with pytest.raises(ConfigurationError, match="`web-site` is another one") as caught:
         added(tree, templates, group="web-site")
@@ -193,7 +193,7 @@ def test_types_alone_and_a_controller_afterwards(begun: Tree, templates: Tree) -
     assert project_of(tree).apis[0].has_controller
 
 
-def test_a_plural_and_a_scope_of_its_own_are_said(begun: Tree, templates: Tree) -> None:
+def test_a_plural_and_a_scope_of_its_own_are_reported(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, plural="caches", namespaced=False)
     types = tree.data("toy/api/v1alpha1/memcached.py")
     assert b"# +kubebuilder:resource:path=caches,scope=Cluster\n" in types
@@ -276,7 +276,7 @@ def test_a_kind_process_leaves_the_test_of_the_process(begun: Tree, templates: T
     assert b"ProcessReconciler" in tree.data("tests/test_process_reconciler.py")
 
 
-def test_overlays_that_are_gone_are_told(begun: Tree, templates: Tree) -> None:
+def test_overlays_that_are_gone_are_reported(begun: Tree, templates: Tree) -> None:
     gone = {scaffold.DEFAULT_OVERLAY, "config/rbac/kustomization.yaml"}
     files = {path: content for path, content in begun.items() if path not in gone}
     notes = draft_of(Tree(files), templates).notes

@@ -124,7 +124,7 @@ def test_markers_of_the_author_get_the_namespace_where_they_can_have_one(
     assert edited(own, templates, namespaced=False) == tree
 
 
-def test_install_modes_follow_the_scope_beside_what_the_author_wrote(templates: Tree) -> None:
+def test_install_modes_follow_the_scope_next_to_what_the_author_wrote(templates: Tree) -> None:
     tree = begun(templates)
     mine = tree.data(BASE).replace(b"  installModes:\n", b"  installModes:  # mine\n")
     own = edited(tree.merge({BASE: mine}), templates, namespaced=True)
@@ -134,7 +134,7 @@ def test_install_modes_follow_the_scope_beside_what_the_author_wrote(templates: 
     assert b"  installModes:  # mine\n" in own.data(BASE)
 
 
-def test_conversion_in_one_namespace_is_told_of(templates: Tree) -> None:
+def test_conversion_in_one_namespace_is_reported(templates: Tree) -> None:
     more = ApiRequest(group="games", version="v2", kind="Toy", controller=False)
     hook = WebhookRequest(group="games", version="v1", kind="Toy", conversion=True)
     for is_namespaced in (False, True):
@@ -149,7 +149,7 @@ def test_conversion_in_one_namespace_is_told_of(templates: Tree) -> None:
         assert note.message.startswith("OLM lets an operator convert only where it watches all")
 
 
-def test_sources_that_are_no_python_are_refused_with_their_place(templates: Tree) -> None:
+def test_sources_that_are_not_python_are_refused_with_their_place(templates: Tree) -> None:
     tree = begun(templates).merge({"toy/bad.py": b"x = (\n# +kubebuilder:rbac:verbs=get\n"})
     with pytest.raises(InputError, match=r"toy/bad\.py:1:5"):
         edited(tree, templates, namespaced=True)
@@ -173,6 +173,6 @@ def test_the_image_is_set(templates: Tree, image: str, text: bytes) -> None:
     assert (b"newTag" in data) is (b"digest" not in data)
 
 
-def test_what_is_no_image_is_refused(templates: Tree) -> None:
+def test_what_is_not_an_image_is_refused(templates: Tree) -> None:
     with pytest.raises(ConfigurationError):
         edited(begun(templates), templates, image="Not An Image")

@@ -190,16 +190,14 @@ def test_a_kind_of_the_cluster_is_watched_as_one(
     assert b"namespaced=False," in tree.data(f"tests/test_{str(how['kind']).lower()}.py")
 
 
-def test_a_kind_of_others_may_have_the_name_of_what_modules_import(
+def test_an_external_kind_may_have_the_name_of_what_modules_import(
     begun: Tree, templates: Tree
 ) -> None:
     tree = added(begun, templates, **CERTIFICATE | {"kind": "Request"}, external_domain="io")
     assert b"class RequestReconciler:" in tree.data("toy/reconcilers/request.py")
 
 
-def test_kinds_of_others_and_of_the_project_need_no_several_groups(
-    begun: Tree, templates: Tree
-) -> None:
+def test_external_kinds_need_no_multigroup(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, **POD)
     tree = added(tree, templates, **TOY, resource=True)
     tree = added(tree, templates, **DEPLOYMENT)
@@ -256,7 +254,7 @@ def test_a_project_for_one_namespace_has_roles_there(templates: Tree) -> None:
     assert b"namespace=" not in tree.data("toy/reconcilers/node.py")
 
 
-def test_a_wiring_that_is_gone_is_told(begun: Tree, templates: Tree) -> None:
+def test_a_wiring_that_is_gone_is_reported(begun: Tree, templates: Tree) -> None:
     files = {path: content for path, content in begun.items() if path != WIRING}
     [note] = draft_of(Tree(files), templates, **POD).notes
     assert note.message == "`toy/wiring.py` does not exist, so nothing runs `PodReconciler`"

@@ -47,7 +47,7 @@ def test_several_groups_have_folders_of_their_own() -> None:
     assert Names("toy", "toy", api(group=""), multigroup=True).group_folder == ""
 
 
-def test_what_is_said_of_others_makes_a_request_external() -> None:
+def test_a_domain_or_a_path_makes_a_request_external() -> None:
     names = {"group": "a", "version": "v1", "kind": "B"}
     assert not KindRequest(**names).is_external
     assert KindRequest(**names, external_domain="").is_external

@@ -66,7 +66,7 @@ def test_names_that_cannot_be_are_refused(
         scaffold.init(InitRequest(domain=domain, name=name), Tree(), templates)
 
 
-def test_a_keyword_is_no_name_of_a_module() -> None:
+def test_a_keyword_is_not_a_name_of_a_module() -> None:
     assert scaffold.module_name("class") == "class_"
     assert scaffold.module_name("Web-Site.x") == "web_site_x"
 
@@ -77,7 +77,7 @@ def test_a_project_is_not_begun_over_another(templates: Tree) -> None:
         scaffold.init(InitRequest(domain="example.com", name="toy"), there, templates)
 
 
-def test_a_file_that_is_there_is_kept_and_told(templates: Tree) -> None:
+def test_a_file_that_is_there_is_kept_and_reported(templates: Tree) -> None:
     there = Tree({"README.md": b"mine\n"})
     draft = scaffold.init(InitRequest(domain="example.com", name="toy"), there, templates)
     assert "README.md" not in draft.tree()

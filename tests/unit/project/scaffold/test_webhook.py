@@ -79,7 +79,9 @@ def test_one_kind_of_webhook_after_another_is_one_file(begun: Tree, templates: T
     assert webhooks(tree) == {"defaulting": True, "validation": True, "webhookVersion": "v1"}
 
 
-def test_each_handler_has_a_test_beside_what_the_author_wrote(begun: Tree, templates: Tree) -> None:
+def test_each_handler_has_a_test_next_to_what_the_author_wrote(
+    begun: Tree, templates: Tree
+) -> None:
     path = "tests/test_memcached_v1alpha1_webhooks.py"
     tree = added(begun, templates, defaulting=True)
     assert b"MemcachedValidator" not in tree.data(path)
@@ -174,7 +176,7 @@ def test_one_version_needs_no_conversion(templates: Tree) -> None:
         added(tree, templates, conversion=True)
 
 
-def test_one_spoke_more_is_added_beside_the_others(begun: Tree, templates: Tree) -> None:
+def test_one_spoke_more_is_added_next_to_the_others(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, conversion=True)
     request = ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)
     project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
@@ -200,7 +202,9 @@ def test_one_spoke_more_is_added_beside_the_others(begun: Tree, templates: Tree)
     ]
 
 
-def test_a_wiring_in_another_form_is_told_what_it_lacks(begun: Tree, templates: Tree) -> None:
+def test_a_wiring_in_another_form_gets_a_report_of_what_it_lacks(
+    begun: Tree, templates: Tree
+) -> None:
     tree = added(begun, templates, conversion=True)
     request = ApiRequest(group="cache", version="v2", kind="Memcached", controller=False)
     project = config.parse(tree.data("PROJECT"), tree.data("pyproject.toml"))
@@ -218,7 +222,7 @@ POD: dict[str, Any] = {"group": "core", "version": "v1", "kind": "Pod"}
 CERTIFICATE: dict[str, Any] = {"group": "cert-manager", "version": "v1", "kind": "Certificate"}
 
 
-def test_kinds_of_others_are_handed_to_webhooks_as_plain_manifests(
+def test_external_kinds_are_handed_to_webhooks_as_plain_manifests(
     begun: Tree, templates: Tree
 ) -> None:
     tree = added(begun, templates, **POD, defaulting=True)
@@ -257,9 +261,7 @@ def test_kinds_of_others_are_handed_to_webhooks_as_plain_manifests(
     ]
 
 
-def test_a_kind_of_others_that_the_project_knows_needs_no_domain_again(
-    begun: Tree, templates: Tree
-) -> None:
+def test_a_known_external_kind_needs_no_domain_again(begun: Tree, templates: Tree) -> None:
     tree = added(begun, templates, **CERTIFICATE, defaulting=True, external_domain="io")
     tree = added(tree, templates, **CERTIFICATE, validation=True)
     assert webhooks(tree, 2) == {"defaulting": True, "validation": True, "webhookVersion": "v1"}
@@ -269,7 +271,7 @@ def test_a_kind_of_others_that_the_project_knows_needs_no_domain_again(
         added(tree, templates, **CERTIFICATE, validation=True)
 
 
-def test_an_irregular_plural_of_others_is_said(begun: Tree, templates: Tree) -> None:
+def test_an_irregular_plural_of_an_external_kind_is_reported(begun: Tree, templates: Tree) -> None:
     tree = added(
         begun, templates, **CERTIFICATE, plural="certs", defaulting=True, external_domain="io"
     )
@@ -289,7 +291,7 @@ def test_an_irregular_plural_of_others_is_said(begun: Tree, templates: Tree) -> 
         (POD | {"kind": "Memcached", "defaulting": True}, "modules have the same names"),
     ],
 )
-def test_webhooks_of_others_that_cannot_be_are_refused(
+def test_impossible_webhooks_of_external_kinds_are_refused(
     begun: Tree, templates: Tree, how: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):

@@ -68,7 +68,7 @@ def test_a_name_that_is_taken_gets_the_group_before_it() -> None:
     assert ".build(GamesToyReconciler(manager.client)" in text
 
 
-def test_a_kind_of_others_says_itself_what_it_is() -> None:
+def test_an_external_kind_is_recognized_by_its_group() -> None:
     draft = draft_of(EMPTY)
     scaffold_wiring.add_external_controller(draft, names(), VALUES)
     text = (draft.get(PATH) or b"").decode()
@@ -76,7 +76,7 @@ def test_a_kind_of_others_says_itself_what_it_is() -> None:
     assert "toy.api" not in text
 
 
-def test_a_controller_that_is_there_is_kept_and_told_when_forced() -> None:
+def test_a_controller_that_is_there_is_kept_and_reported_when_forced() -> None:
     draft = draft_of(wired(draft_of(EMPTY)), force=True)
     wired(draft)
     [note] = draft.notes
@@ -84,7 +84,7 @@ def test_a_controller_that_is_there_is_kept_and_told_when_forced() -> None:
 
 
 @pytest.mark.parametrize("is_external", [False, True])
-def test_a_module_that_is_gone_is_told(is_external: bool) -> None:
+def test_a_module_that_is_gone_is_reported(is_external: bool) -> None:
     draft = draft_of(None)
     if is_external:
         scaffold_wiring.add_external_controller(draft, names(), VALUES)

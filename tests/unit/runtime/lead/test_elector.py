@@ -177,7 +177,7 @@ def test_replica_that_waits_can_be_stopped() -> None:
 
 
 @pytest.mark.parametrize("turns", range(8))
-def test_replica_that_is_stopped_while_it_begins_elects_nobody(turns: int) -> None:
+def test_replica_that_is_stopped_while_it_starts_elects_no_leader(turns: int) -> None:
     async def story() -> None:
         server = ApiServer.of(RESOURCES)
         async with server.serving():

@@ -49,7 +49,7 @@ def test_context_without_files_makes_its_own_and_leaves_no_file() -> None:
     assert certificates.context(None, None).minimum_version is ssl.TLSVersion.TLSv1_2
 
 
-def test_files_that_are_no_pair_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_not_a_pair_are_refused(tmp_path: Path) -> None:
     certificate, key, _ = write(tmp_path)
     key.write_text("no key")
     with pytest.raises(ConfigurationError, match="are not a certificate and its key"):

@@ -86,12 +86,12 @@ def test_path_without_checks_is_not_there() -> None:
     assert ask("/readyz")[0] == 404
 
 
-def test_reason_stands_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_reason_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert "secret" not in ask("/readyz", broken=broken)[1]
     assert caplog.records[-1].error == "secret words"  # type: ignore[attr-defined]
 
 
-def test_reason_is_said_once_however_often_the_kubelet_asks(
+def test_reason_is_reported_once_however_often_the_kubelet_asks(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     reasons = ["a", "a", "b", "b", "", "b"]

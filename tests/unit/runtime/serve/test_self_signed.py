@@ -35,7 +35,7 @@ def test_child_process_makes_a_new_pair_each_time() -> None:
     assert first[1] != second[1]
 
 
-def test_what_the_child_process_said_stands_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_child_process_said_is_in_the_error(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise subprocess.CalledProcessError(1, [sys.executable], stderr=b"no entropy\n")
 

@@ -280,7 +280,7 @@ def test_caller_without_a_certificate_is_refused_where_one_is_wanted(tmp_path: P
     run(work)
 
 
-def test_authority_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
+def test_authority_that_is_not_a_certificate_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ca").write_text("no certificate")
     with pytest.raises(ConfigurationError, match="holds no certificate of an authority"):
         WebhookServer(
@@ -360,7 +360,7 @@ def test_paths_are_taken_once_and_begin_with_a_slash(tmp_path: Path) -> None:
         ({"TMPDIR": "/var/t"}, "/var/t/k8s-webhook-server/serving-certs"),
     ],
 )
-def test_certificate_lies_where_olm_mounts_it(environment: dict[str, str], folder: str) -> None:
+def test_certificate_is_where_olm_mounts_it(environment: dict[str, str], folder: str) -> None:
     found = webhook.default_files(environment)
     assert [str(path) for path in found.paths] == [f"{folder}/tls.crt", f"{folder}/tls.key"]
     assert not CertificateFiles(folder=Path("/nowhere")).exist

@@ -47,7 +47,7 @@ class Judging:
     """Says no to a change of the size downwards and to deletion by bob."""
 
     async def validate_create(self, new: Cache, _: AdmissionRequest) -> Sequence[str] | None:
-        return ["one pod is no redundancy"] if new.spec.size == 1 else None
+        return ["one pod has no redundancy"] if new.spec.size == 1 else None
 
     async def validate_update(
         self, old: Cache, new: Cache, _: AdmissionRequest
@@ -132,7 +132,7 @@ def test_default_in_a_part_that_was_not_sent_makes_the_part() -> None:
     ]
 
 
-def test_nothing_to_change_is_no_patch() -> None:
+def test_nothing_to_change_gives_no_patch() -> None:
     response = ask(review(new=cache(size=2)), DEFAULTING)
     assert response == {"uid": "u1", "allowed": True, "status": {"code": 200}}
 
@@ -187,13 +187,13 @@ def test_answer_that_cannot_be_written_is_a_fault_of_the_webhook() -> None:
     assert (response["allowed"], response["status"]["code"], failures) == (False, 500, [1])
 
 
-def test_one_warning_that_is_no_list_stays_one() -> None:
+def test_one_warning_that_is_not_a_list_stays_one() -> None:
     class Careless(Judging):
         async def validate_create(self, new: Cache, _: AdmissionRequest) -> Sequence[str]:  # noqa: ARG002
-            return "one pod is no redundancy"
+            return "one pod has no redundancy"
 
     response = ask(review(new=cache()), webhook_admission.validating(Careless(), Cache))
-    assert response["warnings"] == ["one pod is no redundancy"]
+    assert response["warnings"] == ["one pod has no redundancy"]
 
 
 def test_how_deep_an_object_is_does_not_matter_to_who_changes_nothing() -> None:
@@ -211,7 +211,7 @@ def test_how_deep_an_object_is_does_not_matter_to_who_changes_nothing() -> None:
 def test_warnings_come_with_an_accepted_object() -> None:
     response = ask(review(new=cache()), VALIDATING)
     assert response["allowed"] is True
-    assert response["warnings"] == ["one pod is no redundancy"]
+    assert response["warnings"] == ["one pod has no redundancy"]
 
 
 def test_refusal_names_the_field_and_keeps_its_warnings() -> None:
@@ -255,12 +255,12 @@ def test_operation_chooses_what_is_asked(
         assert response["status"]["reason"] == "Forbidden"
 
 
-def test_operation_that_nobody_knows_is_refused_with_400() -> None:
+def test_operation_that_is_unknown_is_refused_with_400() -> None:
     response = ask(review("PATCH", new=cache()), VALIDATING)
     assert (response["allowed"], response["status"]["code"]) == (False, 400)
 
 
-def test_first_refusal_is_the_answer_and_nobody_is_asked_after_it() -> None:
+def test_first_refusal_is_the_answer_and_no_handler_runs_after_it() -> None:
     async def never(_: AdmissionRequest) -> Verdict:
         raise AssertionError
 
@@ -269,7 +269,7 @@ def test_first_refusal_is_the_answer_and_nobody_is_asked_after_it() -> None:
 
     failures: list[int] = []
     response = ask(review(new=cache()), VALIDATING, no, never, failures=failures)
-    assert response["warnings"] == ["one pod is no redundancy", "w"]
+    assert response["warnings"] == ["one pod has no redundancy", "w"]
     assert response["auditAnnotations"] == {"why": "so"}
     assert response["status"]["message"] == "Forbidden"
     assert failures == []
@@ -352,7 +352,7 @@ def going(**spec: Any) -> Manifest:
 @pytest.mark.parametrize(
     ("operation", "new", "old", "warnings"),
     [
-        ("UPDATE", cache(size=1), cache(size="many"), ["one pod is no redundancy"]),
+        ("UPDATE", cache(size=1), cache(size="many"), ["one pod has no redundancy"]),
         ("UPDATE", going(size="many"), cache(size="many"), None),
         ("DELETE", None, cache(size="many"), None),
     ],
@@ -390,7 +390,7 @@ def test_review_of_the_old_version_is_answered_in_it() -> None:
         review(old="x"),
     ],
 )
-def test_what_is_no_review_is_said(broken: Any) -> None:
+def test_what_is_not_a_review_is_reported(broken: Any) -> None:
     with pytest.raises(BadReview):
         ask(broken, VALIDATING)
 

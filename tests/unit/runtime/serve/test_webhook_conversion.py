@@ -114,7 +114,7 @@ def test_one_that_cannot_be_converted_is_why_none_is(wanted: str, broken: Any, w
     assert failures == []
 
 
-def test_function_that_fails_is_said_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+def test_function_that_fails_is_reported_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     failures: list[int] = []
     broken = cache()
     del broken["spec"]
@@ -124,7 +124,7 @@ def test_function_that_fails_is_said_and_counted(caplog: pytest.LogCaptureFixtur
     assert "conversion failed" in caplog.text
 
 
-def test_object_that_cannot_be_written_is_said_and_counted() -> None:
+def test_object_that_cannot_be_written_is_reported_and_counted() -> None:
     failures: list[int] = []
     response = ask(review(f"{GROUP}/v1", cache(a="strange")), failures)
     assert response["result"]["message"].startswith("the conversion webhook failed: TypeError(")
@@ -143,7 +143,7 @@ def test_object_that_cannot_be_written_is_said_and_counted() -> None:
         review("v") | {"request": {"uid": "r", "objects": []}},
     ],
 )
-def test_what_is_no_review_is_said(broken: Any) -> None:
+def test_what_is_not_a_review_is_reported(broken: Any) -> None:
     with pytest.raises(BadReview):
         ask(broken)
 

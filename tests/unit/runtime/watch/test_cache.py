@@ -68,7 +68,7 @@ def told(event: Event) -> str:
             return "?"
 
 
-def test_handlers_are_told_in_order_after_the_store_changed() -> None:
+def test_handlers_are_reported_in_order_after_the_store_changed() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         put(server, "a")
         informer = cache.informer(MAP)
@@ -261,7 +261,7 @@ def test_resync_tells_everything_again_and_asks_nothing() -> None:
     play(work, CacheSettings(resync=100, watch_seconds=(3000, 3000)))
 
 
-def test_reading_what_nobody_watches_may_be_a_mistake() -> None:
+def test_reading_what_is_not_watched_may_be_a_mistake() -> None:
     async def work(server: ApiServer, cache: Cache) -> None:
         with pytest.raises(ConfigurationError, match="nothing watches `ConfigMap`"):
             await cache.get(MAP, KEY)

@@ -100,7 +100,7 @@ def test_an_owner_without_namespace_is_asked_for_without_one() -> None:
     assert _asked(handles, event) == [("m", None)]
 
 
-def test_an_owner_whose_scope_is_not_known_is_told_of_its_own_objects_alone(
+def test_an_owner_with_unknown_scope_gets_events_of_its_objects_alone(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     handles = EnqueueOwner(group="cache.example.com", kind="Memcached", namespaced=None)
@@ -127,7 +127,7 @@ def test_a_mapping_is_asked_for_old_and_new_and_repeats_nothing_within_each() ->
     assert _asked(handles, event) == [("1", None), ("2", None)]
 
 
-def test_a_mapping_that_raises_is_logged_and_the_rest_goes_on(
+def test_a_mapping_that_raises_is_logged_and_the_rest_continues(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def mapping(snapshot: Snapshot) -> list[Request]:

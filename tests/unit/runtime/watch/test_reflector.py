@@ -172,7 +172,7 @@ def test_a_list_whose_version_is_refused_is_asked_without_one_at_once(refusal: E
     assert seen == ["replace a"]
 
 
-def test_a_token_that_expires_between_pages_begins_the_list_anew() -> None:
+def test_a_token_that_expires_between_pages_begins_the_list_again() -> None:
     asked, seen = _story(
         _Server([_page("a", token="t"), Gone("expired", code=410), _page("a", "b")]), seconds=0.5
     )
@@ -205,7 +205,7 @@ def test_a_list_that_fails_is_tried_for_ever_with_growing_pauses() -> None:
     assert seen == ["replace a"]
 
 
-def test_the_back_off_doubles_up_to_its_end_and_starts_anew_after_quiet() -> None:
+def test_the_back_off_doubles_up_to_its_end_and_starts_again_after_quiet() -> None:
     class _NoJitter(random.Random):
         def random(self) -> float:
             return 0.0

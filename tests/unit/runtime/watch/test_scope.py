@@ -37,7 +37,7 @@ def test_the_narrower_setting_wins_field_by_field() -> None:
     assert settings.parts(other, namespaced=True)["n"].label_selector == "namespace"
 
 
-def test_namespaces_of_a_kind_stand_before_all_others() -> None:
+def test_namespaces_of_a_kind_are_before_all_others() -> None:
     settings = CacheSettings(
         namespaces={"n": Scope(label_selector="n"), "m": Scope()},
         kinds={
@@ -54,7 +54,7 @@ def test_namespaces_of_a_kind_stand_before_all_others() -> None:
     }
 
 
-def test_all_namespaces_beside_named_ones_are_all_others() -> None:
+def test_all_namespaces_next_to_named_ones_are_all_others() -> None:
     settings = CacheSettings(
         namespaces={ALL_NAMESPACES: Scope(field_selector="a=b"), "n": Scope(), "m": Scope()}
     )

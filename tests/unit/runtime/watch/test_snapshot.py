@@ -27,7 +27,7 @@ def test_metadata_may_be_missing() -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"[]", b"{", b'{"metadata":[]}', b'{"metadata":1}'])
-def test_what_is_no_object_is_refused(raw: bytes) -> None:
+def test_what_is_not_an_object_is_refused(raw: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         Snapshot(raw)
 

@@ -44,7 +44,7 @@ def test_channel_holds_so_many_events_and_then_lets_wait() -> None:
     clock.run(story())
 
 
-def test_channel_goes_on_after_a_handler_failed_and_asks_its_predicates() -> None:
+def test_channel_continues_after_a_handler_failed_and_asks_its_predicates() -> None:
     async def story() -> None:
         def handle(event: GenericEvent, queue: Queue) -> None:
             if event.object.key.name == "bad":

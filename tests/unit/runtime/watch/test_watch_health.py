@@ -14,7 +14,7 @@ from olmkit.testing import clock
 FACTS = {"kind": "Pod"}
 
 
-def test_trouble_is_said_once_and_again_when_it_changes_or_lasts(
+def test_trouble_is_reported_once_and_again_when_it_changes_or_lasts(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def story() -> None:
@@ -43,7 +43,7 @@ def test_trouble_is_said_once_and_again_when_it_changes_or_lasts(
     assert {vars(one)["kind"] for one in caplog.records} == {"Pod"}
 
 
-def test_loss_and_return_are_told_and_only_the_watch_renews_the_contact() -> None:
+def test_loss_and_return_are_reported_and_only_the_watch_renews_the_contact() -> None:
     async def story() -> None:
         told: list[str] = []
         contact = Contact(FACTS, changed=lambda: told.append(str(contact.failure)))

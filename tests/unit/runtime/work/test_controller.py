@@ -239,7 +239,7 @@ def test_a_full_queue_of_passes_that_wait_for_nothing_lets_others_run(workers: i
     assert asyncio.run(story()) > 5
 
 
-def test_answer_that_is_no_result_is_an_ordinary_error() -> None:
+def test_answer_that_is_not_a_result_is_an_ordinary_error() -> None:
     reconciler = _Reconciler(True, {"requeue": True})
     _, text = _run(reconciler)
     assert len(reconciler.times) == 3
@@ -282,7 +282,7 @@ def test_memory_that_is_used_up_is_not_swallowed() -> None:
     ],
     ids=["while it was handled", "one of a group"],
 )
-def test_what_else_goes_wrong_beside_a_terminal_error_is_tried_again(error: Exception) -> None:
+def test_what_else_fails_together_with_a_terminal_error_is_tried_again(error: Exception) -> None:
     reconciler = _Reconciler(error)
     _run(reconciler)
     assert _pauses(reconciler) == [0.005]

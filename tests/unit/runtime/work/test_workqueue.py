@@ -88,7 +88,7 @@ def test_a_key_added_while_a_worker_has_it_comes_again_once() -> None:
     clock.run(story())
 
 
-def test_done_for_a_key_that_nobody_has_is_harmless() -> None:
+def test_done_for_a_key_that_is_not_locked_is_harmless() -> None:
     async def story() -> None:
         queue: WorkQueue[str] = WorkQueue()
         queue.done("a")

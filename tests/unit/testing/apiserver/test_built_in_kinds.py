@@ -6,7 +6,7 @@ from olmkit.testing import BUILT_IN
 from olmkit.testing.apiserver.server import ApiServer
 
 
-def test_kinds_lie_where_kubernetes_keeps_them() -> None:
+def test_kinds_are_where_kubernetes_keeps_them() -> None:
     assert set(ApiServer.of(BUILT_IN).collections) == {
         "/api/v1/configmaps",
         "/api/v1/secrets",

@@ -138,7 +138,7 @@ def test_server_that_restarts_keeps_its_port_and_its_objects() -> None:
     clock.run(scene(), patience=0.001)
 
 
-def test_bookmarks_come_when_told() -> None:
+def test_bookmarks_come_on_request() -> None:
     server = ApiServer.of([MAPS])
 
     async def work(cluster: HttpCluster) -> None:

@@ -44,7 +44,7 @@ def add_webhooks(server: WebhookServer) -> None:
 
 
 def conversions() -> Conversions:
-    """What the webhook converts: for each kind its hub, and the versions beside it."""
+    """What the webhook converts: for each kind its hub, and its other versions."""
     made = Conversions()
     # +kubebuilder:scaffold:conversion
     return made

@@ -45,7 +45,7 @@ class FieldsSpec(Model):
 
 
 class Thing(Model):
-    """A thing of anybody's."""
+    """A thing."""
 
 
 class Fields(CustomResource):
