@@ -1,6 +1,6 @@
 """APIs that a bundle needs and the cluster does not serve: why, and what to do about it.
 
-Kubernetes removed some versions of its own APIs; no operator brings them back. Others come with
+Kubernetes removed some versions of its APIs; no operator brings them back. Others come with
 a newer release of Kubernetes, all the rest with the CRDs of an operator.
 """
 

@@ -119,7 +119,7 @@ def check(
 
 
 def _run(app: App, repository: Path, options: SubmissionOptions) -> SubmissionReport:
-    # Plain lines: a bar has a thread of its own, and then the checks cannot fork.
+    # Plain lines: a bar has its own thread, and then the checks cannot fork.
     def report(noun: str, done: int, total: int) -> None:
         app.terminal.note(f"checked {done:,} of {total:,} {noun}")
 

@@ -132,7 +132,7 @@ def _missing_api(words: str, said: str, readiness: Readiness) -> Diagnosis:
         message=f"the bundle holds the {found['kind']} `{found['name']}` of `{found['version']}`, "
         f"{missing.why}",
         hint=missing.hint,
-        readiness=Readiness.BLOCKED if missing.is_final else standing,
+        readiness=Readiness.BLOCKED if missing.is_final else readiness,
     )
 
 

@@ -1,6 +1,6 @@
 """What OLM v0 resolves in a namespace of a cluster, from a state of the cluster and its catalogs.
 
-The catalogs themselves are no objects of the cluster: they are read elsewhere.
+The catalogs themselves are not objects of the cluster: they are read elsewhere.
 """
 
 from __future__ import annotations

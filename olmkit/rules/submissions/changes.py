@@ -96,11 +96,11 @@ def unrelated_file(changes: ChangeSet) -> Iterator[Finding]:
 
     Why: the pipelines refuse it.
 
-    Fix: move the change into a pull request of its own.
+    Fix: move the change into a separate pull request.
     """
     for changed in changes.unrelated:
         yield Finding(
             f"`{changed.path}` does not belong to an operator",
             at=changes.at(changed.path),
-            hint="move the change into a pull request of its own",
+            hint="move the change into a separate pull request",
         )

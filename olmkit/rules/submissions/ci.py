@@ -121,7 +121,7 @@ def update_graph_missing(operator: Operator) -> Iterator[Finding]:
     """`updateGraph` is missing in the `ci.yaml` of an operator without a file-based catalog.
 
     Why: the pipeline then takes `replaces-mode`, in which a version without `spec.replaces`
-    starts a graph of its own.
+    starts a separate graph.
 
     Fix: write `updateGraph: replaces-mode` or `updateGraph: semver-mode`.
     """

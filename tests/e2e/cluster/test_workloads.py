@@ -1,6 +1,6 @@
 """Operators whose Deployments, pods or bundle objects cannot work, and what `why` reports of each.
 
-All of them are installed at once, each in a namespace of its own. With `OLMKIT_RECORD` set, what
+All of them are installed at once, each in its own namespace. With `OLMKIT_RECORD` set, what
 was seen, trimmed to what matters, becomes the input of the golden tests of `why`.
 """
 
@@ -32,7 +32,7 @@ GOLDEN = Path(__file__).parents[2] / "golden" / "why"
 Manifest = dict[str, Any]
 
 SLEEP = ["sh", "-c", "trap 'exit 0' TERM; sleep 100000 & wait"]
-# What the test stands at the address of this machine: registries and an admission webhook.
+# What the test serves at the address of this machine: registries and an admission webhook.
 DENYING, STRANGE, PLAIN, POLICY = "DENYING", "STRANGE", "PLAIN", "POLICY"
 
 
@@ -391,7 +391,7 @@ class Answers(http.server.BaseHTTPRequestHandler):
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What stands for names in the table of workloads, and how to end it."""
+    """What the names in the table mean of workloads, and how to end it."""
 
     values: dict[str, str]
     stop: Callable[[], None]
