@@ -7,6 +7,7 @@ deprecations and upgrade graphs have their own modules.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import TypeVar
@@ -14,8 +15,10 @@ from typing import TypeVar
 from olmkit.base.diagnostics import Related, Severity
 from olmkit.base.names import MAX_LABEL
 from olmkit.base.quoting import quoted
+from olmkit.catalog.blobs import wire
 from olmkit.catalog.model import NO_VERSION, Catalog, Channel, Package
 from olmkit.catalog.serve.registry_api import NAME, NAME_WORDS
+from olmkit.catalog.templates import source
 from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule
 
 T = TypeVar("T")
@@ -26,6 +29,7 @@ _LABEL_WORDS = (
     "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex "
     "used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
+_OLM_SCHEMAS = (wire.PACKAGE, wire.CHANNEL, wire.BUNDLE, wire.DEPRECATIONS)
 _SHOWN_MEDIA_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/svg+xml"})
 
 
@@ -266,6 +270,36 @@ def unservable_custom_blob(catalog: Catalog) -> Iterator[Finding]:
                     at=blob.place.at(field),
                     hint="use letters, digits, dots, dashes and underscores only",
                 )
+
+
+@rule(
+    "FBC019",
+    "unknown-olm-schema",
+    subject=CATALOG,
+    severity=Severity.WARNING,
+    suite=SOUND_SUITE,
+)
+def unknown_olm_schema(catalog: Catalog) -> Iterator[Finding]:
+    """The schema of a blob begins with `olm.` and is not one that OLM reads.
+
+    Why: OLM takes the blob for data of another program and ignores it. A misspelt
+    `olm.deprecations` deprecates nothing, and a template offers no bundles.
+
+    Fix: correct the schema; render templates first, with `olmkit catalog render-template`.
+    """
+    for blob in catalog.outlines.customs:
+        if not blob.schema.lower().startswith("olm."):
+            continue
+        hint = "use a prefix of your own for schemas that OLM does not read"
+        if blob.schema in source.SCHEMAS.values():
+            hint = "render the template first, with `olmkit catalog render-template`"
+        elif close := difflib.get_close_matches(blob.schema.lower(), _OLM_SCHEMAS, n=1):
+            hint = f"write `{close[0]}`"
+        yield Finding(
+            f"OLM does not read the schema {quoted(blob.schema)}",
+            at=blob.place.at("schema"),
+            hint=hint,
+        )
 
 
 @rule("FBC020", "channel-of-unknown-package", subject=CATALOG)

@@ -181,6 +181,38 @@ def skip_range_of_itself(catalog: Catalog) -> Iterator[Finding]:
                 )
 
 
+@rule(
+    "GRF011",
+    "channel-of-deprecated-bundles",
+    subject=CATALOG,
+    severity=Severity.INFO,
+    suite=SOUND_SUITE,
+)
+def channel_of_deprecated_bundles(catalog: Catalog) -> Iterator[Finding]:
+    """Every bundle of a channel is deprecated, and the channel is not.
+
+    Why: consoles show the deprecation of a channel before a user chooses it, that of a bundle
+    only when it is installed; OLM v1 installs a deprecated bundle only when it has no other.
+
+    Fix: deprecate the channel too, with a message that names the channel to use instead.
+    """
+    for package in catalog.packages.values():
+        if package.deprecation is not None:
+            continue
+        for channel in package.channels.values():
+            bundles = [entry.bundle for entry in channel.entries.values() if entry.bundle]
+            if channel.deprecation is None and bundles:
+                if any(bundle.deprecation is None for bundle in bundles):
+                    continue
+                yield Finding(
+                    f"all bundles of channel {quoted(channel.name)} are deprecated, "
+                    "but not the channel",
+                    at=channel.place.at("name"),
+                    hint="add an entry for the channel to `olm.deprecations`",
+                    subject=within(channel.package, channel.name),
+                )
+
+
 def _channels(catalog: Catalog) -> Iterator[Channel]:
     for package in catalog.packages.values():
         yield from package.channels.values()
