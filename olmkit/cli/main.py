@@ -156,6 +156,10 @@ COMMANDS: Mapping[str, Entry] = {
         "olmkit.cli.catalog.serve:serve",
         "Serve a catalog to OLM v0 over gRPC, and to OLM v1 over HTTP.",
     ),
+    "submit prepare": Entry(
+        "olmkit.cli.submission.prepare:prepare",
+        "Write the next version of an operator into a checkout of a repository of catalogs.",
+    ),
     "submit check": Entry(
         "olmkit.cli.submission.check:check",
         "Check a checkout of a repository of operators before a pull request.",

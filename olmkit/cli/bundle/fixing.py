@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
-from olmkit.base.tree import Change
 from olmkit.cli.frame import options, output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.exits import Exit
@@ -88,16 +87,4 @@ def apply(app: App, references: Sequence[str], chosen: CheckOptions, *, dry_run:
 def _differences(done: Sequence[FixedBundle]) -> Iterator[str]:
     for one in done:
         for change in one.changes:
-            yield from _difference(one.reference, change)
-
-
-def _difference(reference: str, change: Change) -> Iterator[str]:
-    import difflib  # slow to import, and only this needs it
-
-    path = f"{reference.rstrip('/')}/{change.path}"
-    before, after = (
-        (file.data if file else b"").decode("utf-8", "replace").splitlines(keepends=True)
-        for file in (change.found, change.wanted)
-    )
-    for line in difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"):
-        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+            yield from output.difference(one.reference, change)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from olmkit.base.diagnostics import Diagnostic, Location, OlmkitError, Severity, explain_command
-from olmkit.base.tree import Changes
+from olmkit.base.tree import Change, Changes
 from olmkit.cli.frame.terminal import paint, printable
 
 ReadQuoted = Callable[[str], bytes | None]
@@ -87,6 +87,19 @@ def changes_text(changes: Changes, *, dry_run: bool) -> str:
         for change in changes
     ]
     return "\n".join(lines)
+
+
+def difference(reference: str, change: Change) -> Iterator[str]:
+    """A change of a file below `reference` as the lines of a unified difference."""
+    import difflib  # slow to import, and only this needs it
+
+    path = f"{reference.rstrip('/')}/{change.path}"
+    before, after = (
+        (file.data if file else b"").decode("utf-8", "replace").splitlines(keepends=True)
+        for file in (change.found, change.wanted)
+    )
+    for line in difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
 def changes_json(changes: Changes) -> list[dict[str, str]]:

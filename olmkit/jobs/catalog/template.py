@@ -52,11 +52,23 @@ async def render_template(
     else:
         data, path = disk.read_file(Path(reference), limit=MAX_TEMPLATE), reference
     template = source.read(data, path, options.kind)
+    return await rendered_with(template, {}, options.level, options.access)
+
+
+async def rendered_with(
+    template: Template, known: Mapping[str, RenderedBundle], level: Level, access: Access
+) -> Rendered:
+    """The catalog of a template; only images without a known bundle are pulled.
+
+    Raises `InputError` as `render_template` does.
+    """
     named: dict[str, Location] = {}
     for image, at in images(template):
         named.setdefault(image, at)
-    bundles, notes = await _pulled(named, options.access)
-    return Rendered(blobs=tuple(rendered(template, bundles, options.level)), diagnostics=notes)
+    missing = {image: at for image, at in named.items() if image not in known}
+    pulled, notes = await _pulled(missing, access)
+    bundles = {image: known[image] if image in known else pulled[image] for image in named}
+    return Rendered(blobs=tuple(rendered(template, bundles, level)), diagnostics=notes)
 
 
 def images(template: Template) -> Sequence[tuple[str, Location]]:

@@ -121,14 +121,14 @@ def read_settings(repository: Path) -> Settings:
 
 def operator_names(repository: Path) -> tuple[str, ...]:
     """The operators of a repository, sorted."""
-    return tuple(_folders(repository / OPERATORS))
+    return tuple(folders(repository / OPERATORS))
 
 
 def read_operator(
     repository: Path, name: str, versions: Sequence[VersionFolder], found: Settings
 ) -> Operator:
     """An operator whose versions are known; its files are read when they are needed."""
-    known = _folders(repository / CATALOGS) if paths.is_folder(repository / CATALOGS) else []
+    known = folders(repository / CATALOGS) if paths.is_folder(repository / CATALOGS) else []
     folder = repository / OPERATORS / name
     return Operator(
         name=name,
@@ -148,7 +148,7 @@ def read_operator(
 def version_folders(repository: Path, operator: str) -> Iterator[str]:
     """The folders of an operator that are bundles: those with `manifests/` and `metadata/`."""
     folder = repository / OPERATORS / operator
-    for name in _folders(folder):
+    for name in folders(folder):
         if all(
             paths.is_folder(folder / name / part)
             for part in (layout.DEFAULT_MANIFESTS, layout.DEFAULT_METADATA)
@@ -319,7 +319,8 @@ def _unread(error: OlmkitError, shown: str) -> tuple[Diagnostic, ...]:
     )
 
 
-def _folders(folder: Path) -> list[str]:
+def folders(folder: Path) -> list[str]:
+    """The names of the folders in a folder, sorted; hidden ones are left out."""
     names = (name for name in paths.entries(folder) if not name.startswith("."))
     return sorted(name for name in names if paths.is_folder(folder / name))
 

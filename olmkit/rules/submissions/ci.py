@@ -26,7 +26,7 @@ def ci_missing(operator: Operator) -> Iterator[Finding]:
     `updateGraph` the pipeline guesses how versions follow each other. A certified operator needs
     its `cert_project_id`.
 
-    Fix: write `operators/NAME/ci.yaml`.
+    Fix: write `operators/NAME/ci.yaml`; `olmkit submit prepare` writes one.
     """
     if operator.versions and CI not in operator.files:
         yield Finding(
