@@ -97,6 +97,7 @@ def upgrade(
     access: Access,
     timeouts: Timeouts,
     dry_run: bool,
+    create_service_account: bool,
 ) -> None:
     """Ask for another version."""
 
@@ -106,9 +107,19 @@ def upgrade(
         async with target.open() as (reader, _):
             with _granting(app):
                 planned = (
-                    await job.plan_upgrade(reader, package, to, access)
+                    await job.plan_upgrade(
+                        reader, package, to, access, extends_account=create_service_account
+                    )
                     if dry_run
-                    else await _planned(app, reader, package, to, access, timeouts)
+                    else await _planned(
+                        app,
+                        reader,
+                        package,
+                        to,
+                        access,
+                        timeouts=timeouts,
+                        extends_account=create_service_account,
+                    )
                 )
             if isinstance(planned, Explanation):
                 install_status.give(app, planned, {"package": package})
@@ -118,7 +129,7 @@ def upgrade(
             title = f"upgrading `{package}` from `{made.before or 'nothing'}`{going}"
             _announce(app, f"{title} through OLM v1", made.offer)
             if dry_run:
-                _rehearse(app, [made.wanted], made.offer)
+                _rehearse(app, [*made.granting, made.wanted], made.offer)
                 return
             rest = replace(timeouts, seconds=max(0.0, end - clock()))
             with install_status.watching(app, "working") as report:
@@ -129,11 +140,24 @@ def upgrade(
 
 
 async def _planned(
-    app: App, reader: ClusterObjects, package: str, to: str, access: Access, timeouts: Timeouts
+    app: App,
+    reader: ClusterObjects,
+    package: str,
+    to: str,
+    access: Access,
+    *,
+    timeouts: Timeouts,
+    extends_account: bool,
 ) -> ExtensionUpgrade | Explanation:
     with install_status.watching(app, "waiting") as report:
         return await job.plan_upgrade_when_read(
-            reader, package, to, access, report=report, timeouts=timeouts
+            reader,
+            package,
+            to,
+            access,
+            report=report,
+            timeouts=timeouts,
+            extends_account=extends_account,
         )
 
 

@@ -51,6 +51,11 @@ from olmkit.jobs.cluster_v0.upgrade_plan import UpgradeOptions, UpgradePlan
     help="Remove what a failed InstallPlan left and let OLM try again.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the upgrade path without changing anything.")
+@click.option(
+    "--create-service-account",
+    is_flag=True,
+    help="Grant the service account that olmkit created what the new version needs (OLM v1).",
+)
 @own_catalog_options
 @olm_option
 @timeout_option()
@@ -66,6 +71,7 @@ def upgrade(
     catalog: str,
     retry: bool,
     dry_run: bool,
+    create_service_account: bool,
     catalog_server: str,
     secrets: tuple[str, ...],
     timeouts: Timeouts,
@@ -94,8 +100,11 @@ def upgrade(
             access=access,
             timeouts=timeouts,
             dry_run=dry_run,
+            create_service_account=create_service_account,
         )
         return
+    if create_service_account:
+        raise click.UsageError("`--create-service-account` is for OLM v1 only.")
 
     async def run() -> None:
         async with target.open() as (reader, namespace):

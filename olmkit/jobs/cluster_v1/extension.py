@@ -72,7 +72,7 @@ class ExtensionUpgrade:
     """What a ClusterExtension would become when another range of versions is asked for.
 
     `name` is the object's, `package` what it requests. `before` is the bundle that is installed
-    now, empty when there is none.
+    now, empty when there is none. `granting` are roles and bindings for its service account.
     """
 
     name: str
@@ -81,6 +81,7 @@ class ExtensionUpgrade:
     before: str
     wanted: Manifest = field(repr=False)
     offer: Offer = field(repr=False)
+    granting: tuple[Manifest, ...] = field(default=(), repr=False)
 
 
 async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access) -> ExtensionPlan:
@@ -120,9 +121,10 @@ async def plan(reader: ClusterObjects, options: ExtensionOptions, access: Access
     offer = await extension_choice.of_new(reader, request, access)
     notes = offer.notes
     if offer.brings is not None:
-        notes += await preflight.check_bundle(
+        checked = await preflight.check_bundle(
             reader, offer.brings, extension=options.package, account=account
         )
+        notes += checked.notes
     if account.is_new:
         made += await _new_account(reader, offer, account, options.package)
     if image:
@@ -265,6 +267,7 @@ async def plan_upgrade_when_read(
     *,
     report: Report,
     timeouts: Timeouts,
+    extends_account: bool = False,
 ) -> ExtensionUpgrade | Explanation:
     """`plan_upgrade`, after catalogd has read what the references of the catalogs name now.
 
@@ -275,8 +278,12 @@ async def plan_upgrade_when_read(
     age = await if_allowed(catalog_age.read(reader, found, access), Age())
     outdated = await catalog_age.finding(reader, age)
     made: ExtensionUpgrade | None = None
+
+    async def plan() -> ExtensionUpgrade:
+        return await plan_upgrade(reader, name, version, access, extends_account=extends_account)
+
     try:
-        made = await plan_upgrade(reader, name, version, access)
+        made = await plan()
     except NotOfferedError:
         if outdated is None:
             raise
@@ -285,7 +292,7 @@ async def plan_upgrade_when_read(
         notes = (outdated.message,) if outdated is not None else age.notes if is_newest else ()
         return replace(made, offer=replace(made.offer, notes=(*made.offer.notes, *notes)))
     said = await catalog_age.until_read(reader, age, report=report, timeouts=timeouts)
-    return await plan_upgrade(reader, name, version, access) if said.is_ready else said
+    return await plan() if said.is_ready else said
 
 
 async def _require(reader: ClusterObjects, name: str) -> Manifest:
@@ -299,11 +306,17 @@ async def _require(reader: ClusterObjects, name: str) -> Manifest:
 
 
 async def plan_upgrade(
-    reader: ClusterObjects, name: str, version: str, access: Access
+    reader: ClusterObjects,
+    name: str,
+    version: str,
+    access: Access,
+    *,
+    extends_account: bool = False,
 ) -> ExtensionUpgrade:
     """What another range of versions means, the present one when it is empty; nothing is written.
 
-    `name` is that of the ClusterExtension or of its package. Raises `InputError` when there is
+    `name` is that of the ClusterExtension or of its package. `extends_account`: a service account
+    that olmkit created gets the permissions that it lacks. Raises `InputError` when there is
     no such ClusterExtension, when the version is not a range, and for what OLM would not install.
     """
     if version:
@@ -314,14 +327,21 @@ async def plan_upgrade(
     offer = await extension_choice.of_upgrade(reader, found, version or present, access)
     notes = [*_of_range(present, version), *offer.notes]
     before, _ = v1.installed(found)
+    granting: tuple[Manifest, ...] = ()
     if offer.brings is not None and offer.csv != before:
-        notes += await preflight.check_bundle(
+        account = preflight.account_of(found)
+        if extends_account:
+            await preflight.require_ours(reader, account)
+            account = replace(account, is_extended=True)
+        checked = await preflight.check_bundle(
             reader,
             offer.brings,
             extension=objects.name(found),
-            account=preflight.account_of(found),
+            account=account,
             is_enforced=crd_upgrades.is_enforced(found),
         )
+        notes += checked.notes
+        granting = checked.granting
     patch = _asking(version) if version else {}
     changed: Manifest = patches.merge_patch(found, patch)
     changed.pop("status", None)
@@ -334,6 +354,7 @@ async def plan_upgrade(
         version=version,
         before=before,
         wanted=changed,
+        granting=granting,
         offer=replace(offer, notes=tuple(notes)),
     )
 
@@ -349,7 +370,9 @@ def _of_range(present: str, version: str) -> Iterator[str]:
 async def upgrade(
     reader: ClusterObjects, made: ExtensionUpgrade, *, report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Request that range of versions, and wait."""
+    """Grant the service account what it lacks, request that range of versions, and wait."""
+    for manifest in made.granting:
+        await cluster_write.create(reader, manifest, created=[], report=report)
     if made.version:
         await reader.merge(made.wanted, _asking(made.version))
         report(f"requested {made.version}")

@@ -125,8 +125,7 @@ async def of_upgrade(
         first = hops[0]
         raise NotOfferedError(
             f"`{hops[-1].name}` is {len(hops)} upgrades away from `{name}`, and OLM v1 "
-            f"performs one "
-            f"at a time: {' → '.join(hop.name for hop in hops)}",
+            f"performs one at a time: {' → '.join(hop.name for hop in hops)}",
             hint=f"begin with `olmkit upgrade {objects.name(extension)} --olm v1 --to "
             f"{first.version}`",
         ) from error

@@ -19,7 +19,7 @@ from olmkit.jobs.cluster_v1 import access_review
 from olmkit.kube import objects
 from olmkit.kube.api import AlreadyExists, Forbidden, Invalid
 from olmkit.kube.objects import Manifest, text
-from olmkit.olm import kinds
+from olmkit.olm import install_objects, kinds
 from olmkit.olm.preview import Preview
 from olmkit.olm.v1 import crd_upgrades, permissions, support
 from olmkit.olm.v1 import extension as extensions
@@ -31,12 +31,14 @@ from olmkit.olm.v1.state import CONTROLLERS, OWNER_LABEL, SYSTEMS
 class Account:
     """The service account that a release of OLM v1 installs with; no name: it needs none.
 
-    `is_new`: olmkit creates it. `namespace` is that of the installation.
+    `is_new`: olmkit creates it. `is_extended`: olmkit created it, and grants it what it lacks.
+    `namespace` is that of the installation.
     """
 
     name: str
     namespace: str
     is_new: bool = False
+    is_extended: bool = False
 
 
 @dataclass(eq=False)
@@ -56,6 +58,14 @@ async def release(reader: ClusterObjects) -> Version | None:
     return None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """Notes on a bundle, and the roles and bindings to create for an account that is extended."""
+
+    notes: tuple[str, ...] = ()
+    granting: tuple[Manifest, ...] = field(default=(), repr=False)
+
+
 async def check_bundle(
     reader: ClusterObjects,
     brings: Preview,
@@ -63,24 +73,30 @@ async def check_bundle(
     extension: str,
     account: Account,
     is_enforced: bool = True,
-) -> tuple[str, ...]:
-    """Notes on the bundle. Raises `InputError` when it cannot be installed as `extension`.
+) -> Checked:
+    """What is known of the bundle.
 
-    `is_enforced`: OLM v1 refuses CRDs that are not known to be safe for existing objects.
+    `is_enforced`: OLM v1 refuses CRDs that are not known to be safe for existing objects. Raises
+    `InputError` when the bundle cannot be installed as `extension`.
     """
     known = await release(reader)
     notes = support.check(brings, known)
     notes += await _check_crds(reader, brings, extension, is_enforced=is_enforced)
     if not account.name or account.is_new or not brings.manifests:
-        return notes
+        return Checked(notes=notes)
     needs = permissions.needed(brings.manifests, extension=extension, release=known)
     try:
         lacking = await access_review.missing(reader, account.name, account.namespace, needs)
     except Forbidden:
         note = f"whether the service account `{account.name}` has all permissions is not known"
-        return (*notes, f"{note}: you may not create SubjectAccessReviews")
-    _require_none(lacking, account, brings.csv, extension)
-    return notes
+        return Checked(notes=(*notes, f"{note}: you may not create SubjectAccessReviews"))
+    granting = _granting(lacking, account, brings.csv, extension)
+    if granting and not account.is_extended:
+        missing = _missing(lacking, granting, account, brings.csv)
+        if await _is_ours(reader, account):
+            missing.hint += ", or pass `--create-service-account`: olmkit created that account"
+        raise missing
+    return Checked(notes=notes, granting=granting)
 
 
 async def check_account(reader: ClusterObjects, account: Account) -> None:
@@ -151,15 +167,27 @@ async def _check_crds(
     return notes
 
 
-def _require_none(lacking: Permissions, account: Account, csv: str, extension: str) -> None:
-    rules = [
-        *(permissions.described(rule) for rule in (*lacking.cluster, *lacking.granted)),
-        *(permissions.described(rule, account.namespace) for rule in lacking.local),
-    ]
-    if not rules:
-        return
-    counted = f"{len(rules)} permissions" if len(rules) > 1 else "1 permission"
-    more = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
+async def require_ours(reader: ClusterObjects, account: Account) -> None:
+    """Raises `InputError` when olmkit did not create the service account."""
+    if not await _is_ours(reader, account):
+        raise InputError(
+            f"olmkit did not create the service account `{account.name}` in namespace "
+            f"`{account.namespace}`, and does not change what it may do",
+            hint="leave `--create-service-account` out, and apply the manifests that are printed "
+            "when permissions are missing",
+        )
+
+
+async def _is_ours(reader: ClusterObjects, account: Account) -> bool:
+    question = reader.find(("v1", "ServiceAccount"), account.name, account.namespace)
+    found = await if_allowed(question, None)
+    return found is not None and install_objects.is_ours(found)
+
+
+def _granting(
+    lacking: Permissions, account: Account, csv: str, extension: str
+) -> tuple[Manifest, ...]:
+    """The roles and bindings that grant what is missing; none when nothing is."""
     granting = permissions.account_objects(
         lacking,
         account=account.name,
@@ -167,11 +195,23 @@ def _require_none(lacking: Permissions, account: Account, csv: str, extension: s
         package=extension,
         suffix=f"-{csv}",
     )
-    raise MissingPermissionsError(
+    return tuple(one for one in granting if objects.kind(one) != "ServiceAccount")
+
+
+def _missing(
+    lacking: Permissions, granting: tuple[Manifest, ...], account: Account, csv: str
+) -> MissingPermissionsError:
+    rules = [
+        *(permissions.described(rule) for rule in (*lacking.cluster, *lacking.granted)),
+        *(permissions.described(rule, account.namespace) for rule in lacking.local),
+    ]
+    counted = f"{len(rules)} permissions" if len(rules) > 1 else "1 permission"
+    more = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
+    return MissingPermissionsError(
         f"the service account `{account.name}` in namespace `{account.namespace}` lacks {counted} "
         f"that OLM needs to install `{csv}`: {rules[0]}{more}",
-        hint="apply the printed manifests",
-        manifests=tuple(one for one in granting if objects.kind(one) != "ServiceAccount"),
+        hint="apply the printed manifests, for example with `kubectl apply -f -`",
+        manifests=granting,
     )
 
 

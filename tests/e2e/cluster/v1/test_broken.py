@@ -6,6 +6,7 @@ looked at are written there: the golden cases of `why` are made of them.
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 pytestmark = pytest.mark.e2e
 
@@ -111,6 +113,53 @@ def test_accounts_and_namespaces(
     why("healthy", code=0)
     typist("uninstall", shop.name, *V1, "--yes")
     assert cluster.list("clusterrole", "-l", f"app.kubernetes.io/part-of={shop.name}") == []
+
+
+def test_each_rule_that_the_account_lacks_is_named(
+    shop: Any, toy: Any, typist: Any, why: Any, namespace: str
+) -> None:
+    cluster = shop.cluster
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "metrics"},
+               "spec": {"ports": [{"port": 80}]}}  # fmt: skip
+    lease = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get"]}
+    shop.serve(shop.build(toy(version="1.0.0", others=[service], rules=[lease], replicas=0)))
+    cluster.kubectl("create", "namespace", namespace)
+    printed = typist("install", shop.name, *V1, "-n", namespace, "--create-service-account",
+                     "--service-account=installer", "--dry-run")  # fmt: skip
+    whole = list(yaml.safe_load_all(printed))
+    grants = [one for one in whole if one["kind"] != "ClusterExtension"]
+    labels = {NAME_LABEL: shop.name}
+    made = extension(shop, namespace, selector={"matchLabels": labels})
+
+    def without(kind: str, resource: str, verb: str) -> list[Any]:
+        """All manifests, with the first such rule taken out of the role of that kind."""
+        found = copy.deepcopy(grants)
+        (role,) = (one for one in found if one["kind"] == kind)
+        (lost, *_) = (rule for rule in role["rules"]
+                      if resource in rule["resources"] and verb in rule["verbs"])  # fmt: skip
+        role["rules"].remove(lost)
+        return found
+
+    def apply(items: list[Any]) -> None:
+        cluster.apply(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+
+    crds = "customresourcedefinitions"
+    for kind, resource, verb, says in (
+        ("ClusterRole", "services", "list", 'cannot list resource "services"'),
+        ("ClusterRole", crds, "get", f'cannot get resource "{crds}"'),
+        ("Role", "deployments", "create", 'cannot create resource "deployments"'),
+        ("Role", "services", "get", 'cannot get resource "services"'),
+        ("ClusterRole", "leases", "get", "get: leases.coordination.k8s.io"),
+    ):
+        apply([*without(kind, resource, verb), made])
+        found = why("service-account-forbidden", says=says)
+        assert "--dry-run` prints" in found["hint"]
+        apply(grants)
+        cluster.kubectl("delete", "clusterextension", shop.name, "--timeout=60s")
+        cluster.kubectl("wait", "--for=delete", f"crd/{shop.crd}", "--timeout=60s")
+    apply([made])
+    why("healthy", code=0)
+    typist("uninstall", shop.name, *V1, "--yes")
 
 
 def test_catalogs(shop: Any, toy: Any, why: Any, namespace: str, catalog_of_image: Any) -> None:

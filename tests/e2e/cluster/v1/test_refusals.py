@@ -100,8 +100,9 @@ def test_a_created_account_suffices_and_less_does_not(
     typist.tell("An upgrade needs more, and prints it")
     done = typist.try_("upgrade", shop.name, *V1, "--to", "1.1.0", code=1)
     assert "lacks 2 permissions" in done.err
-    cluster.apply(done.out)
-    typist("upgrade", shop.name, *V1, "--to", "1.1.0")
+    typist("upgrade", shop.name, *V1, "--to", "1.1.0", "--create-service-account")
+    labels = ("-l", f"app.kubernetes.io/part-of={shop.name}")
+    assert len(cluster.list("clusterrole", *labels)) == 2
     # What a bundle grants is held, not used; owners are protected by an admission plug-in, not
     # here. The Service does not change, and of what changes its name only roles are deleted.
     unused = granted - _used(cluster, account)

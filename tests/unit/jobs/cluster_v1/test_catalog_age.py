@@ -88,7 +88,8 @@ def offers(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Sets what `plan_upgrade` finds in the catalogs; empty when they do not offer it."""
     state = {"csv": "cache.v1"}
 
-    async def plan_upgrade(*_: Any) -> ExtensionUpgrade:
+    async def plan_upgrade(*_: Any, extends_account: bool) -> ExtensionUpgrade:
+        assert not extends_account
         if not state["csv"]:
             raise NotOfferedError("package `cache` has no version that fits `2.x`")
         return ExtensionUpgrade(name="cache", package="cache", version="", before="cache.v1",

@@ -11,7 +11,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.jobs.cluster_v1 import preflight
-from olmkit.jobs.cluster_v1.preflight import Account, MissingPermissionsError
+from olmkit.jobs.cluster_v1.preflight import Account, Checked, MissingPermissionsError
 from olmkit.kube.api import Forbidden
 from olmkit.olm.preview import Preview
 from olmkit.olm.v1.state import OWNER_LABEL
@@ -55,6 +55,10 @@ class Reader:
 
 
 def check(reader: Any, account: Account = ACCOUNT) -> tuple[str, ...]:
+    return checked(reader, account).notes
+
+
+def checked(reader: Any, account: Account) -> Checked:
     return asyncio.run(preflight.check_bundle(reader, TOYS, extension="toy", account=account))
 
 
@@ -87,6 +91,27 @@ def test_what_an_account_lacks_is_granted_by_the_manifests_of_the_error() -> Non
         near["rules"]
     )
     assert "`installer` in namespace `apps` lacks" in refused.value.message
+
+
+def test_an_account_that_olmkit_created_can_be_extended() -> None:
+    def refuses(asked: Manifest) -> bool:
+        return asked.get("verb") == "escalate" or asked.get("resource") == "toys"
+
+    extended = replace(ACCOUNT, is_extended=True)
+    found = checked(Reader(refuses), extended)
+    assert [one["kind"] for one in found.granting] == ["ClusterRole", "ClusterRoleBinding"]
+    assert [one["resources"] for one in found.granting[0]["rules"]] == [["toys", "toys/status"]]
+    assert checked(Reader(), extended).granting == ()
+
+    ours = {"metadata": {"labels": {"app.kubernetes.io/managed-by": "olmkit"}}}
+    reader = Reader(refuses, {"ServiceAccount/installer": ours})
+    with pytest.raises(MissingPermissionsError) as refused:
+        check(reader)
+    assert "or pass `--create-service-account`" in refused.value.hint
+    asyncio.run(preflight.require_ours(reader, ACCOUNT))  # type: ignore[arg-type]
+    for objects in ({}, {"ServiceAccount/installer": {"metadata": {}}}):
+        with pytest.raises(InputError, match="olmkit did not create the service account"):
+            asyncio.run(preflight.require_ours(Reader(objects=objects), ACCOUNT))  # type: ignore[arg-type]
 
 
 def test_who_may_escalate_and_bind_needs_not_have_what_is_granted() -> None:
@@ -147,13 +172,13 @@ def test_a_crd_of_the_extension_that_becomes_stricter_is_refused() -> None:
     def run(brings: Preview, *, is_enforced: bool = True) -> tuple[str, ...]:
         return asyncio.run(
             preflight.check_bundle(
-                reader,
+                reader,  # type: ignore[arg-type]
                 brings,
                 extension="toy",
                 account=ACCOUNT,
-                is_enforced=is_enforced,  # type: ignore[arg-type]
+                is_enforced=is_enforced,
             )
-        )
+        ).notes
 
     with pytest.raises(InputError, match="OLM v1 refuses the new CustomResourceDefinition"):
         run(stricter)
