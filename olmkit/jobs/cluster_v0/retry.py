@@ -54,7 +54,9 @@ async def reset(
     broken = tuple(
         csv
         for csv in seen.own_csvs()
-        if objects.name(csv) in names and kinds.phase(csv) != "Succeeded"
+        # It can run while an object next to it is missing, which only a new plan applies.
+        if objects.name(csv) == target
+        or (objects.name(csv) in names and kinds.phase(csv) != "Succeeded")
     )
     if plan is not None:
         manifests = await upgrade_plan.contents(reader, plan)

@@ -78,7 +78,7 @@ def _invalid(found: re.Match[str], namespace: str) -> tuple[str, str]:
         return (
             (
                 f"{kind} `{name}` of the bundle requests the node port {port['port']}, which "
-                "another Service has"
+                "a Service of the cluster has"
             ),
             (
                 "drop `nodePort` from the bundle, or delete the Service that has it: `kubectl get "

@@ -7,6 +7,7 @@ and the controllers in events; a container that ends says it in its log.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from olmkit.kube import objects
@@ -46,13 +47,15 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
         unsteady = _flapping(snapshot, its_pods, template)
         return None if unsteady is None else unsteady.under(top)
     failure = kinds.condition(found, "ReplicaFailure")
-    if failure is not None:
-        return _refused(
+    below = (
+        worst(snapshot, its_pods, template)
+        if failure is None
+        else _refused(
             f"Deployment `{name}`", text(failure.get("message")), snapshot.namespace, template
-        ).under(top)
-    below = worst(snapshot, its_pods, template)
+        )
+    )
     if below is not None:
-        return below.under(top)
+        return _after_deadline(found, below).under(top)
     return Diagnosis(
         cause="deployment-not-available",
         message=f"the Deployment `{name}` has {ready} of {wanted} pods available"
@@ -60,6 +63,25 @@ def of_deployment(snapshot: ClusterState, name: str) -> Diagnosis | None:
         else f"the Deployment `{name}` is being rolled out again",
         links=(top,),
         readiness=Readiness.WAITING,
+    )
+
+
+def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
+    """The finding with what makes OLM try again, when it has given up on the Deployment.
+
+    OLM v0 does not change a Deployment that has exceeded its `progressDeadlineSeconds`, not even
+    when the Subscription's `spec.config` changes. It creates one that was deleted.
+    """
+    reason = kinds.any_condition(deployment, "Progressing").get("reason")
+    if reason != "ProgressDeadlineExceeded" or not templates.is_of_olm(deployment):
+        return found
+    if not found.hint or found.standing is Standing.WAITING:
+        return found
+    name, namespace = objects.name(deployment), objects.namespace(deployment)
+    return replace(
+        found,
+        hint=f"{found.hint}; then let OLM create the Deployment again, as it does not change one "
+        f"whose deadline is over: `kubectl delete deployment -n {namespace} {name}`",
     )
 
 

@@ -43,7 +43,7 @@ class Template:
 def of_deployment(snapshot: ClusterState, deployment: Manifest) -> Template:
     """The template of the pods of a Deployment."""
     labels = objects.labels_of(deployment)
-    if labels.get(_OWNER_KIND) == kinds.CSV[1]:
+    if is_of_olm(deployment):
         csv = labels.get(_OWNER, "")
         for one in snapshot.subscriptions:
             found = kinds.status(one)
@@ -53,6 +53,11 @@ def of_deployment(snapshot: ClusterState, deployment: Manifest) -> Template:
     if "olm.operatorframework.io/owner-name" in labels:
         return Template("the bundle's Deployment")
     return Template(f"Deployment `{objects.name(deployment)}`")
+
+
+def is_of_olm(deployment: Manifest) -> bool:
+    """Whether OLM v0 has created the Deployment for a ClusterServiceVersion."""
+    return objects.labels_of(deployment).get(_OWNER_KIND) == kinds.CSV[1]
 
 
 def containers(pod: Manifest) -> Iterator[Mapping[str, Any]]:

@@ -1224,7 +1224,10 @@ def test_the_lease_of_the_operators_pods_goes_with_it() -> None:
     run(story)
 
 
-def test_a_failed_upgrade_is_tried_again() -> None:
+@pytest.mark.parametrize("phase", ["Pending", "Succeeded"])
+def test_a_failed_upgrade_is_tried_again(phase: str) -> None:
+    """An operator can run whose InstallPlan failed at an object next to it."""
+
     async def story() -> None:
         async with cluster("1.0.0") as (reader, server, olm):
             await installed(reader)
@@ -1242,7 +1245,7 @@ def test_a_failed_upgrade_is_tried_again() -> None:
                        spec={"clusterServiceVersionNames": ["cache.v2.0.0"], "approved": True},
                        status={"phase": "Failed"}))  # fmt: skip
             server.put("clusterserviceversions", made("ClusterServiceVersion", "cache.v2.0.0",
-                       spec={"replaces": "cache.v1.0.0"}, status={"phase": "Pending"}))  # fmt: skip
+                       spec={"replaces": "cache.v1.0.0"}, status={"phase": phase}))  # fmt: skip
             one = server.get("subscriptions", "cache", "apps")
             assert one is not None
             failed = {"currentCSV": "cache.v2.0.0", "installedCSV": "cache.v2.0.0",
