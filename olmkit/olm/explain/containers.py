@@ -201,7 +201,7 @@ def _out_of_memory(
         hint=advice,
         links=(explanation.link(pod, _state(status)),),
         log=_log(snapshot, pod, name),
-        readiness=_standing(status),
+        readiness=_readiness(status),
     )
 
 
@@ -225,7 +225,7 @@ def _killed(
         hint=probes.hint(pod, status, kind, answer, template),
         links=(explanation.link(pod, _state(status)),),
         log=_log(snapshot, pod, name),
-        readiness=_standing(status),
+        readiness=_readiness(status),
     )
 
 
@@ -249,7 +249,7 @@ def _crashed(
         hint=hint,
         links=(explanation.link(pod, _state(status)),),
         log=log,
-        readiness=_standing(status),
+        readiness=_readiness(status),
     )
 
 
@@ -296,7 +296,7 @@ def _latest(snapshot: ClusterState) -> datetime | None:
     return max((one for one in times if one is not None), default=None)
 
 
-def _standing(status: Mapping[str, Any]) -> Readiness:
+def _readiness(status: Mapping[str, Any]) -> Readiness:
     """A container that has ended often does not recover by waiting; the count only grows."""
     restarts = kinds.number(status.get("restartCount"))
     return Readiness.BLOCKED if restarts >= _GIVEN_UP else Readiness.STUCK

@@ -75,7 +75,7 @@ def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
     reason = kinds.any_condition(deployment, "Progressing").get("reason")
     if reason != "ProgressDeadlineExceeded" or not templates.is_of_olm(deployment):
         return found
-    if not found.hint or found.standing is Standing.WAITING:
+    if not found.hint or found.readiness is Readiness.WAITING:
         return found
     name, namespace = objects.name(deployment), objects.namespace(deployment)
     return replace(
