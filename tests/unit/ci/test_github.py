@@ -123,6 +123,7 @@ def test_a_run_that_fails_leaves_no_file_to_upload(step: Any, repository: Path) 
         ("bundle scorecard", {}),
         ("catalog validate", {"path": "nothing"}),
         ("catalog check", {"path": "nothing"}),
+        ("submit check", {"path": "nothing"}),
         ("generate", {"path": "nothing"}),
     ],
 )
