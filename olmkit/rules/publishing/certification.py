@@ -28,6 +28,8 @@ REQUIRED_FEATURES = (
 )
 _OPTIONAL_FEATURES = ("cnf", "cni", "csi")
 _INFRASTRUCTURE = "operators.openshift.io/infrastructure-features"
+_MARKETPLACE_SUFFIX = "-rhmp"
+_WORKFLOWS: Mapping[str, str] = {"remote-workflow": "pricing", "support-workflow": "support"}
 _USE = frozenset({"use"})
 
 
@@ -165,6 +167,38 @@ def skip_range_alone(bundle: Bundle) -> Iterator[Finding]:
             "`olm.skipRange` without `spec.replaces` prunes the upgrade graph",
             at=csv.at("metadata", "annotations", "olm.skipRange"),
             hint="write `spec.replaces`",
+        )
+
+
+@rule("CRT007", "marketplace-workflow", suite=SUITE)
+def marketplace_workflow(bundle: Bundle) -> Iterator[Finding]:
+    """An operator for Red Hat Marketplace does not link to its pages there.
+
+    Why: the pipeline of `redhat-marketplace-operators` fails (`check_marketplace_annotation`): the
+    console sends users to these pages to buy the operator and to get support. The rule is for
+    packages whose names end with `-rhmp`, as those of that repository do.
+
+    Fix: write both annotations with the addresses that the hints show.
+    """
+    csv = bundle.csv
+    if csv is None or not bundle.package.endswith(_MARKETPLACE_SUFFIX):
+        return
+    for name, page in _WORKFLOWS.items():
+        key = f"marketplace.openshift.io/{name}"
+        wanted = (
+            f"https://marketplace.redhat.com/en-us/operators/{bundle.package}/{page}"
+            "?utm_source=openshift_console"
+        )
+        found = csv.annotations.get(key)
+        if found == wanted:
+            continue
+        keys = ("metadata", "annotations", key)
+        yield Finding(
+            f"annotation `{key}` is missing"
+            if found is None
+            else f"annotation `{key}` is not the page of `{bundle.package}`",
+            at=csv.at("metadata", "annotations") if found is None else csv.at(*keys),
+            hint=f"write `{wanted}`",
         )
 
 
