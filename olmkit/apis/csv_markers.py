@@ -41,7 +41,7 @@ _TOO_MANY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """The description of one API, and the order that its marker asks for."""
+    """The description of one API, and the order that its marker requests."""
 
     key: GVK
     order: int
@@ -53,7 +53,7 @@ def owned(
 ) -> tuple[Owned, ...]:
     """Descriptions of the wanted APIs that the sources hold; the others get a finding.
 
-    The places are where the APIs were asked for.
+    The places are where the APIs were requested.
     """
     every = manifests.versions(sources, Findings())
     found = []

@@ -37,7 +37,7 @@ class Rule:
 
 
 def roles(sources: Sources, *, role_name: str) -> list[Manifest]:
-    """ClusterRoles first, then the roles of each namespace; empty when no marker asks for one."""
+    """ClusterRoles first, then the roles of each namespace; empty when no marker requests one."""
     found: dict[tuple[str, str], list[Rule]] = {}
     for package in sources.packages:
         for marker in package.markers:

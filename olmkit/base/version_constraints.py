@@ -1,4 +1,4 @@
-"""The range language of OLM v1: what a ClusterExtension asks for.
+"""The range language of OLM v1: what a ClusterExtension requests.
 
 Blanks and commas mean *and*, `||` means *or*; there are carets, tildes, hyphen
 ranges, and wildcards in any place. Pre-releases are left out of a group unless

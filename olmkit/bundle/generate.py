@@ -51,7 +51,7 @@ _COMPUTED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateRequest:
-    """What the user asks for, and facts of the project.
+    """What the user requests, and facts of the project.
 
     `version` is empty for that of the base. `created_at` is a time to write, or
     empty for that of the base or of the existing CSV.

@@ -1,4 +1,4 @@
-"""What is asked of catalogs in one word: `PACKAGE[:CHANNEL][@VERSION]`."""
+"""A selection from catalogs in one word: `PACKAGE[:CHANNEL][@VERSION]`."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and imports them when they are asked for."""
+    """A group that knows its commands by name and imports them when they are requested."""
 
     def __init__(self, prefix: str = "", **settings: object) -> None:
         super().__init__(**settings)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A folder as a `Tree` whose files are read when they are asked for.
+"""A folder as a `Tree` whose files are read when they are requested.
 
 A catalog may be larger than what a check of it should hold in memory, so its
 files are read one after the other, large ones in pieces. Every entry that is no

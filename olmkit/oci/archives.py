@@ -232,7 +232,7 @@ class _Gunzip:
         return b""
 
     def _begin(self) -> bool:
-        """Whether there is another member; zeros fill what is behind the last one."""
+        """Whether there is another member; only zeros follow the last one."""
         self._waiting = self._waiting.lstrip(b"\0")
         while not self._waiting:
             chunk = self._source.read(_COMPRESSED_CHUNK)

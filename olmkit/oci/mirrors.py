@@ -1,7 +1,7 @@
-"""Which places are asked for an image: `registries.conf`, as Podman and its kin read it.
+"""Which places serve an image: `registries.conf`, as Podman and its kin read it.
 
 A rule is for all names that begin with its prefix; the longest prefix holds. Its
-mirrors are asked first, in order, then its location. Only version 2 of the file's
+mirrors are tried first, in order, then its location. Only version 2 of the file's
 form is known, and of it what decides where an image comes from; short names and
 search lists are not used, since olmkit takes names as Docker does.
 """

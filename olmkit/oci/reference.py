@@ -119,7 +119,7 @@ class Reference:
 
     @property
     def selector(self) -> str:
-        """What a registry's API is asked for: the digest, or else the tag."""
+        """What is requested from the API of a registry: the digest, or else the tag."""
         return str(self.digest) if self.digest is not None else self.tag or DEFAULT_TAG
 
     def __str__(self) -> str:

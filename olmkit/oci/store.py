@@ -38,7 +38,7 @@ _MAX_DEPTH = 4  # an index of indexes of indexes is more than anyone has needed
 
 @dataclass(eq=False)
 class RegistryError(RemoteError):
-    """A registry, or what is in it, said no.
+    """A registry refused a request, or returned content that is not usable.
 
     `url` carries no secrets; `retry_after` is for how many seconds it wants to be left alone.
     """

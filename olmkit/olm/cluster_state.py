@@ -254,7 +254,7 @@ def shortened(manifest: Manifest) -> Manifest:
 
 
 def _asked(subscription: Manifest) -> Manifest:
-    """No more of a Subscription than what it asks for, where, and whether OLM works for it."""
+    """No more of a Subscription than what it requests, where, and whether OLM works for it."""
     metadata = {
         "name": objects.name(subscription),
         "namespace": objects.namespace(subscription),

@@ -41,7 +41,7 @@ PROGRAMS = ("olm-operator", "catalog-operator")
 
 @dataclass(frozen=True, slots=True)
 class SubscriptionKey:
-    """What a Subscription asks for."""
+    """What a Subscription requests."""
 
     package: str
     channel: str

@@ -30,7 +30,7 @@ class MissingApi(NamedTuple):
 
 
 def of(gvk: GVK) -> MissingApi:
-    """Why a cluster does not serve an API that it was asked for."""
+    """Why a cluster does not serve a requested API."""
     end = lifecycle.of(gvk)
     if end is not None and end.removed <= lifecycle.LATEST:
         hint = f"publish a bundle that uses `{end.replacement}` instead" if end.replacement else (

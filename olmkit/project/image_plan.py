@@ -126,7 +126,7 @@ def application(
 
 
 def python_version(base: Image, asked: str = "") -> str:
-    """`3.13`: the Python of the base, from what was asked for or from the base's own words.
+    """`3.13`: the Python of the base, from what was requested or from the base's own words.
 
     Raises `ConfigurationError` when neither says it.
     """
@@ -147,7 +147,7 @@ def python_version(base: Image, asked: str = "") -> str:
 def wheel_tags(platform: Platform, libc: str) -> tuple[str, ...]:
     """The tags of wheels that run on `platform`, the most special first.
 
-    `libc` is the newest C library that may be asked for: `manylinux_2_28`, `musllinux_1_2`.
+    `libc` is the newest C library that may be requested: `manylinux_2_28`, `musllinux_1_2`.
     """
     machine = machine_of(platform)
     family, major, minor = _libc(libc)

@@ -23,7 +23,7 @@ from olmkit.rules.engine import CATALOG, SOUND_SUITE, Finding, rule
 
 @rule("FBC030", "bundle-without-package", subject=CATALOG)
 def bundle_without_package(catalog: Catalog) -> Iterator[Finding]:
-    """A bundle does not say which package it belongs to.
+    """A bundle does not name its package.
 
     Why: nothing can be looked up by a bundle alone.
 
@@ -57,7 +57,7 @@ def bundle_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC032", "duplicate-bundle", subject=CATALOG)
 def duplicate_bundle(catalog: Catalog) -> Iterator[Finding]:
-    """Two bundles of a package have one name.
+    """Two bundles of a package have the same name.
 
     Why: it is not clear which of the two an entry means.
 
@@ -75,7 +75,7 @@ def duplicate_bundle(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC033", "malformed-property", subject=CATALOG)
 def malformed_property(catalog: Catalog) -> Iterator[Finding]:
-    """A property has a value of the wrong shape, or none.
+    """A property has no value, or a value of the wrong type.
 
     Why: OLM reads the types of properties that it knows, and refuses the catalog.
 
@@ -197,7 +197,7 @@ def invalid_version(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC039", "invalid-release", subject=CATALOG)
 def invalid_release(catalog: Catalog) -> Iterator[Finding]:
-    """The release of a bundle is none.
+    """The release of a bundle is malformed.
 
     Why: bundles of one version are ordered by release.
 
@@ -259,7 +259,7 @@ def unnamed_bundle(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC042", "bundle-name-of-release", subject=CATALOG)
 def bundle_name_of_release(catalog: Catalog) -> Iterator[Finding]:
-    """A bundle with a release has another name than package, version and release give.
+    """The name of a bundle with a release does not match package, version and release.
 
     Why: that name tells two builds of one version apart.
 
@@ -327,7 +327,7 @@ def build_metadata_with_release(catalog: Catalog) -> Iterator[Finding]:
     suite=SOUND_SUITE,
 )
 def invalid_required_range(catalog: Catalog) -> Iterator[Finding]:
-    """A bundle requires another package in a range of versions that does not read.
+    """A bundle requires another package with a malformed range of versions.
 
     Why: no catalog tool looks at it, and OLM then cannot resolve the bundle.
 

@@ -52,7 +52,7 @@ def repeated(items: Iterable[T], key: Callable[[T], Hashable]) -> Iterator[tuple
 def unnamed_package(catalog: Catalog) -> Iterator[Finding]:
     """An `olm.package` has no name.
 
-    Why: channels and bundles belong to a package by its name, and a subscription asks for it.
+    Why: channels and bundles belong to a package by its name, and a subscription requests it.
 
     Fix: give the package the `name` that its channels have as `package`.
     """
@@ -67,7 +67,7 @@ def unnamed_package(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC011", "duplicate-package", subject=CATALOG)
 def duplicate_package(catalog: Catalog) -> Iterator[Finding]:
-    """Two `olm.package` blobs have one name.
+    """Two `olm.package` blobs have the same name.
 
     Why: it is not clear whose default channel counts. It happens when two catalogs that share a
     package are put into one folder.
@@ -174,7 +174,7 @@ def package_without_channels(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC016", "duplicate-versions", subject=CATALOG)
 def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
-    """Two bundles of a package have one version.
+    """Two bundles of a package have the same version.
 
     Why: it is not clear which of the two is meant by that version, or follows the other.
 
@@ -213,7 +213,7 @@ def duplicate_versions(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC017", "unfit-icon", subject=CATALOG, severity=Severity.WARNING, suite=SOUND_SUITE)
 def unfit_icon(catalog: Catalog) -> Iterator[Finding]:
-    """The icon of a package is empty, no image, or of another type than it says.
+    """The icon of a package is empty, not an image, or of another type than declared.
 
     Why: no tool refuses it, and consoles show a broken picture.
 
@@ -347,7 +347,7 @@ def unnamed_channel(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC022", "duplicate-channel", subject=CATALOG)
 def duplicate_channel(catalog: Catalog) -> Iterator[Finding]:
-    """Two channels of a package have one name.
+    """Two channels of a package have the same name.
 
     Why: it is not clear whose entries count.
 

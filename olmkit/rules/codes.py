@@ -71,7 +71,7 @@ FINDINGS: Final = tuple(
             ("PRJ007", "toml-syntax", _ERROR, "`pyproject.toml` is not valid TOML."),
         ),
         GENERATE: (
-            ("PRJ008", "makefile-options", _INFO, "Options of controller-gen in the Makefile."),
+            ("PRJ008", "makefile-options", _INFO, "The Makefile runs controller-gen with options."),
             ("PRJ009", "makefile-option-ignored", _WARNING, "An option has no effect here."),
         ),
         SCAFFOLD: (
@@ -84,12 +84,17 @@ FINDINGS: Final = tuple(
             ("PRJ102", "kind-left-out", _WARNING, "A bundle cannot contain this kind."),
             ("PRJ103", "kind-replaced-by-olm", _INFO, "OLM creates objects of this kind itself."),
             ("PRJ104", "document-left-out", _WARNING, "A document is not a Kubernetes object."),
-            ("PRJ105", "default-base", _WARNING, "No base CSV; names and texts are defaults."),
+            (
+                "PRJ105",
+                "default-base",
+                _WARNING,
+                "No base CSV; names and descriptions are defaults.",
+            ),
             ("PRJ106", "base-entry-replaced", _WARNING, "The manifests replace an entry."),
             ("PRJ107", "webhook-field-lost", _WARNING, "A CSV has no place for a webhook's field."),
             ("PRJ108", "webhook-without-target", _WARNING, "No Deployment serves a webhook."),
             ("PRJ109", "aggregated-role", _WARNING, "Aggregated rules do not reach the CSV."),
-            ("PRJ110", "dangling-binding", _WARNING, "A binding loses its role to the CSV."),
+            ("PRJ110", "dangling-binding", _WARNING, "The role of a binding moves into the CSV."),
             ("PRJ111", "same-name-twice", _WARNING, "Two objects differ only by namespace."),
             ("PRJ112", "field-without-place", _WARNING, "A CSV has no place for this field."),
             ("PRJ113", "unnamed-related-image", _WARNING, "One image has several names."),
@@ -118,7 +123,7 @@ FINDINGS: Final = tuple(
             ("FBC911", "unusable-template-entry", _ERROR, "An entry is not a usable blob."),
             ("FBC912", "unusable-template-image", _ERROR, "An image has no usable bundle."),
             ("FBC913", "unorderable-bundles", _ERROR, "Versions differ by build metadata only."),
-            ("FBC914", "impossible-substitution", _ERROR, "A substitution makes no sense."),
+            ("FBC914", "impossible-substitution", _ERROR, "A substitution is not possible."),
         ),
         SERVE: (
             ("SRV001", "several-csv-metadata", _ERROR, "A bundle has several `olm.csv.metadata`."),

@@ -23,7 +23,7 @@ API_VERSIONS = ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1")
 
 @rule("CRD002", "crd-api-version")
 def crd_api_version(bundle: Bundle) -> Iterator[Finding]:
-    """A CRD has another `apiVersion` than those that exist.
+    """A CRD has an unknown `apiVersion`.
 
     Why: nothing can read it then.
 
@@ -56,7 +56,7 @@ def crd_type(bundle: Bundle) -> Iterator[Finding]:
 def crd_name(bundle: Bundle) -> Iterator[Finding]:
     """The name of a CRD is not its plural and its group.
 
-    Why: the API server demands `<plural>.<group>`.
+    Why: the API server requires `<plural>.<group>`.
 
     Fix: correct the name, the plural or the group.
     """
@@ -65,7 +65,7 @@ def crd_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD005", "crd-metadata")
 def crd_metadata(bundle: Bundle) -> Iterator[Finding]:
-    """The metadata of a CRD is not what the API server takes.
+    """The API server refuses the metadata of a CRD.
 
     Why: CRDs have no namespace, and labels and annotations have their syntax.
 
@@ -76,7 +76,7 @@ def crd_metadata(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD006", "crd-group")
 def crd_group(bundle: Bundle) -> Iterator[Finding]:
-    """The group of a CRD is missing or no domain name.
+    """The group of a CRD is missing or not a domain name.
 
     Why: groups are domain names with a dot, so that they do not collide.
 
@@ -98,7 +98,7 @@ def crd_scope(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD008", "crd-version-name")
 def crd_version_name(bundle: Bundle) -> Iterator[Finding]:
-    """The name of a version is malformed or there twice.
+    """The name of a version is malformed or repeated.
 
     Why: the name is part of the API's path: lower case letters and digits, such as
     `v1alpha1`.
@@ -110,7 +110,7 @@ def crd_version_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD009", "crd-storage-version")
 def crd_storage_version(bundle: Bundle) -> Iterator[Finding]:
-    """A CRD has no version that is stored, or several.
+    """A CRD does not have exactly one storage version.
 
     Why: objects are kept in exactly one version, whichever they are written in.
 
@@ -275,7 +275,7 @@ def crd_status(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD032", "crd-field-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)
 def crd_field_unknown(bundle: Bundle) -> Iterator[Finding]:
-    """A CRD has a field that does not exist, or with wrong capitals.
+    """A CRD has a field that does not exist, or a field in the wrong case.
 
     Why: the API server drops it without a word.
 
@@ -289,7 +289,7 @@ def crd_field_unknown(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CRD033", "crd-not-text", suite=SOUND_SUITE)
 def crd_not_text(bundle: Bundle) -> Iterator[Finding]:
-    """A field of a CRD is a number or a truth value where a text is due.
+    """A field of a CRD is a number or a boolean instead of a string.
 
     Why: some tools take `1` for the text `1`; the API server does not.
 

@@ -125,7 +125,7 @@ def csv_type(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV021", "csv-field-missing")
 def csv_field_missing(bundle: Bundle) -> Iterator[Finding]:
-    """A field that every CSV must have is missing or empty.
+    """A required field of the CSV is missing or empty.
 
     Why: the API server refuses the CSV.
 
@@ -144,7 +144,7 @@ def csv_field_missing(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV022", "annotation-case")
 def annotation_case(bundle: Bundle) -> Iterator[Finding]:
-    """An annotation of OLM is written with wrong capitals.
+    """An annotation of OLM is in the wrong case.
 
     Why: OLM does not find it, and what it says has no effect.
 
@@ -198,7 +198,7 @@ def csv_api_version_missing(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV031", "csv-api-version", severity=Severity.WARNING, suite=SOUND_SUITE)
 def csv_api_version(bundle: Bundle) -> Iterator[Finding]:
-    """The CSV has another `apiVersion` than the one that exists.
+    """The CSV has an unknown `apiVersion`.
 
     Why: OLM reads the CSV by its kind and creates it in its own version whatever the file says;
     other tools, and the API server when the file is applied by hand, do not know such an object.
@@ -264,7 +264,7 @@ def csv_field_unknown(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV041", "csv-field-case", severity=Severity.WARNING, suite=SOUND_SUITE)
 def csv_field_case(bundle: Bundle) -> Iterator[Finding]:
-    """A field of the CSV is written with wrong capitals.
+    """A field of the CSV is in the wrong case.
 
     Why: tools written in Go find it all the same, the API server drops it.
 
@@ -276,7 +276,7 @@ def csv_field_case(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV042", "csv-not-text", suite=SOUND_SUITE)
 def csv_not_text(bundle: Bundle) -> Iterator[Finding]:
-    """A field of the CSV is a number or a truth value where a text is due.
+    """A field of the CSV is a number or a boolean instead of a string.
 
     Why: `operator-sdk` takes `true` for the text `true`, but `opm render` refuses
     the bundle.

@@ -97,7 +97,7 @@ def dependency_range(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET042", "dependency-unreadable")
 def dependency_unreadable(bundle: Bundle) -> Iterator[Finding]:
-    """A dependency has an unknown type, or a value of another shape.
+    """A dependency has an unknown type, or a value of the wrong type.
 
     Why: OLM knows `olm.gvk`, `olm.package`, `olm.label` and `olm.constraint`, each
     with its own keys, all of them texts.
@@ -118,7 +118,7 @@ def dependency_unreadable(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET043", "constraint-missing")
 def constraint_missing(bundle: Bundle) -> Iterator[Finding]:
-    """A constraint says nothing.
+    """A constraint is empty.
 
     Why: a constraint is one of `cel`, `gvk`, `package`, `all`, `any` and `not`, and
     a `cel` constraint has its expression in `rule`.
@@ -235,7 +235,7 @@ def dependency_on_itself(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET049", "dependency-key", severity=Severity.WARNING, suite=SOUND_SUITE)
 def dependency_key(bundle: Bundle) -> Iterator[Finding]:
-    """A dependency has a key that nothing reads.
+    """A dependency has an unknown key.
 
     Why: `channel` or `namespace` look as if they narrowed the dependency, and do
     nothing.
@@ -299,7 +299,7 @@ def metadata_file_syntax(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET052", "metadata-file-empty", severity=Severity.WARNING, suite=SOUND_SUITE)
 def metadata_file_empty(bundle: Bundle) -> Iterator[Finding]:
-    """A file for dependencies or properties has nothing in it.
+    """A file for dependencies or properties is empty.
 
     Why: it has no effect; mostly its content got lost, or is in a second
     document, which is not read.
@@ -365,7 +365,7 @@ def property_incomplete(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET061", "property-derived", suite=SOUND_SUITE)
 def property_derived(bundle: Bundle) -> Iterator[Finding]:
-    """A property is written by hand that is made from the bundle.
+    """A property that tools derive from the bundle is written by hand.
 
     Why: package, version and APIs of a bundle are taken from its annotations and
     its CSV. A second statement is refused by catalogs, or contradicts the first.
@@ -383,7 +383,7 @@ def property_derived(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET062", "property-openshift-version", suite=SOUND_SUITE)
 def property_openshift_version(bundle: Bundle) -> Iterator[Finding]:
-    """The highest version of OpenShift is not one `major.minor` text.
+    """The highest OpenShift version is not a single `major.minor` string.
 
     Why: OpenShift blocks its own upgrade by this value. It reads exactly one, as
     text, without a patch number.

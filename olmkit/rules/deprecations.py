@@ -17,7 +17,7 @@ _SCHEMAS = (wire.PACKAGE, wire.CHANNEL, wire.BUNDLE)
 
 @rule("FBC050", "deprecations-without-package", subject=CATALOG)
 def deprecations_without_package(catalog: Catalog) -> Iterator[Finding]:
-    """An `olm.deprecations` does not say which package it is about.
+    """An `olm.deprecations` does not name its package.
 
     Why: nothing would be deprecated.
 
@@ -51,7 +51,7 @@ def deprecations_of_unknown_package(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC052", "repeated-deprecations", subject=CATALOG)
 def repeated_deprecations(catalog: Catalog) -> Iterator[Finding]:
-    """Two `olm.deprecations` are about one package.
+    """Two `olm.deprecations` are about the same package.
 
     Why: readers take one for each package.
 
@@ -69,7 +69,7 @@ def repeated_deprecations(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC053", "deprecation-without-schema", subject=CATALOG)
 def deprecation_without_schema(catalog: Catalog) -> Iterator[Finding]:
-    """A deprecation does not say what kind of thing it is about.
+    """A deprecation does not name the schema of what it deprecates.
 
     Why: a package, a channel and a bundle may share a name.
 
@@ -87,7 +87,7 @@ def deprecation_without_schema(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC054", "repeated-deprecation", subject=CATALOG)
 def repeated_deprecation(catalog: Catalog) -> Iterator[Finding]:
-    """One thing is deprecated twice.
+    """The same package, channel or bundle is deprecated twice.
 
     Why: it is not clear which message counts.
 
@@ -109,7 +109,7 @@ def repeated_deprecation(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC055", "deprecation-of-unknown-bundle", subject=CATALOG)
 def deprecation_of_unknown_bundle(catalog: Catalog) -> Iterator[Finding]:
-    """A bundle is deprecated that the package does not have.
+    """A deprecated bundle is not in the package.
 
     Why: nothing would be deprecated.
 
@@ -127,7 +127,7 @@ def deprecation_of_unknown_bundle(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC056", "deprecation-of-unknown-channel", subject=CATALOG)
 def deprecation_of_unknown_channel(catalog: Catalog) -> Iterator[Finding]:
-    """A channel is deprecated that the package does not have.
+    """A deprecated channel is not in the package.
 
     Why: nothing would be deprecated.
 
@@ -166,7 +166,7 @@ def deprecation_of_named_package(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("FBC058", "deprecation-of-unknown-schema", subject=CATALOG)
 def deprecation_of_unknown_schema(catalog: Catalog) -> Iterator[Finding]:
-    """Something is deprecated that is not a package, channel or bundle.
+    """A deprecation is not about a package, channel or bundle.
 
     Why: no reader knows what to do with it.
 

@@ -55,7 +55,7 @@ def no_channel_head(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("GRF003", "several-channel-heads", subject=CATALOG)
 def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
-    """Several entries of a channel are replaced or skipped by none.
+    """Several entries of a channel are not replaced or skipped.
 
     Why: it is not clear which of them is installed, and where upgrades lead to. `skipRange`
     does not count here.
@@ -79,7 +79,7 @@ def several_channel_heads(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("GRF004", "replaces-cycle", subject=CATALOG)
 def replaces_cycle(catalog: Catalog) -> Iterator[Finding]:
-    """The chain of `replaces` from the head comes back to itself.
+    """The chain of `replaces` from the head has a cycle.
 
     Why: upgrades would go round for ever.
 
@@ -98,7 +98,7 @@ def replaces_cycle(catalog: Catalog) -> Iterator[Finding]:
 
 @rule("GRF005", "stranded-entries", subject=CATALOG)
 def stranded_entries(catalog: Catalog) -> Iterator[Finding]:
-    """No way leads up to the head from some entries of a channel.
+    """No upgrade path leads to the head from some entries of a channel.
 
     Why: clusters with one of them installed get no more upgrades. A chain of `replaces` ends where
     it meets a skipped entry, so what is below that must be skipped, too.
@@ -123,7 +123,7 @@ def empty_skip(catalog: Catalog) -> Iterator[Finding]:
 
     Why: nothing is skipped by that.
 
-    Fix: remove the empty text from `skips`.
+    Fix: remove the empty string from `skips`.
     """
     for channel in _channels(catalog):
         for entry in channel.entries.values():

@@ -152,7 +152,7 @@ def install_strategy(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV062", "deployment-name", suite=SOUND_SUITE)
 def deployment_name(bundle: Bundle) -> Iterator[Finding]:
-    """A deployment of the CSV has no name, or that of another one.
+    """A deployment of the CSV has no name, or the name of another one.
 
     Why: the name becomes that of the Deployment, and two with one name overwrite
     each other without end.

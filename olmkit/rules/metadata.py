@@ -155,7 +155,7 @@ def default_channel_empty(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET006", "no-manifests")
 def no_manifests(bundle: Bundle) -> Iterator[Finding]:
-    """There is no file in the manifests folder.
+    """The manifests folder has no files.
 
     Why: a bundle without manifests has nothing to install.
 
@@ -184,7 +184,7 @@ def no_manifests(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET007", "annotation-type")
 def annotation_type(bundle: Bundle) -> Iterator[Finding]:
-    """The annotations, or the value of one, are a list or a mapping.
+    """The annotations, or the value of an annotation, have the wrong type.
 
     Why: annotations are texts. Every reader refuses the whole file.
 
@@ -230,7 +230,7 @@ def annotation_not_text(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET021", "package-name", suite=SOUND_SUITE)
 def package_name(bundle: Bundle) -> Iterator[Finding]:
-    """The package has no name, or one that a catalog cannot hold.
+    """The package has no name, or a name that a catalog cannot contain.
 
     Why: the package name becomes part of object names and labels in the cluster,
     so it must be a DNS label: lower case letters, digits and `-`. With an empty
@@ -441,7 +441,7 @@ def annotations_file(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("MET030", "annotation-unknown", severity=Severity.WARNING, suite=SOUND_SUITE)
 def annotation_unknown(bundle: Bundle) -> Iterator[Finding]:
-    """An annotation looks like one of OLM's and is none.
+    """An annotation looks like an annotation of OLM, but is unknown.
 
     Why: keys below `operators.operatorframework.io.` belong to OLM. One that it
     does not know is mostly a misspelt one, and has no effect.

@@ -83,8 +83,8 @@ def syntax(bundle: Bundle) -> Iterator[Finding]:
 def later_document_syntax(bundle: Bundle) -> Iterator[Finding]:
     """A document after the first one of a file is not valid YAML.
 
-    Why: readers of a CSV and of a CRD read the file to its end, and refuse the bundle. Of other
-    files they read the first document only, so there it is a warning.
+    Why: readers of a CSV and of a CRD read the file to its end, and refuse the bundle. For
+    other files it is a warning, because only the first document is read.
 
     Fix: correct the text, or remove the document.
     """
@@ -131,7 +131,7 @@ def _is_same_line(bundle: Bundle, document: Document, found: Duplicate) -> bool:
 
 @rule("OBJ001", "folder-in-manifests")
 def folder_in_manifests(bundle: Bundle) -> Iterator[Finding]:
-    """The manifests folder has a folder in it.
+    """The manifests folder contains a folder.
 
     Why: manifests lie side by side; readers refuse the bundle when one lies deeper.
 
@@ -154,7 +154,7 @@ def folder_in_manifests(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ002", "hidden-file")
 def hidden_file(bundle: Bundle) -> Iterator[Finding]:
-    """The manifests folder has a hidden file.
+    """The manifests folder contains a hidden file.
 
     Why: readers refuse a bundle with a file whose name begins with a dot.
 
@@ -172,7 +172,7 @@ def hidden_file(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ003", "not-an-object")
 def not_an_object(bundle: Bundle) -> Iterator[Finding]:
-    """A file among the manifests holds no Kubernetes object.
+    """A file in the manifests folder contains no Kubernetes object.
 
     Why: every file of the folder is read as a manifest. A text, a list or an
     object without `kind` makes readers refuse the bundle without saying which
@@ -250,7 +250,7 @@ def unsupported_kind(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ006", "object-metadata")
 def object_metadata(bundle: Bundle) -> Iterator[Finding]:
-    """The metadata of a manifest is not what the API server takes.
+    """The API server refuses the metadata of a manifest.
 
     Why: OLM creates the object as it is, in the namespace of the operator. A
     namespace, a missing name, or bad labels make that fail.
@@ -286,7 +286,7 @@ def object_version_missing(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ021", "object-name", suite=SOUND_SUITE)
 def object_name(bundle: Bundle) -> Iterator[Finding]:
-    """The name of a manifest is not one that the API server takes.
+    """The API server refuses the name of a manifest.
 
     Why: creating the object fails when the operator is installed.
 
@@ -320,7 +320,7 @@ def object_name(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("OBJ022", "object-repeated", suite=SOUND_SUITE)
 def object_repeated(bundle: Bundle) -> Iterator[Finding]:
-    """Two manifests are the same object.
+    """Two manifests describe the same object.
 
     Why: OLM creates one and fails at the other, or the last one wins.
 

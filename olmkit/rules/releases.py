@@ -91,7 +91,7 @@ def endless_upgrade(release: Release) -> Iterator[Finding]:
 
 @rule("UPG003", "channel-without-order", subject=RELEASE)
 def channel_without_order(release: Release) -> Iterator[Finding]:
-    """OLM v0 cannot tell what is newest in a channel.
+    """OLM v0 cannot determine the newest entry of a channel.
 
     Why: it resolves nothing then in a namespace with a Subscription to it.
 
@@ -111,7 +111,7 @@ def channel_without_order(release: Release) -> Iterator[Finding]:
 
 @rule("UPG004", "package-gone", subject=RELEASE)
 def package_gone(release: Release) -> Iterator[Finding]:
-    """A package is no more in the catalog.
+    """A package is no longer in the catalog.
 
     Why: Subscriptions to it fail to resolve, and with them all others in their namespaces.
 
@@ -130,7 +130,7 @@ def package_gone(release: Release) -> Iterator[Finding]:
 
 @rule("UPG005", "channel-gone", subject=RELEASE)
 def channel_gone(release: Release) -> Iterator[Finding]:
-    """A channel is no more in its package.
+    """A channel is no longer in its package.
 
     Why: Subscriptions to it fail to resolve, and with them all others in their namespaces.
 

@@ -23,7 +23,7 @@ _ADMISSION_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfigurat
 
 @rule("CSV017", "conversion-install-modes")
 def conversion_install_modes(bundle: Bundle) -> Iterator[Finding]:
-    """A CSV with conversion webhooks supports more than all namespaces.
+    """A CSV with conversion webhooks supports other modes than `AllNamespaces`.
 
     Why: a CRD has one conversion webhook for the whole cluster, so there can be
     one installation of the operator only.
@@ -67,7 +67,7 @@ def webhook_type(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV066", "webhook-deployment", suite=SOUND_SUITE)
 def webhook_deployment(bundle: Bundle) -> Iterator[Finding]:
-    """A webhook or an API service names a deployment that the CSV has not.
+    """A webhook or an API service names a deployment that is not in the CSV.
 
     Why: OLM waits for the deployment, and the CSV is never installed.
 
@@ -98,7 +98,7 @@ def webhook_deployment(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("CSV067", "webhook-port", suite=SOUND_SUITE)
 def webhook_port(bundle: Bundle) -> Iterator[Finding]:
-    """The port of a webhook is not a port.
+    """The port of a webhook is not a valid port.
 
     Why: the API server refuses the Service that OLM makes. 0 counts as left out, and
     is a warning.

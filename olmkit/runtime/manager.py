@@ -133,7 +133,7 @@ class Manager:
     def add(
         self, runnable: Runnable | Callable[[], Awaitable[None]], group: Group = Group.LEADER
     ) -> None:
-        """Run `runnable` with its group; at once, when that has started.
+        """Run `runnable` with its group; immediately if the group has started.
 
         A plain function counts as needing leadership. Raises `RuntimeError` after the stop.
         """

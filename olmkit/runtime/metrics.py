@@ -84,7 +84,7 @@ class Registry:
         return prometheus_client.generate_latest(self.collectors).decode()
 
     def expose(self, accept: str) -> tuple[bytes, str]:
-        """The form that an `Accept` header asks for, and its content type.
+        """The form that an `Accept` header requests, and its content type.
 
         OpenMetrics for who asks for it, else the text format, version 0.0.4.
         """

@@ -202,7 +202,7 @@ def elector(
 def webhook_files(given: Flags, environment: Mapping[str, str]) -> CertificateFiles | None:
     """Where the webhooks' certificate lies; None when there is none, and so no webhooks.
 
-    A folder that is asked for must hold one; the usual one need not, as when the operator
+    A folder that is requested must hold one; the usual one need not, as when the operator
     runs outside a cluster.
     """
     if environment.get("ENABLE_WEBHOOKS") == "false":

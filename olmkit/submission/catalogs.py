@@ -119,7 +119,7 @@ def _has_objects(fields: Mapping[str, Any]) -> bool:
 def _differences(
     file: TemplateFile, blobs: Sequence[Blob], bundles: Sequence[tuple[Blob, Mapping[str, Any]]]
 ) -> Iterator[str]:
-    """What a catalog has not, or has too much, compared with its template, in words."""
+    """The differences between a catalog and its template, as a sentence."""
     assert file.template is not None  # noqa: S101 - the caller knows
     found = {fields["image"]: blob for blob, fields in bundles}
     missing = [image for image in file.images if image not in found]
@@ -146,7 +146,7 @@ def _differences(
 
 
 def _written(blobs: Sequence[Blob], is_semver: bool) -> dict[str, bytes]:
-    """The blobs other than bundles as they are written, by what they are called."""
+    """The blobs other than bundles as they are written, by name."""
     found: dict[str, bytes] = {}
     for blob in blobs:
         if blob.schema == wire.BUNDLE:

@@ -2,7 +2,7 @@
 
 It refuses with 429 and 500, cuts connections before and within bodies, and
 dawdles, at a rate and from a random source that the test gives; or it does
-exactly what a test asks for the next requests.
+exactly what a test sets for the next requests.
 """
 
 from __future__ import annotations

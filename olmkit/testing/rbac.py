@@ -264,7 +264,7 @@ def _covers(granted: str, asked: str) -> bool:
 
 
 def _selected_name(selector: str) -> str:
-    """The name that a field selector asks for; authorization sees it as the request's."""
+    """The name in a field selector; authorization sees it as the request's."""
     for part in selector.split(","):
         if part.startswith("metadata.name="):
             return part.removeprefix("metadata.name=").removeprefix("=")

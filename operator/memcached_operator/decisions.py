@@ -83,7 +83,7 @@ def image_version(image: str) -> str:
 
 
 def deployment_for(memcached: Memcached, image: str, user: int | None = USER) -> Manifest:
-    """The Deployment that a Memcached asks for: the fields that the operator owns.
+    """The Deployment that a Memcached requests: the fields that the operator owns.
 
     Without `user` the cluster chooses one, as OpenShift wants to.
     """

@@ -56,7 +56,7 @@ _LAST = {
 
 
 def apply(schema: Schema, markers: Iterable[Marker], findings: Findings) -> None:
-    """Apply all markers that have an effect, in the order that their meaning asks for."""
+    """Apply all markers that have an effect, in the order that their meaning requires."""
     for marker in sorted(markers, key=_priority):
         target = schema
         name = marker.name

@@ -49,7 +49,7 @@ class NoModules:
 
 
 class _Declarations(Mapping[str, GoDeclaration]):
-    """The types of some files; each is read when it is asked for, and once."""
+    """The types of some files; each is read when it is requested, and once."""
 
     def __init__(self, files: list[GoFile]) -> None:
         self._files = {name: file for file in files for name in file.types}

@@ -116,7 +116,7 @@ class Registry:
         return frozenset(name for names in self._by_level.values() for name in names)
 
     def find(self, text: str, level: Level) -> Definition | None:
-        """The definition that the text of a marker asks for on this level, if there is one."""
+        """The definition of a marker's text on this level, if there is one."""
         names = self._by_level[level]
         left, equals, _ = text.partition("=")
         if left in names:

@@ -53,7 +53,7 @@ _BY_FUNCTION: Final[Mapping[str, Renaming]] = {
     "pydantic.alias_generators.to_pascal": _pydantic_pascal,
 }
 KNOWN: Final = frozenset(_BY_FUNCTION)
-"""Dotted names of functions that make names of JSON."""
+"""Dotted names of functions that generate JSON names."""
 
 _HINTS: Final[Mapping[str, str]] = {
     "rename": "write one of " + ", ".join(f'`"{name}"`' for name in _BY_WORD),

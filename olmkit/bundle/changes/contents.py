@@ -11,7 +11,7 @@ from olmkit.bundle.summary.summary import Summary, UsedImage
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
-# Of these the CSV and the CRDs have comparisons of their own.
+# Of these the CSV and the CRDs have separate comparisons.
 _COMPARED = ("ClusterServiceVersion", "CustomResourceDefinition")
 _DESCRIPTIONS = (
     ("display name", "display_name"),

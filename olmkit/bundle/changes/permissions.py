@@ -11,7 +11,7 @@ from olmkit.bundle.summary.summary import Summary
 
 
 def of_summaries(old: Summary, new: Summary) -> Iterator[Change]:
-    """Growth as warnings, since somebody has to agree to it; the rest as information."""
+    """Growth as warnings, since an administrator has to agree to it; the rest as information."""
     before, after = grants.atoms(old.grants), grants.atoms(new.grants)
     gained, lost = grants.beyond(after, before), grants.beyond(before, after)
     for target, verbs in _merged(gained):

@@ -16,7 +16,7 @@ from olmkit.base import names
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 
-_MAX_ATOMS: Final = 20_000  # permissions of one rule that are told apart
+_MAX_ATOMS: Final = 20_000  # permissions of one rule that are distinguished
 # Reviews are requests, not objects, and have no namespace either.
 _CLUSTER_SCOPED: Final = frozenset(
     {

@@ -1,7 +1,7 @@
 """One document of a catalog: what identifies it, its text, its fields, its place.
 
 A `Blob` keeps JSON text rather than a value, so that a catalog in memory is about as
-large as on the disk; `value` and `fields` are made when asked for. Whatever the
+large as on the disk; `value` and `fields` are made when requested. Whatever the
 reference refuses when it reads a blob is refused here, in its words.
 """
 

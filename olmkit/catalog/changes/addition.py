@@ -26,7 +26,7 @@ from olmkit.catalog.model import Channel, Package
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """What is asked for. Without channels the bundle's own are taken.
+    """The requested addition. Without channels those of the bundle are used.
 
     Without any edge the bundle's own count: what its CSV says, else it replaces the head.
     """

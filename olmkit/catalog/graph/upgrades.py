@@ -94,7 +94,7 @@ class UpgradePath:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradeQuery:
-    """What is asked of OLM v1: channels (none: all), versions, and what is installed.
+    """A request to OLM v1: channels (none: all), versions, and what is installed.
 
     `is_free`: what is installed does not matter (`upgradeConstraintPolicy: SelfCertified`).
     """

@@ -110,7 +110,7 @@ def parse_query(given: Sequence[tuple[str, str]]) -> Query:
 
 
 class LineIndex:
-    """Finds the lines that a query asks for."""
+    """Finds the lines that a query requests."""
 
     def __init__(self, metas: Metas) -> None:
         self._lines = metas.lines

@@ -1,4 +1,4 @@
 """The commands that talk to a cluster: install, upgrade, status, why, deploy, `olmkit olm`.
 
-They share nothing with other groups but `cli.frame`; what OLM is asked for is in `olm`.
+They share nothing with other groups but `cli.frame`; the objects of OLM are in `olm`.
 """

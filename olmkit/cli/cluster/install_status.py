@@ -1,6 +1,6 @@
 """How an operator stands, as text and as JSON, and what the exit code says of it.
 
-The cause comes first, then the way to it from what was asked for, then what to do.
+The cause comes first, then the way to it from what was requested, then what to do.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the builds of data images, of bundles and of catalogs, are asked."""
+"""The options of the builds of data images: bundles and catalogs."""
 
 from __future__ import annotations
 

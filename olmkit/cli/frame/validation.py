@@ -1,4 +1,4 @@
-"""How the checks of bundles and of catalogs are asked for, and how their verdicts look.
+"""The options of the checks of bundles and catalogs, and their output.
 
 Both commands take the same words and answer in the same forms; what differs, the
 noun and what a finding may quote, is handed in.
@@ -76,7 +76,7 @@ def words(given: Sequence[str]) -> tuple[str, ...]:
 
 
 def give(app: App, verdict: ValidationReport) -> None:
-    """Show what was found, and end with the exit code that it asks for.
+    """Show what was found, and end with its exit code.
 
     What is the only one named and cannot be read is raised as the error that it is.
     """

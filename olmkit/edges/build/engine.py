@@ -38,7 +38,7 @@ async def build(
     words = [_program(engine), "build", "--file", str(folder / containerfile), "--tag", name]
     if platform is not None:
         words += ["--platform", str(platform)]
-    # Docker's default network is not there everywhere; the host's can be asked for by a variable.
+    # Docker's default network is not there everywhere; the host's can be requested by a variable.
     if network := environment.get("OLMKIT_BUILD_NETWORK"):
         words += ["--network", network]
     for key, value in arguments.items():

@@ -1,7 +1,7 @@
 """Serves catalogs over HTTP, as OLM v1 reads them from catalogd.
 
 `/catalogs/NAME/api/v1/all` gives all blobs, one a line; `…/metas` those that a query
-asks for. Answers have a strong `ETag` that depends on the content alone, so that several
+requests. Answers have a strong `ETag` that depends on the content alone, so that several
 servers of one catalog agree. Requests that come before the catalog is read are held.
 
 Where catalogd is silent, RFC 9110 decides: conditional requests (13), ranges (14).

@@ -266,7 +266,7 @@ class CatalogServer:
         return enum(1, _SERVING if ready else _NOT_SERVING)
 
     async def _check(self, request: bytes, context: Any) -> bytes:
-        # Any name is answered, as the field's own server does: OLM asks for `Registry`.
+        # Any name is answered, as the field's own server does: OLM requests `Registry`.
         try:
             _one(request)
         except ValueError as error:

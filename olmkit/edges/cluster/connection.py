@@ -1,6 +1,6 @@
 """How requests reach an API server: one HTTP session, its credentials and its patience.
 
-Requests are tried again only where the server asks for it (429 and 5xx with
+A request is repeated only where the server allows it (429 and 5xx with
 `Retry-After`) and, once, after a 401 that fresh credentials may fix. What goes
 wrong on the way is `Unreachable`, what the server refuses is what its Status says.
 """
@@ -231,7 +231,7 @@ class Connection:
             if not is_asked_to_wait or attempt > _MAX_RETRIES:
                 raise refused
             if isinstance(refused, TooLargeResourceVersion):
-                raise refused  # another version may be asked for at once
+                raise refused  # another version may be requested at once
             await asyncio.sleep(min(refused.retry_after or 0.0, _MAX_RETRY_AFTER))
 
     async def _send(

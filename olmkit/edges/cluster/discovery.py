@@ -18,7 +18,7 @@ from olmkit.kube.objects import GVK
 Ask = Callable[[str, str], Awaitable[Mapping[str, Any]]]
 """GET of a path, with the media types that are accepted."""
 
-_MISS_MEMORY = 5.0  # seconds for which the same unknown kind is not asked for again
+_MISS_MEMORY = 5.0  # seconds for which the same unknown kind is not requested again
 # Servers of 1.26 to 1.29 know the beta form, older ones neither.
 _AGGREGATED = ",".join(
     (

@@ -34,7 +34,7 @@ _MAX_TOKEN = 64 * 1024  # with all claims of a large company tokens reach 8 KB
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """What a registry asks for before it answers: `Basic`, or `Bearer` with where to get it."""
+    """What a registry requests before it answers: `Basic`, or `Bearer` with where to get it."""
 
     scheme: str
     parameters: Mapping[str, str] = field(default_factory=dict, hash=False)

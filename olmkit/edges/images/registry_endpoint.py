@@ -71,7 +71,7 @@ class Endpoint:
         self._insecure = insecure  # may speak without encryption, where it knows no better
         self.reference = reference
         self.host = reference.registry
-        self.pushing = False  # asks for a token that may write, from the first push on
+        self.pushing = False  # requests a token that may write, from the first push on
         self._authenticator = Authenticator(web, reference, credentials)
         self._base = ""
         self._connecting = asyncio.Lock()

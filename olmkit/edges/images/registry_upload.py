@@ -18,7 +18,7 @@ from olmkit.oci.content import Descriptor
 from olmkit.oci.store import Opener, RegistryError
 
 # A chunk that took less than these seconds may be followed by a larger one: sending it
-# again would take a few seconds more. Where small chunks were asked for, they stay small.
+# again would take a few seconds more. Where small chunks were requested, they stay small.
 _QUICK = 2.0
 _GROWTH = 4
 _GROWS_FROM = 16 * 1024 * 1024

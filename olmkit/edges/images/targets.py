@@ -2,7 +2,7 @@
 
 Registries and layout folders take piece by piece; archives and engines take a
 whole file, which is made next to its place and appears there complete. What knows
-only one platform gets the one that is asked for.
+only one platform gets the one that is requested.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ def selector(reference: ImageReference) -> str:
         case DockerArchiveReference():
             return str(reference.name or "")
         case EngineReference():
-            return ""  # its store has the one image that was asked for
+            return ""  # its store has the one image that was requested
 
 
 def pinned(reference: ImageReference, descriptor: Descriptor) -> str:
@@ -272,7 +272,7 @@ async def look_at(store: Store, root: Descriptor, access: Access) -> Image:
 async def unpack(
     store: Store, image: Image, wanted: Sequence[str] = ("",), limits: Limits | None = None
 ) -> Tree:
-    """The files of `image` below the `wanted` folders, under the names that were asked for.
+    """The files of `image` below the `wanted` folders, under the names that were requested.
 
     Raises `InputError` when it exceeds `limits`, which hold for the image as a whole.
     """

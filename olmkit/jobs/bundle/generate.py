@@ -51,7 +51,7 @@ class Part(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
-    """What `bundle generate` is asked; empty values mean "as the project says".
+    """The options of `bundle generate`; empty values mean "as the project says".
 
     `inputs` are files, folders or `-` for `stdin`. `created_at` is the time to
     write when something has changed, in RFC 3339. `parts`: the others stay as they are.

@@ -99,6 +99,6 @@ def _bundle_labels(labels: dict[str, str]) -> dict[str, str]:
 
 
 def _is_ours(path: str, wanted: Tree) -> bool:
-    """Whether a file lies in a folder that belongs to the bundle alone."""
+    """Whether a file is in a folder that belongs to the bundle alone."""
     tops = {one.partition("/")[0] for one in wanted if "/" in one}
     return "/" in path and path.partition("/")[0] in tops

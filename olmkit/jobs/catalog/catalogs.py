@@ -40,7 +40,7 @@ MAX_DESCRIPTION: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidateOptions:
-    """Which rules are asked: those of the profile, or the selected ones, but for the ignored."""
+    """Which rules run: those of the profile, or the selected ones, but for the ignored."""
 
     profile: str = "default"
     select: Sequence[str] = ()
@@ -49,7 +49,7 @@ class ValidateOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InitOptions:
-    """What `catalog init` is asked; `icon` and `description` are files."""
+    """The options of `catalog init`; `icon` and `description` are files."""
 
     package: str
     default_channel: str = ""

@@ -329,7 +329,7 @@ def _together(parts: Sequence[Rendered | OlmkitError]) -> Rendered:
 
 
 def _all(errors: Sequence[OlmkitError]) -> OlmkitError:
-    """One error for all; the user's material counts before the world."""
+    """One error for all; errors in the input take precedence over errors of the environment."""
     first = next((error for error in errors if isinstance(error, InputError)), errors[0])
     if len(errors) > 1:
         first.diagnostics = tuple(found for error in errors for found in error.diagnostics)

@@ -1,6 +1,6 @@
 """What OLM would install, asked of catalogs alone: no cluster, and nothing is written.
 
-Each package that is asked for is a Subscription; what is installed already has one, too.
+Each package that is requested is a Subscription; what is installed already has one, too.
 """
 
 from __future__ import annotations

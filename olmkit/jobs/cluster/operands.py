@@ -1,7 +1,7 @@
 """The objects of the kinds that CRDs define, also where nothing converts them any more.
 
 A list asks the conversion webhook for every object that is stored in another version than the
-one that is asked for. When the operator behind it is gone, such objects can be neither read
+one that is requested. When the operator behind it is gone, such objects can be neither read
 nor deleted, until the CRD says that they need no conversion.
 """
 

@@ -1,6 +1,6 @@
-"""What is asked of an install, and the bundle and catalog that it comes to.
+"""The options of an install, and the bundle and catalog that they select.
 
-Words that mean nothing are refused before a cluster is asked. The bundle is read where it
+Invalid options are refused before a request to a cluster. The bundle is read where it
 can be read from here, so that what it brings can be said before anything is written.
 """
 
@@ -71,7 +71,7 @@ class Choice:
 
 
 def check(options: InstallOptions) -> None:
-    """Refuse words that mean nothing, before a cluster is asked: `ConfigurationError`."""
+    """Refuse invalid options before a request to a cluster: `ConfigurationError`."""
     if bool(options.package) == bool(options.bundle):
         raise ConfigurationError(
             "nothing to install: no package and no bundle is named",

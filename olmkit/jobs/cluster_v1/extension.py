@@ -69,7 +69,7 @@ class ExtensionPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionUpgrade:
-    """What a ClusterExtension would become when another range of versions is asked for.
+    """What a ClusterExtension would become when another range of versions is requested.
 
     `name` is the object's, `package` what it requests. `before` is the bundle that is installed
     now, empty when there is none. `granting` are roles and bindings for its service account.

@@ -157,7 +157,7 @@ async def _with_engine(
 
 
 def _engine_name(options: ImageBuildOptions) -> str:
-    """What the image is called in the engine: as asked for, or as without an engine."""
+    """What the image is called in the engine: as requested, or as without an engine."""
     if options.publish.target:
         wanted = references.parse_image(options.publish.target)
         if isinstance(wanted, Reference):

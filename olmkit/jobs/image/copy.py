@@ -54,7 +54,7 @@ class Copied:
 
 
 async def inspect(text: str, access: Access) -> ImageFacts:
-    """The facts of an image; of an index, those for the platform that is asked for, or ours."""
+    """The facts of an image; of an index, those for the requested platform, or that of the host."""
     reference = references.parse_image(text)
     async with transports.open_store(reference, access) as store:
         root = await store.resolve(transports.selector(reference))
@@ -87,7 +87,7 @@ async def copy(
     *,
     target_access: Access | None = None,
 ) -> Copied:
-    """Copy an image with all its platforms, or only the one that `access` asks for."""
+    """Copy an image with all its platforms, or only the one that `access` requests."""
     origin, wanted = references.parse_image(source), references.parse_image(target)
     if isinstance(wanted, Reference | LayoutReference) and wanted.digest is not None:
         raise ConfigurationError(

@@ -44,7 +44,7 @@ async def build(
     *,
     arguments: Mapping[str, str] | None = None,
 ) -> Published:
-    """Build `containerfile` in its folder; the image is called as asked for, or `default_tag`.
+    """Build `containerfile` in its folder; the image is called as requested, or `default_tag`.
 
     Raises `ConfigurationError` for several platforms, of which an engine knows one at a time.
     """

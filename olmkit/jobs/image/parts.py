@@ -1,6 +1,6 @@
 """What images that run Python are made of: a base for each platform, a layer of packages.
 
-Both are kept in a cache: the base until it is asked for again, a layer of packages
+Both are kept in a cache: the base until it is requested again, a layer of packages
 for as long as what it was made from stays the same.
 """
 

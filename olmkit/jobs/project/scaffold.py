@@ -36,7 +36,7 @@ _MAX_FILE = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScaffoldResult:
-    """What was written, or would be: scaffolded, and generated of it."""
+    """What was or would be written: scaffolded files, and files generated from them."""
 
     changes: Changes
     diagnostics: tuple[Diagnostic, ...] = ()

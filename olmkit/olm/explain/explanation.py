@@ -1,6 +1,6 @@
 """How an install stands, and why: the values that `explain` gives.
 
-The chain goes from what was asked for down to where the cause lies: Subscription,
+The chain goes from what was requested down to the cause: Subscription,
 InstallPlan, Job or CSV, Deployment, Pod. The message is the cause in one line.
 """
 

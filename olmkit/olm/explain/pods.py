@@ -237,7 +237,7 @@ def _replicas(deployment: Manifest) -> tuple[int, int]:
 
 
 def _is_rolled_out(deployment: Manifest) -> bool:
-    """What OLM asks for next to `Available`: seen, and no pods of the old template left."""
+    """What OLM requests next to `Available`: seen, and no pods of the old template left."""
     found = kinds.status(deployment)
     seen = kinds.number(found.get("observedGeneration"))
     wanted = kinds.number(objects.metadata(deployment).get("generation"))

@@ -209,7 +209,7 @@ def _taint(nodes: Objects, pod: Manifest, why: str) -> Reason:
     if not key:
         key, value = next(_untolerated(nodes, pod), ("", ""))
     if key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
-        return Reason(f"it is not ready (taint `{key}`)", "see why: `kubectl describe nodes`")
+        return Reason(f"it is not ready (taint `{key}`)", "run `kubectl describe nodes` to see why")
     if key.endswith("-pressure"):
         return Reason(
             f"it runs out of a resource (taint `{key}`)",

@@ -17,7 +17,7 @@ from olmkit.olm.resolver.solve import Failed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
-    """A bundle that a Subscription would rather have, and why it cannot be."""
+    """A bundle that a Subscription prefers, and why it cannot be installed."""
 
     subscription: str
     csv: str

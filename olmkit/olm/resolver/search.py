@@ -86,7 +86,7 @@ def solve(problem: Problem, anchors: Iterable[int]) -> frozenset[int] | None:
 def _guess(
     problem: Problem, waiting: deque[tuple[tuple[int, ...], int]], assumed: set[int]
 ) -> _Guess:
-    """Make the next choice, or pass it over; what it needs itself is chosen last."""
+    """Make the next choice, or skip it; what it needs itself is chosen last."""
     candidates, index = waiting.popleft()
     if index >= len(candidates) or not assumed.isdisjoint(candidates):
         return _Guess(candidates, index, None)

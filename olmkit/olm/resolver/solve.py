@@ -66,7 +66,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unsatisfiable:
-    """Nothing is installed, since not all that must be can be. `unmet`: OLM's own words."""
+    """Nothing is installed, because not all requirements can be met. `unmet`: OLM's own words."""
 
     unmet: tuple[str, ...] = ()
 

@@ -89,7 +89,7 @@ def wants_service_account(crd: Manifest) -> bool:
 
 
 def request_of(extension: Manifest) -> Mapping[str, Any]:
-    """What is asked of the catalogs: package, version, channels, selector."""
+    """What is requested from the catalogs: package, version, channels, selector."""
     return mapping(mapping(kinds.spec(extension).get("source")).get("catalog"))
 
 

@@ -35,7 +35,7 @@ def find(text: str, path: str, *keys: str) -> Location:
 
 
 def of_error(error: Exception, path: str) -> tuple[str, Location]:
-    """What is wrong with a text that is not TOML, and where, from the words of its reader."""
+    """Message and position of a TOML syntax error, from the message of the parser."""
     words = str(error)
     said = _SAID.search(words)
     if said is None:

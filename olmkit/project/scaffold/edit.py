@@ -78,7 +78,7 @@ def _rescope(draft: Draft, project: Project, templates: Tree) -> None:
 
 
 def _remark(draft: Draft, project: Project) -> bool:
-    """Rewrite the RBAC markers of the sources; whether any of them asks for the whole cluster."""
+    """Rewrite the RBAC markers of the sources; whether any of them requests the whole cluster."""
     folder = scaffold.package_folder(project, draft.present)
     of_cluster = {(group, names.plural_of_kind(kind)) for group, kind in CLUSTER_SCOPED}
     of_cluster |= {

@@ -1,4 +1,4 @@
-"""A kind as scaffolds know it: how it is asked for, what its parts are called, what it may be.
+"""A kind as scaffolds know it: how it is requested, what its parts are called, what it may be.
 
 Source of names and places: version 3 of kubebuilder's project file and the layout of its
 go/v4 plugin; `api/`, `reconcilers/` and `webhooks/` are the Python side of `api/`,
@@ -169,7 +169,7 @@ def check_names(api: Api) -> None:
 
 
 def check_plural(known: Api, plural: str) -> None:
-    """A kind that the project has keeps its plural; an empty one is not asked for."""
+    """A kind that the project has keeps its plural; an empty one is not requested."""
     if plural and plural != scaffold.plural_of(known):
         raise ConfigurationError(
             f"`{known.kind}` has the plural `{scaffold.plural_of(known)}` in version "

@@ -298,7 +298,7 @@ def bind_to_cluster(draft: Draft, project: Project, templates: Tree) -> None:
 
 
 def note_converted_in_one_namespace(draft: Draft) -> None:
-    """Say what OLM cannot install: converting is for all namespaces, as the CRD is."""
+    """Report what OLM cannot install: a conversion is for all namespaces, as its CRD is."""
     draft.note(
         "OLM lets an operator convert only where it watches all namespaces, and this one does not",
         PROJECT_FILE,

@@ -82,7 +82,7 @@ def create_webhook(
 
 
 def _target(request: WebhookRequest, project: Project) -> tuple[Api, int | None]:
-    """The kind that is asked about, and its number in the project file if it is there."""
+    """The requested kind, and its number in the project file if it is there."""
     if not external.is_external_kind(request, project):
         found = kinds.find(project, request.group, request.version, request.kind)
         if found is None or not project.apis[found].has_types:

@@ -75,7 +75,7 @@ def image_not_inspected(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
 
 @rule("MUL002", "platform-missing", suite=SUITE)
 def platform_missing(bundle: Bundle, facts: Facts) -> Iterator[Finding]:
-    """An image lacks a platform that the labels of the CSV promise.
+    """An image lacks a platform that the labels of the CSV declare.
 
     Why: catalogs offer the operator for that platform, and its pods do not start there. Without
     labels the platform is `linux/amd64`.

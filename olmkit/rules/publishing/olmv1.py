@@ -273,7 +273,7 @@ def cleanup_unsupported(bundle: Bundle) -> Iterator[Finding]:
 
 @rule("EXT011", "min-kube-version-ignored", severity=Severity.INFO, suite=SUITE)
 def min_kube_version_ignored(bundle: Bundle) -> Iterator[Finding]:
-    """The CSV names its oldest Kubernetes, which OLM v1 does not compare.
+    """The CSV sets `minKubeVersion`, which OLM v1 does not evaluate.
 
     Why: OLM v1 installs the operator into an older cluster, too.
 

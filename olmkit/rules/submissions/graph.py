@@ -112,7 +112,7 @@ def dangling_version(operator: Operator) -> Iterator[Finding]:
 
 @rule("SUB041", "graph-loop", subject=SUBMISSION, suite=COMMUNITY_SUITE)
 def graph_loop(operator: Operator) -> Iterator[Finding]:
-    """Versions of an operator replace each other in a circle.
+    """Versions of an operator replace each other in a cycle.
 
     Why: a channel with a loop has no head; the pipeline refuses it.
 

@@ -315,7 +315,7 @@ class ThreadedElector:
         self._heard.set()
 
     async def release(self) -> None:
-        """Stop electing; give the lease back when the settings say so and it is ours."""
+        """Stop electing; release the lease when the settings request it and it is ours."""
         self._ended = True
         if self._beating is not None:
             self._beating.cancel()

@@ -63,7 +63,7 @@ class CertificateFiles:
 def default_files(environment: Mapping[str, str]) -> CertificateFiles:
     """Where OLM mounts the certificate that it makes, and the scaffolds mount theirs.
 
-    The folder for temporary files is not asked for by trying it, since a pod's may be
+    The folder for temporary files is not found by trying it, since a pod's may be
     read-only.
     """
     temporary = environment.get("TMPDIR") or "/tmp"  # noqa: S108 - only read, and mounted

@@ -344,7 +344,7 @@ class Cache:
                 self._group = None
 
     async def wait_for_sync(self, *, timeout: float | None = None) -> None:  # noqa: ASYNC109
-        """Until every informer is synced, or the server does not give what it asks for.
+        """Until every informer is synced, or the server does not give what it requests.
 
         `TimeoutError` names nothing, `unsynced` does.
         """

@@ -1,4 +1,4 @@
-"""From an event to the requests that it asks for.
+"""From an event to the requests for it.
 
 Handlers are plain functions in effect: they end in `queue.add` and never wait,
 so that events are delivered straight from the reflector.
@@ -31,7 +31,7 @@ Queue = WorkQueue[Request]
 
 
 class Handler(Protocol):
-    """Puts into the queue what an event asks for."""
+    """Puts the requests for an event into the queue."""
 
     def handle(self, event: Event, queue: Queue) -> None:
         """Must return at once and must not raise."""

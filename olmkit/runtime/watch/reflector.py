@@ -2,7 +2,7 @@
 
 Every way in which a watch can end has its own next step (the table below), so
 that an overloaded server is not listed to death and a version that is gone is
-not asked for again. A watch on which nothing comes for long is ended by the client and
+not requested again. A watch on which nothing comes for long is ended by the client and
 opened again from the last version, where nothing is missed. That is not a failure: an
 API server on an older etcd sends no bookmarks of kinds that do not change.
 
@@ -333,7 +333,7 @@ class Reflector:
             return _Then.LIST
         except _WentBackError:
             # It was restored from a backup: what was seen here never was, for it.
-            self._failed("the versions of the server went back")
+            self._failed("the resource versions of the server went backwards")
             self._version = None
             return _Then.LIST
         except TooManyRequests as error:

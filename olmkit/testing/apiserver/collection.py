@@ -147,7 +147,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """Which objects a request asks for."""
+    """Which objects a request selects."""
 
     namespace: str
     labels: LabelSelector

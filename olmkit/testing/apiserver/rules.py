@@ -36,7 +36,7 @@ _EVENT_FIELDS = ("eventTime", "reportingController", "reportingInstance", "actio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manner:
-    """How a write is asked for."""
+    """The parameters of a write."""
 
     validation: str = "Warn"  # of unknown fields: Strict, Warn or Ignore
     is_patch: bool = False

@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class ToyReconciler:
-    """Makes what one Toy asks for."""
+    """Creates what one Toy requests."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
