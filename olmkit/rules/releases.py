@@ -18,18 +18,20 @@ from olmkit.rules.catalogs import within
 from olmkit.rules.engine import RELEASE, Finding, rule
 
 _MOST_NAMES = 5
+_MOST_CHANGES = 3
 
 
 class Release(NamedTuple):
     """A catalog, and what it was before; None when nothing is known of that.
 
     `conflicts` has the facts for which OLM v0 cannot install the head of a channel from this
-    catalog, by package and channel.
+    catalog, by package and channel; `blocked` the new upgrades that CRDs block.
     """
 
     new: Catalog
     old: Catalog | None = None
     conflicts: Mapping[tuple[str, str], Conflict] = MappingProxyType({})
+    blocked: tuple[BlockedUpgrade, ...] = ()
 
 
 class Conflict(NamedTuple):
@@ -37,6 +39,18 @@ class Conflict(NamedTuple):
 
     bundle: str
     facts: tuple[str, ...]
+
+
+class BlockedUpgrade(NamedTuple):
+    """An upgrade from one bundle to the next that the changes of a CRD block."""
+
+    package: str
+    channel: str
+    before: str
+    after: str
+    crd: str
+    olm: tuple[str, ...]
+    changes: tuple[str, ...]
 
 
 @rule("UPG001", "stranded-version", subject=RELEASE)
@@ -216,6 +230,33 @@ def stranded_version_of_v1(release: Release) -> Iterator[Finding]:
                 hint=f"let `{newest}` skip {them}, or cover {them} with its `skipRange`",
                 subject=within(channel.package, channel.name),
             )
+
+
+@rule("UPG009", "upgrade-blocked-by-crd", subject=RELEASE)
+def upgrade_blocked_by_crd(release: Release) -> Iterator[Finding]:
+    """An upgrade that is new in the catalog changes a CRD in a way that OLM refuses.
+
+    Why: OLM v0 fails if an object in the cluster does not fit the new schema, or if a version in
+    which objects are stored is gone. OLM v1 refuses every change that is not known to be safe. The
+    CRDs are compared as `olmkit bundle diff` does it, if the catalog has the objects of both
+    bundles, or with `--pull-bundles`.
+
+    Fix: keep the CRD compatible: add a new version with a conversion webhook, keep stored versions,
+    and relax the schema.
+    """
+    for one in release.blocked:
+        channel = release.new.packages[one.package].channels[one.channel]
+        generations = " and ".join(f"OLM {name}" for name in one.olm)
+        said = "; ".join(one.changes[:_MOST_CHANGES])
+        more = len(one.changes) - _MOST_CHANGES
+        yield Finding(
+            f"{generations} can refuse the upgrade from `{one.before}` to `{one.after}` because of "
+            f"the CustomResourceDefinition `{one.crd}`: {said}"
+            + (f"; and {more} more" if more > 0 else ""),
+            at=channel.place.at("entries"),
+            hint="keep the CRD compatible; `olmkit bundle diff` shows all changes",
+            subject=within(one.package, one.channel, one.after),
+        )
 
 
 def _channels(catalog: Catalog) -> Iterator[Channel]:

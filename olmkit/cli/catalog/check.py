@@ -12,7 +12,9 @@ from olmkit.cli.frame.registry_options import registry_options
 from olmkit.cli.frame.validation import ValidationReport, finding_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import check as job
+from olmkit.jobs.catalog import crd_upgrades
 from olmkit.jobs.catalog.catalogs import ValidateOptions
+from olmkit.jobs.catalog.crd_upgrades import Compared
 
 
 @frame.command(
@@ -26,6 +28,12 @@ from olmkit.jobs.catalog.catalogs import ValidateOptions
 @click.option(
     "--against", metavar="REF", help="Earlier state of the catalog: a directory or an image."
 )
+@click.option(
+    "--pull-bundles",
+    is_flag=True,
+    help="Pull the bundle images of upgrades that `--against` does not have, and compare their "
+    "CRDs.",
+)
 @finding_options
 @registry_options
 def check(
@@ -33,6 +41,7 @@ def check(
     *,
     reference: str,
     against: str | None,
+    pull_bundles: bool,
     output: str,
     select: tuple[str, ...],
     ignore: tuple[str, ...],
@@ -42,13 +51,22 @@ def check(
     """Check that every installed version can still upgrade.
 
     From every version in the catalog, and from every version in the old catalog, OLM v0 must find
-    upgrades to the head of the channel. Warnings report what OLM v1 upgrades otherwise, and heads
+    upgrades to the head of the channel. With `--against`, CRDs are compared along each new upgrade,
+    as `olmkit bundle diff` does it. Warnings report what OLM v1 upgrades otherwise, and heads
     that cannot be installed from this catalog alone.
     """
     app.output = output
+    if pull_bundles and against is None:
+        raise click.UsageError("`--pull-bundles` needs `--against`.")
     options = ValidateOptions(select=validation.words(select), ignore=validation.words(ignore))
     old = inputs.read(app, against, access, valid=False) if against else None
-    found = job.check(reference, inputs.read(app, reference, access, valid=False), old, options)
+    catalog = inputs.read(app, reference, access, valid=False)
+    compared = Compared(blocked=())
+    if old is not None:
+        compared = app.run(crd_upgrades.compare(catalog, old, access if pull_bundles else None))
+        for note in compared.notes:
+            app.terminal.note(f"note: {note}")
+    found = job.check(reference, catalog, old, options, blocked=compared.blocked)
     validation.give(
         app,
         ValidationReport(

@@ -15,17 +15,23 @@ from olmkit.jobs.validation import ValidationResult
 from olmkit.olm.resolver import catalog_entries, reasons
 from olmkit.olm.resolver.resolution import CatalogEntries, CatalogKey, ResolverInput, Subscription
 from olmkit.rules import engine
-from olmkit.rules.releases import Conflict, Release
+from olmkit.rules.releases import BlockedUpgrade, Conflict, Release
 
 _KEY = CatalogKey("catalog", "operators")
 _NEEDS = (properties.GVK_REQUIRED, properties.PACKAGE_REQUIRED, properties.CONSTRAINT)
 
 
 def check(
-    reference: str, catalog: Catalog, old: Catalog | None, options: ValidateOptions
+    reference: str,
+    catalog: Catalog,
+    old: Catalog | None,
+    options: ValidateOptions,
+    *,
+    blocked: tuple[BlockedUpgrade, ...] = (),
 ) -> ValidationResult:
     """What the rules say about the catalog that was read from `reference`, next to the `old` one.
 
+    `blocked`: the upgrades that CRDs block, which `crd_upgrades` finds.
     Raises `ConfigurationError` for an unknown rule.
     """
     rules = engine.choose(
@@ -34,7 +40,9 @@ def check(
         ignore=options.ignore,
         subject=engine.RELEASE,
     )
-    release = Release(catalog, old, conflicts=MappingProxyType(_conflicts(catalog)))
+    release = Release(
+        catalog, old, conflicts=MappingProxyType(_conflicts(catalog)), blocked=blocked
+    )
     found = engine.run(release, rules)
     return ValidationResult(reference=reference, diagnostics=judgement.below(reference, found))
 

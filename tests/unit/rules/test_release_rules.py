@@ -12,7 +12,7 @@ from olmkit.catalog import model
 from olmkit.catalog.blobs import fbc
 from olmkit.catalog.model import Catalog
 from olmkit.rules import engine
-from olmkit.rules.releases import Conflict, Release
+from olmkit.rules.releases import BlockedUpgrade, Conflict, Release
 
 RULES = {rule.code: rule for rule in engine.rules(engine.RELEASE)}
 
@@ -86,7 +86,24 @@ BREAKS: dict[str, tuple[Catalog, Catalog | None, str]] = {
         None,
         "no upgrade of OLM v1 leads to `cog.v2.0.0` from",
     ),
+    "UPG009": (
+        catalog({"stable": CHAIN}),
+        None,
+        (
+            "OLM v0 and OLM v1 can refuse the upgrade from `cog.v1.0.0` to `cog.v1.1.0` because of "
+            "the CustomResourceDefinition `cogs.example.com`: a; b; c; and 1 more"
+        ),
+    ),
 }
+BLOCKED = BlockedUpgrade(
+    package="cog",
+    channel="stable",
+    before="cog.v1.0.0",
+    after="cog.v1.1.0",
+    crd="cogs.example.com",
+    olm=("v0", "v1"),
+    changes=("a", "b", "c", "d"),
+)
 CONFLICT = Conflict("cog.v1.1.0", ("`cog.v1.1.0` needs the API `Db` (`g/v1`), which none offers",))
 
 
@@ -107,7 +124,8 @@ def test_every_rule_has_a_release_that_breaks_it() -> None:
 def test_a_rule_finds_what_breaks_it(code: str) -> None:
     new, old, words = BREAKS[code]
     conflicts = {("cog", "stable"): CONFLICT} if code == "UPG007" else {}
-    all_found = engine.run(Release(new, old, conflicts), RULES.values())
+    blocked = (BLOCKED,) if code == "UPG009" else ()
+    all_found = engine.run(Release(new, old, conflicts, blocked), RULES.values())
     found = [finding for finding in all_found if finding.rule == code]
 
     assert [finding for finding in found if words in finding.message], found
