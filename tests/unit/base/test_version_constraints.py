@@ -19,6 +19,15 @@ from olmkit.base.versions import InvalidRangeError, Version
         ("1.2 - 2.0", "1.2.0 2.0.0", "2.1.0 1.1.9"),
         (">=1.2, <2 || 3.x", "1.2.0 3.4.5", "2.0.0 4.0.0"),
         (">=1.2.3-rc.1", "1.2.3-rc.1 1.2.4-a", "1.2.3-alpha"),
+        ("=1.2", "1.2.0 1.2.9", "1.3.0 2.2.0 1.2.0-rc"),
+        ("!=1.2", "1.3.0 1.1.9 2.2.0", "1.2.0 1.2.9"),
+        ("=1", "1.5.0", "2.0.0 1.5.0-rc"),
+        ("=1-rc || =1.2-rc", "1.5.0-a 1.2.0-rc", "2.0.0-rc"),
+        ("=1.2-rc", "1.2.0-rc 1.2.9-rc", "1.2.0-a 1.3.0-rc"),
+        ("^0.0.3", "0.0.3", "0.0.4 0.1.0"),
+        ("^0.2.3", "0.2.3 0.2.9", "0.2.2 0.3.0"),
+        ("^0.2", "0.2.0 0.2.9", "0.3.0"),
+        ("18446744073709551615", "18446744073709551615.0.0", "1.0.0"),
         ("", "0.0.0 9.9.9", "1.0.0-rc"),
     ],
 )
@@ -33,7 +42,9 @@ def test_a_constraint_holds_what_people_mean(text: str, inside: str, outside: st
     assert [v for v in outside.split() if Version.parse(v) in wanted] == []
 
 
-@pytest.mark.parametrize("text", ["latest", "1.2.3.4", ">=", "1.2.3-01", "9" * 30])
+@pytest.mark.parametrize(
+    "text", ["latest", "1.2.3.4", ">=", "1.2.3-01", "9" * 30, "18446744073709551616"]
+)
 def test_what_is_not_a_constraint_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InvalidRangeError) as refused:
         VersionConstraint.parse(text)

@@ -86,6 +86,49 @@ def test_odd_text_is_refused_with_a_reason(text: str) -> None:
     assert refused.value.hint
 
 
+@pytest.mark.parametrize(
+    ("read", "text", "reason"),
+    [
+        (Version.parse, "", "Version string empty"),
+        (Version.parse, "1.2.3-18446744073709551616", "value out of range"),
+        (Version.parse, "18446744073709551616.0.0", "value out of range"),
+        (
+            Version.parse_tolerantly,
+            "1.2-rc",
+            "Short version cannot contain PreRelease/Build meta data",
+        ),
+        (Version.parse_tolerantly, "1-rc", "Short version cannot contain PreRelease/Build meta"),
+    ],
+)
+def test_the_reason_is_that_of_the_reference(
+    read: Callable[[str], Version], text: str, reason: str
+) -> None:
+    with pytest.raises(InvalidVersionError) as refused:
+        read(text)
+    assert reason in refused.value.reason
+
+
+def test_the_largest_number_is_one() -> None:
+    assert str(Version.parse("1.2.3-18446744073709551615")) == "1.2.3-18446744073709551615"
+
+
+@pytest.mark.parametrize(
+    ("text", "inside", "outside"),
+    [
+        ("<=1.2.x", "0.9.0 1.2.9", "1.3.0 2.0.0"),
+        ("<1.2.x", "0.9.0 1.1.9", "1.2.0"),
+        (">1.2.x", "1.3.0 2.0.0", "1.2.0 1.2.9"),
+        (">1.x", "2.0.0", "1.0.0 1.9.9"),
+        (">=1.x", "1.0.0 2.0.0", "0.9.9"),
+        ("1.x", "1.0.0 1.9.9", "0.9.9 2.0.0"),
+    ],
+)
+def test_a_wildcard_with_a_sign(text: str, inside: str, outside: str) -> None:
+    wanted = VersionRange.parse(text)
+    assert [one for one in inside.split() if Version.parse(one) not in wanted] == []
+    assert [one for one in outside.split() if Version.parse(one) in wanted] == []
+
+
 @pytest.mark.property
 @given(st.text(max_size=20))
 def test_any_text_is_a_version_or_refused_with_a_reason(text: str) -> None:

@@ -151,6 +151,26 @@ def test_olm_v1_takes_the_installed_version_under_another_name() -> None:
     assert path.end is End.NEWEST
 
 
+def test_olm_v1_offers_the_best_first_and_only_of_the_channels() -> None:
+    found = package(CHAIN, (entry("v1"), entry("v9", "v1"), entry("v5", "v1")))
+
+    def names(query: upgrades.UpgradeQuery) -> list[str]:
+        return [one.name for one in upgrades.offers_of_v1(found, query)]
+
+    assert names(upgrades.UpgradeQuery()) == ["v9", "v5", "v3", "v2", "v1"]
+    assert names(upgrades.UpgradeQuery(channels=("c0",))) == ["v3", "v2", "v1"]
+    start = upgrades.start_of({}, "v1", Version.parse("1.0.0"))
+    assert names(upgrades.UpgradeQuery(channels=("c0",), installed=start)) == ["v2", "v1"]
+    free = upgrades.UpgradeQuery(channels=("c1",), installed=start, is_free=True)
+    assert names(free) == ["v9", "v5", "v1"]
+
+
+def test_a_path_of_olm_v1_that_ends_below_what_a_new_install_takes_is_not_the_newest() -> None:
+    found = package((entry("v1"), entry("v2", "v1"), entry("v9")))
+    assert walk_of_v1(found, "v1")[0] == ["v2"]
+    assert walk_of_v1(found, "v1")[1] is not End.NEWEST
+
+
 def test_olm_v1_needs_a_bundle() -> None:
     with pytest.raises(InputError, match="no bundle"):
         upgrades.path_of_v1(package(()), (), Start("v1"))

@@ -102,3 +102,15 @@ def test_labels_and_subdomains_are_distinguished() -> None:
     assert list(field_errors.subdomain(("a",), "a.b")) == []
     assert list(field_errors.subdomain(("a",), "A.b")) != []
     assert list(field_errors.subdomain(("a",), "x" * 254)) != []
+
+
+def test_limits_are_the_last_values_that_the_api_server_accepts() -> None:
+    keys = ("metadata", "name")
+    assert not [*field_errors.label_1035(keys, "a" * 63)]
+    assert [*field_errors.label_1035(keys, "a" * 64)]
+    longest = ".".join(["a" * 63] * 3 + ["a" * 61])
+    assert not [*field_errors.subdomain(keys, longest)]
+    assert [*field_errors.subdomain(keys, longest + "a")]
+    most = field_errors.MAX_ANNOTATIONS
+    assert not [*field_errors.annotation_errors({"a": "x" * (most - 1)})]
+    assert [*field_errors.annotation_errors({"a": "x" * most})]

@@ -71,6 +71,17 @@ def test_a_requirement_is_met_and_reported(
     assert not found.holds(other)
 
 
+@pytest.mark.parametrize(
+    ("version", "order"), [("1.1.0", 1), ("1.2.0", 0), ("1.3.0", -1), ("v1.3", -1)]
+)
+def test_semver_compare_has_the_sign_of_the_reference(version: str, order: int) -> None:
+    rule = f'properties.exists(p, semver_compare(p.value.version, "{version}") == {order})'
+    found = requirement("olm.constraint", cel(rule))
+    assert found.holds(entry(version="1.2.0"))
+    wrong = rule.replace(f"== {order}", f"== {order + 1}")
+    assert not requirement("olm.constraint", cel(wrong)).holds(entry(version="1.2.0"))
+
+
 def test_not_leaves_out_what_meets_any_of_its_parts() -> None:
     found = requirement("olm.constraint", {"not": {"constraints": [{"gvk": API}]}})
 
