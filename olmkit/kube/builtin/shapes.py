@@ -13,10 +13,11 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Mapping
-from importlib import resources
-from typing import Any, NamedTuple
+from typing import Any
 
 from olmkit.kube import quantities
+from olmkit.kube.builtin import table
+from olmkit.kube.builtin.table import Field
 
 Key = str | int
 
@@ -28,13 +29,6 @@ class ShapeError(ValueError):
         super().__init__(message)
         self.message = message
         self.keys = keys
-
-
-class _Field(NamedTuple):
-    name: str
-    type: str
-    required: bool
-    omit_zero: bool
 
 
 _WORDS = {"s": "a string", "b": "`true` or `false`", "i": "a whole number", "f": "a number"}
@@ -69,7 +63,7 @@ def _struct(value: Any, type_name: str, keys: tuple[Key, ...]) -> dict[str, Any]
     if value is not None and not isinstance(value, Mapping):
         raise ShapeError(f"`{_path(keys)}` must be a mapping", keys)
     given = value or {}
-    fields = _table()[type_name]
+    fields = table.written()[type_name]
     result: dict[str, Any] = {}
     for name, item in given.items():
         field = fields.get(name)
@@ -77,7 +71,7 @@ def _struct(value: Any, type_name: str, keys: tuple[Key, ...]) -> dict[str, Any]
             result[name] = item
             continue
         conformed = _conform(item, field.type, (*keys, name))
-        if field.required or not _is_left_out(conformed, field):
+        if field.is_required or not _is_left_out(conformed, field):
             result[name] = conformed
     for name, empty in _always(type_name).items():
         if name not in given:
@@ -90,13 +84,13 @@ def _always(type_name: str) -> Mapping[str, Any]:
     """What a type writes for fields of which nothing is given."""
     empty = {
         name: (_conform(None, field.type, ()), field)
-        for name, field in _table()[type_name].items()
+        for name, field in table.written()[type_name].items()
         if field.type != "any"
     }
     return {
         name: value
         for name, (value, field) in empty.items()
-        if field.required or not _is_left_out(value, field)
+        if field.is_required or not _is_left_out(value, field)
     }
 
 
@@ -150,7 +144,7 @@ _ZERO: Mapping[str, Any] = {"s": "", "b": False, "i": 0, "f": 0, "port": 0, "qua
 _SCALARS = frozenset(_ZERO)
 
 
-def _is_left_out(value: Any, field: _Field) -> bool:
+def _is_left_out(value: Any, field: Field) -> bool:
     if value is None:
         return True
     if field.type.startswith("*"):
@@ -189,21 +183,3 @@ def _path(keys: tuple[Key, ...]) -> str:
         else:
             words += f".{key}" if words else key
     return words
-
-
-@functools.cache
-def _table() -> Mapping[str, Mapping[str, _Field]]:
-    table: dict[str, dict[str, _Field]] = {}
-    fields: dict[str, _Field] = {}
-    text = resources.files("olmkit.kube").joinpath("data/shapes.txt").read_text("utf-8")
-    for line in text.splitlines():
-        if line.startswith("#"):
-            continue
-        if not line.startswith(" "):
-            fields = table.setdefault(line.removesuffix(":"), {})
-            continue
-        for item in line.split():
-            name, _, type_name = item.partition(":")
-            bare = name.rstrip("!?")
-            fields[bare] = _Field(bare, type_name, name.endswith("!"), name.endswith("?"))
-    return table

@@ -10,11 +10,12 @@ what does not fit left out, and says of every difference which kind it is.
 from __future__ import annotations
 
 import functools
-import pkgutil
 import re
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, NamedTuple
+
+from olmkit.kube.builtin import table
 
 Key = str | int
 
@@ -41,11 +42,6 @@ class Difference(NamedTuple):
     type: str
     wanted: str
     found: str = ""
-
-
-class _Field(NamedTuple):
-    type: str
-    required: bool
 
 
 _QUANTITY = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?", re.ASCII)
@@ -76,12 +72,12 @@ def read(
 
 def knows(type_name: str) -> bool:
     """Whether the type is in the tables."""
-    return type_name in _table()
+    return type_name in table.accepted()
 
 
 def fields(type_name: str) -> Mapping[str, str]:
     """The fields of a type and the types of those."""
-    return {name: field.type for name, field in _table()[type_name].items()}
+    return {name: field.type for name, field in table.accepted()[type_name].items()}
 
 
 def choice(kind: str) -> tuple[str, ...]:
@@ -132,7 +128,7 @@ class _Reader:
         return self._struct(value, kind, keys)
 
     def _struct(self, value: Mapping[str, Any], kind: str, keys: tuple[Key, ...]) -> Any:
-        fields = _table()[kind]
+        fields = table.accepted()[kind]
         result: dict[str, Any] = {}
         spelled: dict[str, str] = {}
         for key, item in value.items():
@@ -251,35 +247,17 @@ def _kind_of(value: Any) -> str:
 
 @functools.cache
 def _folded(kind: str) -> Mapping[str, str]:
-    return {name.lower(): name for name in _table()[kind]}
+    return {name.lower(): name for name in table.accepted()[kind]}
 
 
 @functools.cache
 def _required(kind: str) -> tuple[str, ...]:
-    return tuple(name for name, field in _table()[kind].items() if field.required)
-
-
-@functools.cache
-def _table() -> Mapping[str, Mapping[str, _Field]]:
-    table: dict[str, dict[str, _Field]] = {}
-    fields: dict[str, _Field] = {}
-    for file in ("data/shapes.txt", "data/manifests.txt"):
-        text = (pkgutil.get_data("olmkit.kube", file) or b"").decode()
-        for line in text.splitlines():
-            if line.startswith("#"):
-                continue
-            if not line.startswith(" "):
-                fields = table.setdefault(line.removesuffix(":"), {})
-                continue
-            for item in line.split():
-                name, _, kind = item.partition(":")
-                fields[name.rstrip("!?")] = _Field(kind.lstrip("*"), name.endswith("!"))
-    return table
+    return tuple(name for name, field in table.accepted()[kind].items() if field.is_required)
 
 
 def near(name: str, type_name: str) -> str:
     """The field of the type whose name is closest to `name`, or an empty text."""
     import difflib
 
-    close = difflib.get_close_matches(name, _table().get(type_name, ()), n=1, cutoff=0.75)
+    close = difflib.get_close_matches(name, table.accepted().get(type_name, ()), n=1, cutoff=0.75)
     return close[0] if close else ""

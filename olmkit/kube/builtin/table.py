@@ -1,0 +1,65 @@
+"""The fields of Kubernetes' and OLM's types, from the tables in `kube/data`.
+
+Go's tools and the API server do not agree on which fields must be there, so there are two views:
+`written` says what tools write, `accepted` what the API server requires.
+"""
+
+from __future__ import annotations
+
+import functools
+import pkgutil
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+_WRITTEN: Final = "data/shapes.txt"
+_FURTHER: Final = "data/manifests.txt"
+
+
+class Field(NamedTuple):
+    """A field of a type. `type` is in the notation of `shapes.txt`.
+
+    `is_required`: it is always written, or the API server requires it. `omit_zero`: it is left
+    out when it is zero, whatever its type.
+    """
+
+    type: str
+    is_required: bool
+    omit_zero: bool
+
+
+Table = Mapping[str, Mapping[str, Field]]
+"""The fields of each type by name."""
+
+
+@functools.cache
+def written() -> Table:
+    """The types of `shapes.txt`, as Go's tools write them; `*T` may be absent."""
+    return _load(_WRITTEN)
+
+
+@functools.cache
+def accepted() -> Table:
+    """All types, as the API server reads them: of a field in both tables the second one counts."""
+    found: dict[str, dict[str, Field]] = {}
+    for table in (written(), _load(_FURTHER)):
+        for type_name, fields in table.items():
+            found.setdefault(type_name, {}).update(
+                (name, field._replace(type=field.type.lstrip("*")))
+                for name, field in fields.items()
+            )
+    return found
+
+
+def _load(file: str) -> dict[str, dict[str, Field]]:
+    table: dict[str, dict[str, Field]] = {}
+    fields: dict[str, Field] = {}
+    for line in (pkgutil.get_data("olmkit.kube", file) or b"").decode().splitlines():
+        if line.startswith("#"):
+            continue
+        if not line.startswith(" "):
+            fields = table.setdefault(line.removesuffix(":"), {})
+            continue
+        for item in line.split():
+            name, _, type_name = item.partition(":")
+            fields[name.rstrip("!?")] = Field(type_name, name.endswith("!"), name.endswith("?"))
+    return table

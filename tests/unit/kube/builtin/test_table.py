@@ -1,0 +1,50 @@
+"""The tables of fields: one reader, two views."""
+
+from __future__ import annotations
+
+import pytest
+
+from olmkit.kube.builtin import table
+from olmkit.kube.builtin.table import Field
+
+
+def test_what_tools_always_write_the_api_server_need_not_require() -> None:
+    differ = [
+        f"{name}.{field}"
+        for name, fields in table.written().items()
+        for field, found in fields.items()
+        if found.is_required != table.accepted()[name][field].is_required
+    ]
+    assert "ClusterRole.rules" in differ
+
+
+def test_the_marks_of_a_field_are_read() -> None:
+    fields = table.written()["APIServiceDescription"]
+    assert fields["group"] == Field("s", is_required=True, omit_zero=False)
+    assert fields["version"].is_required
+    assert fields["containerPort"] == Field("i", is_required=False, omit_zero=False)
+    assert any(field.omit_zero for one in table.written().values() for field in one.values())
+
+
+def test_a_pointer_is_a_matter_of_writing_only() -> None:
+    pointers = [
+        (name, field)
+        for name, fields in table.written().items()
+        for field, found in fields.items()
+        if found.type.startswith("*")
+    ]
+    assert pointers
+    for name, field in pointers:
+        assert not table.accepted()[name][field].type.startswith("*")
+
+
+@pytest.mark.parametrize("view", [table.written, table.accepted])
+def test_every_type_that_a_field_names_is_in_the_table(view: object) -> None:
+    known = view()  # type: ignore[operator]
+    plain = {"s", "b", "i", "f", "port", "quantity", "any"}
+    for fields in known.values():
+        for field in fields.values():
+            name = field.type.lstrip("*").replace("[]", "").replace("{}", "").lstrip("*")
+            name = name.removesuffix("|any")
+            inner = name.replace("BetaOr", "Or").partition("Or")[0] if "Or" in name else name
+            assert name in plain or name in known or inner in known, field
