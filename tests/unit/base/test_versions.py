@@ -129,6 +129,11 @@ def test_a_wildcard_with_a_sign(text: str, inside: str, outside: str) -> None:
     assert [one for one in outside.split() if Version.parse(one) in wanted] == []
 
 
+@pytest.mark.parametrize("text", [">=1.0.0 2", "2 >=1.0.0"])
+def test_a_term_of_one_character_is_not_read_as_in_the_reference(text: str) -> None:
+    assert Version.parse("3.0.0") in VersionRange.parse(text)
+
+
 @pytest.mark.property
 @given(st.text(max_size=20))
 def test_any_text_is_a_version_or_refused_with_a_reason(text: str) -> None:

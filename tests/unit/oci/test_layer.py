@@ -144,6 +144,18 @@ def test_links_inside_the_image_are_followed() -> None:
     assert unpacked(data, wanted=("configs",)).elsewhere() == ("opt/configs",)
 
 
+def test_a_hard_link_to_a_symbolic_link_is_that_link() -> None:
+    data = archive([("d/a", b"1"), link("d/l", "a"), link("d/h", "d/l", tarfile.LNKTYPE)])
+    assert unpacked(data).folder("d") == Tree({"a": b"1", "l": b"1", "h": b"1"})
+
+
+def test_folders_that_no_entry_names_count_as_entries() -> None:
+    data = archive([("a/b/c/d/e/f", b"")])
+    assert unpacked(data, limits=Limits(entries=6)).folder("a/b/c/d/e") == Tree({"f": b""})
+    with pytest.raises(InputError, match="5 entries"):
+        unpacked(data, limits=Limits(entries=5))
+
+
 def test_entry_below_a_linked_folder_lands_where_the_link_points() -> None:
     files = unpacked(archive([link("lib", "usr/lib")]), archive([("lib/x", b"1")]))
     assert files.folder("usr/lib") == Tree({"x": b"1"})

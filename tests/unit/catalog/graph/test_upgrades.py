@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from olmkit.base.diagnostics import InputError
+from olmkit.base.version_constraints import VersionConstraint
 from olmkit.base.versions import Version, VersionRelease
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
@@ -161,6 +162,9 @@ def test_olm_v1_offers_the_best_first_and_only_of_the_channels() -> None:
     assert names(upgrades.UpgradeQuery(channels=("c0",))) == ["v3", "v2", "v1"]
     start = upgrades.start_of({}, "v1", Version.parse("1.0.0"))
     assert names(upgrades.UpgradeQuery(channels=("c0",), installed=start)) == ["v2", "v1"]
+    limited = upgrades.UpgradeQuery(range=VersionConstraint.parse(">1, <9"))
+    assert names(limited) == ["v5", "v3", "v2"]
+    assert upgrades.path_of_v1(found, (), start).newest == "v9"
     free = upgrades.UpgradeQuery(channels=("c1",), installed=start, is_free=True)
     assert names(free) == ["v9", "v5", "v1"]
 
