@@ -93,6 +93,7 @@ class Properties:
     """What the properties of one bundle say. `others` has all that is kept as text.
 
     `order` has the types of all of them, one after the other, but for what is large.
+    `min_kube_version` is that of the metadata of the CSV; empty where it says none.
     """
 
     identities: tuple[PackageIdentity, ...] = ()
@@ -102,6 +103,7 @@ class Properties:
     others: tuple[Property, ...] = ()
     objects: int = 0
     metadata: int = 0
+    min_kube_version: str = ""
     faults: tuple[Fault, ...] = ()
     order: tuple[str, ...] = ()
 
@@ -153,6 +155,7 @@ def parse(
     faults: list[Fault] = []
     order: list[str] = []
     objects = metadata = 0
+    minimum = ""
     for index, (kind, text) in enumerate(items):
         try:
             match kind:
@@ -172,7 +175,7 @@ def parse(
                     check_object(text)
                     objects += 1
                 case "olm.csv.metadata":
-                    _read(CSV_METADATA, text)
+                    minimum = _minimum(_read(CSV_METADATA, text)) or minimum
                     metadata += 1
                 case _:
                     if kind == CHANNEL:
@@ -195,6 +198,7 @@ def parse(
         others=tuple(others),
         objects=objects,
         metadata=metadata,
+        min_kube_version=minimum,
         faults=tuple(faults),
         order=tuple(order),
     )
@@ -249,15 +253,21 @@ def _texts(kind: str, text: ValueText) -> tuple[str, ...]:
     return tuple(state[each.name] for each in SHAPES[kind].fields)
 
 
-def _read(kind: str, text: ValueText) -> None:
+def _read(kind: str, text: ValueText) -> Any:
+    """The value as a struct of the fast decoder, or as a mapping."""
     if text is not None:
         try:
-            _fast[kind].decode(text)
+            return _fast[kind].decode(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
-        else:
-            return
-    _read_exactly(kind, text)
+    return _read_exactly(kind, text)
+
+
+def _minimum(metadata: Any) -> str:
+    """The `minKubeVersion` in what `_read` gives."""
+    if isinstance(metadata, dict):
+        return str(metadata.get("minKubeVersion") or "")
+    return str(getattr(metadata, "minKubeVersion", None) or "")
 
 
 def _read_exactly(kind: str, text: ValueText) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from olmkit.catalog.cluster_version import ClusterVersion
 from olmkit.catalog.graph.links import EdgeKind
 from olmkit.catalog.graph.upgrades import End, Hop, UpgradePath
 from olmkit.cli.catalog import inputs
@@ -35,6 +36,13 @@ from olmkit.jobs.catalog.path import PathOptions
     multiple=True,
     help="Channel; repeatable for OLM v1. Default: the default channel, or all channels for v1.",
 )
+@click.option(
+    "--cluster-version",
+    default="",
+    metavar="VERSION",
+    help="Version of the cluster: `1.30` of Kubernetes or `4.16` of OpenShift. Upgrades to bundles "
+    "that are not for it end the path.",
+)
 @olm_option
 @registry_options
 def path(
@@ -45,6 +53,7 @@ def path(
     start: str,
     goal: str,
     channels: tuple[str, ...],
+    cluster_version: str,
     olm: str,
     access: Access,
 ) -> None:
@@ -53,9 +62,15 @@ def path(
     The exit code is 1 if the path leads neither to the newest nor to the requested version. The
     command assumes that dependencies are available.
     """
+    cluster = ClusterVersion.parse(cluster_version) if cluster_version else None
     catalog = inputs.read(app, reference, access, valid=False)
     options = PathOptions(
-        package=package, start=start, goal=goal, channels=channels, is_v1=olm == "v1"
+        package=package,
+        start=start,
+        goal=goal,
+        channels=channels,
+        is_v1=olm == "v1",
+        cluster=cluster,
     )
     found = job.path(catalog, options)
     upgrade_path = found.upgrade_path
@@ -75,9 +90,17 @@ def path(
             ],
             "newest": upgrade_path.newest,
             "reaches": found.reaches,
+            "clusterLimits": [
+                {"bundle": one.bundle, "reason": one.reason, "stopsInstall": one.stops_v0}
+                for one in found.limits
+            ],
         },
         text="\n".join(lines),
     )
+    for limit in found.limits:
+        app.terminal.note(
+            f"`{limit.bundle}` is not for cluster {cluster_version}, since {limit.reason}"
+        )
     app.terminal.note(_verdict(upgrade_path, goal, reaches=found.reaches))
     if not found.reaches:
         app.exit(Exit.NO)

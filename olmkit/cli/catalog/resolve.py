@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from olmkit.base.diagnostics import ConfigurationError
+from olmkit.catalog.cluster_version import ClusterVersion, Limit
+from olmkit.catalog.cluster_version import limits as bundle_limits
 from olmkit.catalog.model import Catalog
 from olmkit.catalog.selection import Selection
 from olmkit.cli.catalog import inputs
@@ -56,6 +58,13 @@ from olmkit.olm.resolver.solve import Answer, Failed, Result, Step, Unsatisfiabl
     is_flag=True,
     help="Use the upgrade policy `SelfCertified`, which allows any version (OLM v1).",
 )
+@click.option(
+    "--cluster-version",
+    default="",
+    metavar="VERSION",
+    help="Version of the cluster: `1.30` of Kubernetes or `4.16` of OpenShift. Reports bundles "
+    "that are not for it.",
+)
 @olm_option
 @registry_options
 def resolve(
@@ -66,6 +75,7 @@ def resolve(
     installed: tuple[str, ...],
     priorities: tuple[str, ...],
     self_certified: bool,
+    cluster_version: str,
     olm: str,
     access: Access,
 ) -> None:
@@ -75,6 +85,7 @@ def resolve(
     their default channel, unless one is requested with another channel.
     """
     asked = [Selection.parse(one) for one in requests]
+    cluster = ClusterVersion.parse(cluster_version) if cluster_version else None
     if not asked and not installed:
         raise ConfigurationError("nothing to resolve", hint="name a package with `--install`")
     catalogs = dict(_catalog(app, reference, access) for reference in references)
@@ -84,17 +95,31 @@ def resolve(
         settings = ExtensionSettings(
             priorities=dict(map(_priority, priorities)), is_free=self_certified
         )
-        _show_v1(app, catalogs, asked, installed, settings)
+        _show_v1(app, catalogs, asked, installed, settings, cluster)
         return
     if priorities or self_certified:
         raise click.UsageError("`--priority` and `--self-certified` are for OLM v1 only.")
     found = job.resolve(catalogs, asked, installed)
-    app.emit(_value(found), text="\n".join(_lines(found)))
+    limits = job.limits(catalogs, found, cluster) if cluster is not None else ()
+    app.emit(
+        {**_value(found), "clusterLimits": list(map(_limit_value, limits))},
+        text="\n".join(_lines(found)),
+    )
+    for limit in limits:
+        then = ": OLM chooses it, and does not finish its installation" * limit.stops_v0
+        app.terminal.note(
+            f"`{limit.bundle}` is not for cluster {cluster_version}, since {limit.reason}{then}"
+        )
     best = {one.subscription: one for one in reversed(found.rejected)}
     for one in best.values():
         app.terminal.note(f"`{one.subscription}` does not get `{one.csv}`: {one.reason}")
-    if not all(isinstance(one, Result) for one in found.answers):
+    is_resolved = all(isinstance(one, Result) for one in found.answers)
+    if not is_resolved or any(one.stops_v0 for one in limits):
         app.exit(Exit.NO)
+
+
+def _limit_value(limit: Limit) -> dict[str, Any]:
+    return {"bundle": limit.bundle, "reason": limit.reason, "stopsInstall": limit.stops_v0}
 
 
 def _catalog(app: App, text: str, access: Access) -> tuple[str, Catalog]:
@@ -117,6 +142,7 @@ def _show_v1(
     asked: list[Selection],
     installed: tuple[str, ...],
     settings: ExtensionSettings,
+    cluster: ClusterVersion | None,
 ) -> None:
     if len(asked) != 1:
         raise ConfigurationError(
@@ -124,12 +150,22 @@ def _show_v1(
         )
     found = job.resolve_v1(catalogs, asked[0], installed, settings)
     is_deprecated = found.bundle.deprecation is not None
+    limits = bundle_limits(found.bundle, cluster) if cluster is not None else ()
+    for limit in limits:
+        app.terminal.note(
+            f"`{limit.bundle}` is not for that cluster, since {limit.reason}; OLM v1 does not read "
+            "that, and installs it"
+        )
     app.emit(
         {
             "bundle": found.bundle.name,
             "package": found.bundle.package,
             "catalog": found.catalog,
             "deprecated": is_deprecated,
+            "clusterLimits": [
+                {"bundle": one.bundle, "reason": one.reason, "stopsInstall": False}
+                for one in limits
+            ],
         },
         text=f"{found.bundle.name}   catalog {found.catalog}" + ", deprecated" * is_deprecated,
     )

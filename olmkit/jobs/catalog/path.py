@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.versions import Version
+from olmkit.catalog import cluster_version
+from olmkit.catalog.cluster_version import ClusterVersion, Limit
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import Start, UpgradePath
 from olmkit.catalog.model import Catalog, Channel, Package
@@ -18,22 +20,30 @@ from olmkit.catalog.model import Catalog, Channel, Package
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathOptions:
-    """`start` and `goal` are names of bundles or versions; without channels, OLM's own choice."""
+    """`start` and `goal` are names of bundles or versions; without channels, OLM's own choice.
+
+    `cluster`: hops end before a bundle that OLM v0 does not install on a cluster of that version.
+    """
 
     package: str
     start: str
     goal: str = ""
     channels: tuple[str, ...] = ()
     is_v1: bool = False
+    cluster: ClusterVersion | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathResult:
-    """The way through `channels`, up to the goal where there is one."""
+    """The way through `channels`, up to the goal where there is one.
+
+    `limits` are the bundles on it that are not for the cluster, with the one that ends it.
+    """
 
     channels: tuple[str, ...]
     upgrade_path: UpgradePath
     reaches: bool
+    limits: tuple[Limit, ...] = ()
 
 
 def path(catalog: Catalog, options: PathOptions) -> PathResult:
@@ -56,17 +66,53 @@ def path(catalog: Catalog, options: PathOptions) -> PathResult:
         upgrade_path = upgrades.path_of_v1(package, names, start)
     else:
         upgrade_path = upgrades.upgrade_path(channels[0], start)
+    found: tuple[Limit, ...] = ()
+    if options.cluster is not None:
+        upgrade_path, found = _limited(package, upgrade_path, options.cluster, options)
+    if any(one.stops_v0 for one in found) and not options.is_v1:
+        last = upgrade_path.last
+        return PathResult(
+            channels=names, upgrade_path=upgrade_path, reaches=goal == last, limits=found
+        )
     if not goal:
         return PathResult(
             channels=names,
             upgrade_path=upgrade_path,
             reaches=upgrade_path.end is upgrades.End.NEWEST,
+            limits=found,
         )
     passed = [hop.entry.name for hop in upgrade_path.hops]
     if goal not in passed:
-        return PathResult(channels=names, upgrade_path=upgrade_path, reaches=start.name == goal)
+        return PathResult(
+            channels=names,
+            upgrade_path=upgrade_path,
+            reaches=start.name == goal,
+            limits=found,
+        )
     hops = upgrade_path.hops[: passed.index(goal) + 1]
-    return PathResult(channels=names, upgrade_path=replace(upgrade_path, hops=hops), reaches=True)
+    return PathResult(
+        channels=names, upgrade_path=replace(upgrade_path, hops=hops), reaches=True, limits=found
+    )
+
+
+def _limited(
+    package: Package, whole: UpgradePath, cluster: ClusterVersion, options: PathOptions
+) -> tuple[UpgradePath, tuple[Limit, ...]]:
+    """The path up to the bundle that OLM v0 does not install on the cluster, and its limits."""
+    goal = _name(package, options.goal)
+    found: list[Limit] = []
+    for number, hop in enumerate(whole.hops):
+        bundle = package.bundles.get(hop.entry.name)
+        here = cluster_version.limits(bundle, cluster) if bundle is not None else ()
+        found += here
+        if any(one.stops_v0 for one in here) and not options.is_v1:
+            return (
+                replace(whole, hops=whole.hops[:number], end=upgrades.End.STRANDED),
+                tuple(found),
+            )
+        if hop.entry.name == goal:
+            break
+    return whole, tuple(found)
 
 
 def _channels(package: Package, options: PathOptions) -> tuple[Channel, ...]:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 
 from olmkit.base.diagnostics import ConfigurationError, InputError
 from olmkit.base.versions import Version
+from olmkit.catalog import cluster_version
 from olmkit.catalog.blobs import properties
+from olmkit.catalog.cluster_version import ClusterVersion, Limit
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import UpgradeQuery
 from olmkit.catalog.model import Catalog, Package
@@ -129,6 +131,23 @@ def resolve_v1(
         is_free=settings.is_free,
     )
     return resolver_v1.resolve(offered, request.package, query, version=request.version)
+
+
+def limits(
+    catalogs: Mapping[str, Catalog], found: Resolution, cluster: ClusterVersion
+) -> tuple[Limit, ...]:
+    """The bundles of the answers and of all rounds that are not for a cluster of that version."""
+    results = (*(one for one in found.answers if isinstance(one, Result)), *found.rounds)
+    chosen = dict.fromkeys(
+        (step.catalog.name, step.package, step.csv) for one in results for step in one.steps
+    )
+    bundles = (catalogs[name].packages[package].bundles.get(csv) for name, package, csv in chosen)
+    return tuple(
+        limit
+        for one in bundles
+        if one is not None
+        for limit in cluster_version.limits(one, cluster)
+    )
 
 
 def _inputs(
