@@ -46,7 +46,7 @@ def of_plan(subscription: Manifest, plan: Manifest | None) -> Diagnosis | None:
 
 def _with_retry(found: Diagnosis, subscription: Manifest, plan: Manifest) -> Diagnosis:
     """OLM executes a failed InstallPlan never again: the hint says what makes it try again."""
-    if found.cause == "conversion-webhook-away":
+    if found.hint == _LATE:
         return found
     package = kinds.subscription_key(subscription).package
     command = f"`olmkit upgrade {package} -n {objects.namespace(plan)} --retry`"
@@ -150,6 +150,10 @@ def _unsupported(resource: Mapping[str, Any], readiness: Readiness) -> Diagnosis
     )
 
 
+# A webhook that answers late: the CSV is there, and converts the objects when its pod is ready.
+_LATE = "wait for the operator's pod; the failure of the InstallPlan does no harm in the meantime"
+
+
 def _conversion_hint(words: str) -> str:
     """What to do about a conversion webhook, by what the API server got from it."""
     configured = "`spec.conversion.webhook.clientConfig` of the CustomResourceDefinition"
@@ -157,6 +161,4 @@ def _conversion_hint(words: str) -> str:
         return f"renew `caBundle` in {configured}, or the certificate of the webhook's server"
     if "not found" in words:
         return f"install the operator again, or correct the Service in {configured}"
-    return (
-        "wait for the operator's pod; the failure of the InstallPlan does no harm in the meantime"
-    )
+    return _LATE

@@ -157,3 +157,45 @@ def test_a_missing_deployment_is_waited_for() -> None:
 
     assert found is not None
     assert found.readiness is Readiness.WAITING
+
+
+def test_a_deployment_that_olm_has_given_up_on_says_how_it_is_created_again() -> None:
+    bad = pod({"waiting": {"reason": "InvalidImageName", "message": "bad"}})
+    late = [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]
+    owned = deployment(conditions=late)
+    owned["metadata"]["labels"] = {
+        "olm.owner.kind": "ClusterServiceVersion", "olm.owner": "cache.v1.0.0",
+    }  # fmt: skip
+
+    found = pods.of_deployment(seen(bad, deployments=(owned,)), "d")
+    own = pods.of_deployment(seen(bad, deployments=(deployment(conditions=late),)), "d")
+
+    assert found is not None
+    assert found.hint.endswith("`kubectl delete deployment -n apps d`")
+    assert own is not None
+    assert "kubectl delete" not in own.hint
+
+
+def test_an_available_deployment_whose_pod_keeps_crashing_is_not_well() -> None:
+    good = deployment(observedGeneration=2, replicas=1, updatedReplicas=1, conditions=AVAILABLE)
+    crashing = pod({"running": {"startedAt": "2026-01-01T10:01:00Z"}}, ready=True)
+    ended = {"exitCode": 1, "startedAt": "2026-01-01T10:00:00Z",
+             "finishedAt": "2026-01-01T10:00:05Z"}  # fmt: skip
+    crashing["status"]["containerStatuses"][0]["lastState"] = {"terminated": ended}
+
+    world = seen(crashing, deployments=(good,), moment="2026-01-01T10:01:30Z")
+
+    found = pods.of_deployment(world, "d")
+    assert found is not None
+    assert found.cause == "container-crashes"
+    assert list(pods.logs_wanted(world)) == [("apps", "p", "manager", True)]
+
+
+def test_a_readiness_gate_is_named() -> None:
+    gated = pod(conditions=[{"type": "ContainersReady", "status": "True"}])
+    gated["spec"] = {"readinessGates": [{"conditionType": "example.com/balanced"}]}
+
+    found = pods.of_pod(seen(), gated)
+
+    assert found is not None
+    assert "waits for its readiness gate `example.com/balanced`" in found.message

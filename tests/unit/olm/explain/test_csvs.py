@@ -1,0 +1,98 @@
+"""CSVs that OLM installs again and again, and webhooks without a Deployment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from olmkit.olm.cluster_state import ClusterState
+from olmkit.olm.explain import csvs
+from olmkit.olm.explain.explanation import Readiness
+
+Manifest = dict[str, Any]
+WORDS = 'install strategy failed: Deployment.apps "d" is invalid: spec: Required'
+REFUSED = {"phase": "Failed", "reason": "InstallComponentFailed", "message": WORDS}
+WRITTEN = {"phase": "Installing", "reason": "InstallSucceeded"}
+AGAIN = {"phase": "Pending", "reason": "NeedsReinstall", "message": "calculated install is bad"}
+
+
+def csv(phase: str, *conditions: Manifest, reason: str = "", **spec: Any) -> Manifest:
+    install = {"spec": {"deployments": [{"name": "d"}]}}
+    return {
+        "kind": "ClusterServiceVersion",
+        "metadata": {"name": "cache.v1.0.0", "namespace": "apps"},
+        "spec": {"install": install, **spec},
+        "status": {"phase": phase, "reason": reason, "conditions": list(conditions)},
+    }
+
+
+def available(since: str = "2026-01-01T10:00:00Z") -> Manifest:
+    condition = {"type": "Available", "status": "True", "lastTransitionTime": since}
+    return {"kind": "Deployment", "metadata": {"name": "d", "namespace": "apps"},
+            "status": {"conditions": [condition]}}  # fmt: skip
+
+
+SEEN = ClusterState(namespace="apps", deployments=(available(),))
+
+
+@pytest.mark.parametrize("phase", ["Pending", "InstallReady"])
+def test_a_refused_deployment_stays_the_cause_in_the_phases_between(phase: str) -> None:
+    found = csvs.of_csv(SEEN, csv(phase, REFUSED, AGAIN))
+    assert found is not None
+    assert found.cause == "csv-failed"
+    assert "the API server refuses Deployment `d`: spec: Required" in found.message
+
+
+@pytest.mark.parametrize("later", [WRITTEN, {"phase": "Succeeded"}])
+def test_it_is_over_when_the_deployments_were_written(later: Manifest) -> None:
+    found = csvs.of_csv(SEEN, csv("InstallReady", REFUSED, later))
+    assert found is None or found.cause != "csv-failed"
+
+
+@pytest.mark.parametrize("phase", ["Pending", "InstallReady", "Installing", "Failed"])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"webhookdefinitions": [{"generateName": "w.example.com", "deploymentName": "gone"}]},
+        {"apiservicedefinitions": {"owned": [{"name": "w.example.com", "deploymentName": "gone"}]}},
+    ],
+)
+def test_a_deployment_that_the_bundle_does_not_have_blocks(phase: str, spec: Manifest) -> None:
+    found = csvs.of_csv(SEEN, csv(phase, AGAIN, **spec))
+    assert found is not None
+    assert (found.cause, found.readiness) == ("csv-invalid", Readiness.BLOCKED)
+    assert "`w.example.com` of `cache.v1.0.0` names the Deployment `gone`" in found.message
+
+
+@pytest.mark.parametrize("phase", ["Pending", "InstallReady", "Installing"])
+def test_a_csv_that_is_installed_again_and_again_does_not_wait_for_ever(phase: str) -> None:
+    found = csvs.of_csv(SEEN, csv(phase, AGAIN, AGAIN, AGAIN))
+    assert found is not None
+    assert found.readiness is Readiness.STUCK
+    assert "OLM keeps reinstalling `cache.v1.0.0`: calculated install is bad" in found.message
+    once = csvs.of_csv(SEEN, csv(phase, AGAIN))
+    assert once is None or once.readiness is Readiness.WAITING
+
+
+@pytest.mark.parametrize(
+    ("moment", "readiness"),
+    [("2026-01-01T10:00:10Z", "waiting"), ("2026-01-01T10:01:00Z", "stuck"), ("", "waiting")],
+)
+def test_a_service_of_webhooks_without_pods_is_waited_for_at_first(
+    moment: str, readiness: str
+) -> None:
+    hooks = [{"generateName": "a.example.com", "deploymentName": "d"},
+             {"generateName": "b.example.com", "deploymentName": "d",
+              "type": "ConversionWebhook"}]  # fmt: skip
+    labels = {"kubernetes.io/service-name": "d-service"}
+    empty = {"kind": "EndpointSlice", "metadata": {"name": "s", "labels": labels}}
+    seen = ClusterState(namespace="apps", deployments=(available(),), slices=(empty,),
+                        moment=moment)  # fmt: skip
+
+    found = csvs.of_succeeded(seen, csv("Succeeded", webhookdefinitions=hooks))
+
+    assert found is not None
+    assert (found.cause, found.readiness) == ("webhook-away", readiness)
+    assert "`d-service` of the webhooks `a.example.com`, `b.example.com`" in found.message
+    assert "`kubectl get pods -n apps --show-labels`" in found.hint
