@@ -145,7 +145,7 @@ def atoms(grants: Iterable[Grant]) -> Atoms:
     for grant in grants:
         for target in itertools.islice(_targets(grant), _MAX_ATOMS):
             found.setdefault(target, set()).update(grant.verbs)
-    return {target: frozenset(verbs) for target, verbs in sorted(found.items())}
+    return {target: frozenset(verbs) for target, verbs in sorted(found.items()) if verbs}
 
 
 def beyond(wanted: Atoms, known: Atoms) -> Atoms:

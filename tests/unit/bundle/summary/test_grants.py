@@ -101,6 +101,10 @@ def test_roles_of_the_bundle_count_when_they_are_bound() -> None:
     assert found.scope == "cluster"
 
 
+def test_a_rule_without_verbs_allows_nothing() -> None:
+    assert atoms(rule([""], ["pods"], [])) == {}
+
+
 def test_secrets_of_all_namespaces_are_far_reaching() -> None:
     secrets = Target(scope="cluster", resource="secrets")
 
