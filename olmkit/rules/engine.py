@@ -26,6 +26,7 @@ from olmkit.base.diagnostics import (
 
 BUNDLE = "bundle"
 CATALOG = "catalog"
+PACKAGE = "package manifest"
 RELEASE = "release"
 SUBMISSION = "submission"
 PULL_REQUEST = "pull request"
@@ -54,6 +55,7 @@ MODULES: Mapping[str, tuple[str, ...]] = {
         "sizes",
     ),
     CATALOG: ("catalog_bundles", "catalogs", "deprecations", "graphs"),
+    PACKAGE: ("package_manifests",),
     RELEASE: ("releases",),
     SUBMISSION: (
         "submissions.layout",
@@ -93,6 +95,7 @@ FAMILIES: Mapping[str, str] = {
     "EXT": "installing with OLM v1",
     "FBC": "blobs of a catalog",
     "GRF": "upgrade graphs",
+    "PKG": "package manifests",
     "UPG": "upgrades from an earlier state of a catalog",
     "SCD": "scorecard",
     "SUB": "submissions to the repositories of catalogs",

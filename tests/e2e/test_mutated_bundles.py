@@ -62,5 +62,6 @@ def test_a_changed_bundle_is_judged_in_time_and_fixed_once(
         assert all(one.message and "\n" not in one.message for one in found), seed
         assert spent < SECONDS, (seed, spent)
 
-        once = fixing.fixed(broken, ROOT, _judge)
-        assert fixing.fixed(once.tree, ROOT, _judge).tree == once.tree, seed
+        if any(one.fix is not None for one in found):
+            once = fixing.fixed(broken, ROOT, _judge).tree
+            assert once == broken or fixing.fixed(once, ROOT, _judge).tree == once, seed

@@ -147,15 +147,18 @@ class _Check:
         self._rules = options.rules()
         self._severities = options.chosen_profile.severities
         self._facts = options.facts
+        self._options = options
 
     def run(self, reference: str, tree: Tree | OlmkitError | None) -> ValidationResult:
         if isinstance(tree, OlmkitError):
             return ValidationResult(reference=reference, error=tree)
+        found: Tree | None = None
         try:
             found = disk.read_tree(Path(reference)) if tree is None else tree
             bundle = layout.read(found, reference)
         except OlmkitError as error:
-            return ValidationResult(reference=reference, error=error)
+            of_package = self._of_package(reference, found) if found is not None else None
+            return of_package or ValidationResult(reference=reference, error=error)
         return ValidationResult(
             reference=reference,
             name=bundle.csv.name if bundle.csv else "",
@@ -163,3 +166,20 @@ class _Check:
                 bundle, self._rules, facts=self._facts, severities=self._severities
             ),
         )
+
+    def _of_package(self, reference: str, tree: Tree) -> ValidationResult | None:
+        """The findings about a folder in the format before bundles; None for any other folder."""
+        from olmkit.bundle import package_manifest  # rare, and the check of a bundle starts sooner
+
+        manifest = package_manifest.find(tree, reference)
+        if manifest is None:
+            return None
+        chosen = self._options
+        rules = engine.choose(
+            chosen.chosen_profile,
+            select=chosen.select,
+            ignore=chosen.ignore,
+            subject=engine.PACKAGE,
+        )
+        found = engine.run(manifest, rules, severities=self._severities)
+        return ValidationResult(reference=reference, name=manifest.name, diagnostics=found)

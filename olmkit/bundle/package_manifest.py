@@ -1,0 +1,70 @@
+"""The package manifest of the format before bundles: a package, its channels and their newest CSVs.
+
+Source: `PackageManifest` of operator-framework/api. The file is next to the folders of the
+versions, mostly as `NAME.package.yaml`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.base.documents import Document
+from olmkit.base.tree import Tree
+from olmkit.bundle import model
+from olmkit.kube.objects import mapping, scalar_text, sequence
+
+_SUFFIXES = (".yaml", ".yml", ".json")
+
+
+class Channel(NamedTuple):
+    """A channel and where it is: `index` in the list of channels."""
+
+    index: int
+    name: str
+    current_csv: str
+
+
+class PackageManifest(NamedTuple):
+    """The file that describes a package."""
+
+    document: Document
+
+    @property
+    def value(self) -> Mapping[str, Any]:
+        return mapping(self.document.value)
+
+    @property
+    def name(self) -> str:
+        return scalar_text(self.value.get("packageName"))
+
+    @property
+    def default_channel(self) -> str:
+        return scalar_text(self.value.get("defaultChannel"))
+
+    @property
+    def channels(self) -> tuple[Channel, ...]:
+        return tuple(
+            Channel(
+                index=index,
+                name=scalar_text(mapping(one).get("name")),
+                current_csv=scalar_text(mapping(one).get("currentCSV")),
+            )
+            for index, one in enumerate(sequence(self.value.get("channels")))
+        )
+
+
+def find(tree: Tree, root: str) -> PackageManifest | None:
+    """The package manifest at the top of a folder; `None` when there is none that can be read."""
+    for path in tree:
+        if "/" in path or not path.endswith(_SUFFIXES) or b"packageName" not in tree.data(path):
+            continue
+        try:
+            document = documents.load(tree.data(path), model.join(root, path))
+        except InputError:
+            continue
+        if "packageName" in mapping(document.value):
+            return PackageManifest(document)
+    return None
