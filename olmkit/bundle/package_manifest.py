@@ -20,9 +20,9 @@ _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 class Channel(NamedTuple):
-    """A channel and where it is: `index` in the list of channels."""
+    """A channel and where it is: `place` in the list of channels."""
 
-    index: int
+    place: int
     name: str
     current_csv: str
 
@@ -48,11 +48,11 @@ class PackageManifest(NamedTuple):
     def channels(self) -> tuple[Channel, ...]:
         return tuple(
             Channel(
-                index=index,
+                place=place,
                 name=scalar_text(mapping(one).get("name")),
                 current_csv=scalar_text(mapping(one).get("currentCSV")),
             )
-            for index, one in enumerate(sequence(self.value.get("channels")))
+            for place, one in enumerate(sequence(self.value.get("channels")))
         )
 
 

@@ -72,8 +72,8 @@ def channel_name_empty(manifest: PackageManifest) -> Iterator[Finding]:
     for channel in manifest.channels:
         if not channel.name:
             yield Finding(
-                f"`name` of channel {channel.index + 1} is empty",
-                at=manifest.document.at("channels", channel.index),
+                f"`name` of channel {channel.place + 1} is empty",
+                at=manifest.document.at("channels", channel.place),
                 hint="write the name of the channel",
             )
 
@@ -90,7 +90,7 @@ def current_csv_empty(manifest: PackageManifest) -> Iterator[Finding]:
         if not channel.current_csv:
             yield Finding(
                 f"`currentCSV` of channel `{channel.name}` is empty",
-                at=manifest.document.at("channels", channel.index),
+                at=manifest.document.at("channels", channel.place),
                 hint="write the name of the newest CSV of the channel",
             )
 
@@ -108,7 +108,7 @@ def channel_twice(manifest: PackageManifest) -> Iterator[Finding]:
         if channel.name in seen:
             yield Finding(
                 f"there are two channels with the name `{channel.name}`",
-                at=manifest.document.at("channels", channel.index),
+                at=manifest.document.at("channels", channel.place),
                 hint="rename or remove one of them",
             )
         seen.add(channel.name)
