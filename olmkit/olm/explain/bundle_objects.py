@@ -13,7 +13,7 @@ from olmkit.olm.explain.explanation import Diagnosis, Readiness
 from olmkit.olm.explain.templates import Template
 
 _INVALID = re.compile(
-    r'(?P<kind>[A-Z]\w+)(?:\.(?P<group>[-\w.]+))? "(?P<name>[^"]+)" is invalid: (?P<why>.*)',
+    r'(?<!\w)(?P<kind>[A-Z]\w+)(?:\.(?P<group>[-\w.]+))? "(?P<name>[^"]+)" is invalid: (?P<why>.*)',
     re.DOTALL,
 )
 _FAILED = re.compile(
@@ -27,6 +27,7 @@ _NEW = "correct the bundle, and publish it as a new version"
 
 def of_plan(words: str, namespace: str, readiness: Readiness) -> Diagnosis | None:
     """What the message of an InstallPlan means; None when no object is refused."""
+    words = words[: refusals.LONGEST]
     invalid = _INVALID.search(words)
     if invalid is not None:
         message, hint = _invalid(invalid, namespace)
@@ -50,7 +51,7 @@ def of_strategy(words: str, template: Template, configured: tuple[str, ...]) -> 
 
     `configured` are the fields of the Subscription's `spec.config`.
     """
-    said = words.removeprefix("install strategy failed: ")
+    said = words[: refusals.LONGEST].removeprefix("install strategy failed: ")
     invalid = _INVALID.search(said)
     if invalid is not None:
         why = explanation.first_line(invalid["why"])

@@ -26,7 +26,6 @@ _RANGE = re.compile(
     r"(?:, but (?P<what>limit|request) is (?P<asked>[^.,\s]+)|\.\s+No (?P<none>limit|request) is)"
 )
 _LEVEL = re.compile(r'violates PodSecurity "(?P<level>[a-z]+):[^"]*": (?P<rules>.*)', re.DOTALL)
-_RULES = re.compile(r"(?P<rule>[^,(]+(?: \([^()]*(?:\([^)]*\)[^()]*)*\))?)(?:, |$)")
 _DENIED = re.compile(r'admission webhook "(?P<hook>[^"]+)" denied the request(?:: (?P<why>.*))?',
                      re.DOTALL)  # fmt: skip
 _AWAY = re.compile(
@@ -38,6 +37,7 @@ _ACCOUNT = re.compile(
     r"error looking up service account (?P<namespace>[-\w.]+)/(?P<name>[-\w.]+): serviceaccount "
 )
 _PRIORITY = re.compile(r"no PriorityClass with name (?P<name>\S+) was found")
+LONGEST = 4000  # characters of a message that are looked at; those of the API server are shorter
 # What only the level `restricted` forbids.
 _RESTRICTED = ("allowPrivilegeEscalation", "unrestricted capabilities", "runAsNonRoot",
                "seccompProfile", "runAsUser=0", "restricted volume types")  # fmt: skip
@@ -67,6 +67,7 @@ class Context:
 
 def explained(words: str, context: Context) -> Refusal:
     """The cause and fix of a refusal."""
+    words = words[:LONGEST]
     for pattern, explain in _EXPLAINED:
         found = pattern.search(words)
         if found is not None:
@@ -111,7 +112,7 @@ def _range(found: re.Match[str], context: Context) -> Refusal:
 
 def _security(found: re.Match[str], context: Context) -> Refusal:
     level, rules = found["level"], found["rules"]
-    split = tuple(one["rule"].strip() for one in _RULES.finditer(rules) if one["rule"].strip())
+    split = _split(rules)
     is_small = all(rule.startswith(_RESTRICTED) for rule in split)
     lower = "baseline" if level == "restricted" and is_small else "privileged"
     return Refusal(
@@ -123,6 +124,18 @@ def _security(found: re.Match[str], context: Context) -> Refusal:
         details=tuple(explanation.first_line(rule) for rule in split),
         readiness=Readiness.BLOCKED,
     )
+
+
+def _split(rules: str) -> tuple[str, ...]:
+    """The rules of a list with commas, each with what is in its parentheses."""
+    parts, depth = [""], 0
+    for part in re.split(r"(, |[()])", rules):
+        depth += {"(": 1, ")": -1}.get(part, 0)
+        if part == ", " and depth <= 0:
+            parts.append("")
+        else:
+            parts[-1] += part
+    return tuple(part.strip() for part in parts if part.strip())
 
 
 def _denied(found: re.Match[str], context: Context) -> Refusal:

@@ -23,6 +23,7 @@ _COUNTED = re.compile(r"^\d+/(?P<all>\d+) nodes are available: (?P<rest>.*)$", r
 _REASON = re.compile(r"^(?P<count>\d+) (?P<why>.*)$")
 _TAINT = re.compile(r"had untolerated taint(?:\(s\))? ?(?:\{(?P<key>[^:}]*): ?(?P<value>[^}]*)\})?")
 _CLAIM = re.compile(r'persistentvolumeclaim "(?P<name>[^"]+)" not found')
+_SHOWN = 5  # groups of nodes
 _SPLIT = re.compile(r", (?=\d+ )")
 
 
@@ -65,7 +66,7 @@ def of_pod(snapshot: ClusterState, pod: Manifest, template: Template) -> Diagnos
     return Diagnosis(
         cause="pod-not-scheduled",
         message=f"no node takes the pod `{name}`: "
-        + ("; ".join(one.why for one in found) or explanation.first_line(words)),
+        + ("; ".join(one.why for one in found[:_SHOWN]) or explanation.first_line(words)),
         hint=next((one.hint(template) for one in found if one.hint(template)), "")
         or "compare what the pod requests (resources, node selector, tolerations) with the "
         f"nodes: {_describe(pod)}",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from olmkit.olm.explain import refusals
+from olmkit.olm.explain import bundle_objects, refusals
+from olmkit.olm.explain.explanation import Readiness
 from olmkit.olm.explain.refusals import Context
 from olmkit.olm.explain.templates import Template
 
@@ -84,3 +87,18 @@ def test_pod_security_lists_what_is_violated_and_the_level_that_fits(
 def test_an_unknown_refusal_is_quoted_without_the_name_of_the_attempt() -> None:
     found = refusals.explained(FORBIDDEN + "of the moon", HERE)
     assert (found.message, found.is_known) == ("of the moon", False)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        'violates PodSecurity "restricted:latest": ' + "a (b(c)" * 3000,
+        "exceeded quota: x, requested: " + ", used: " * 4000,
+        "A" * 40000 + ' "x"',
+    ],
+)
+def test_a_hostile_message_does_not_take_long(words: str) -> None:
+    begin = time.process_time()
+    refusals.explained(words, HERE)
+    bundle_objects.of_plan(words, "apps", Readiness.STUCK)
+    assert time.process_time() - begin < 2
