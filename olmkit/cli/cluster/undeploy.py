@@ -60,9 +60,9 @@ def undeploy(
             )
             stays = [subject(one) for one in made.kept]
             if dry_run:
-                deletion.rehearse(app, made.all, stays=stays)
+                deletion.rehearse(app, made.all, also=made.unlisted, stays=stays)
                 return
-            deletion.confirm(app, made.all, yes=yes)
+            deletion.confirm(app, made.all, also=made.unlisted, yes=yes)
             with install_status.watching(app, "deleting") as report:
                 done = await job.delete(reader, made, report=report, timeouts=timeouts)
             deletion.give(app, done, stays=stays)

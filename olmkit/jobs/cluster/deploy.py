@@ -15,7 +15,8 @@ from pathlib import Path
 from olmkit.base.diagnostics import InputError
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import operands as operand_objects
-from olmkit.jobs.cluster import read, wait, write
+from olmkit.jobs.cluster import operator_removal, read, wait
+from olmkit.jobs.cluster.operator_removal import OperatorRemoval
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Removed
 from olmkit.jobs.project import overlay
@@ -39,11 +40,20 @@ class DeployOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undeploying:
-    """What would be deleted, in order; `operands` first."""
+    """What would be deleted, in order; `operands` first.
+
+    The objects of `unread` CRDs go too, but can be listed only when nothing converts them.
+    """
 
     objects: tuple[Manifest, ...]
     operands: tuple[Manifest, ...] = ()
     kept: tuple[Manifest, ...] = ()
+    unread: tuple[Manifest, ...] = ()
+
+    @property
+    def unlisted(self) -> tuple[str, ...]:
+        """In words, the objects that go and cannot be listed before."""
+        return operand_objects.unlisted(self.unread)
 
     @property
     def all(self) -> tuple[Manifest, ...]:
@@ -118,30 +128,54 @@ async def removal(
     delete_operands: bool,
     report: Report = wait.silent,
 ) -> Undeploying:
-    """What would be deleted. Raises `InputError` when objects of its kinds would go unasked."""
+    """What would be deleted.
+
+    Raises `InputError` when objects of its kinds would go that the options do not name, or when
+    they cannot be listed and their CRDs stay.
+    """
     found = await read.present(reader, found)
     crds = [one for one in found if objects.kind(one) == kinds.CRD[1]]
-    operands = await operand_objects.all_of(reader, crds, report=report)
-    if operands and not keep_crds and not delete_operands:
+    # How they are converted now is in the cluster, not in the overlay.
+    live = [there for one in crds if (there := await reader.current(one)) is not None]
+    listing = await operand_objects.listed(reader, live, report=report)
+    if listing.unread and keep_crds == delete_operands:
+        unread = listing.unread[0]
         raise InputError(
-            f"{len(operands)} objects of its kinds exist and would be deleted with the CRDs",
+            f"the objects of {objects.name(unread.crd)} cannot be listed: {unread.error.message}",
+            hint="pass `--delete-operands` without `--keep-crds`, and CRD and objects go without a "
+            "conversion; or pass only `--keep-crds`, and both stay",
+        )
+    if listing.found and not keep_crds and not delete_operands:
+        raise InputError(
+            f"{len(listing.found)} objects of its kinds exist and would be deleted with the CRDs",
             hint="pass `--delete-operands`, or keep the CRDs with `--keep-crds`",
         )
     kept = crds if keep_crds else []
     return Undeploying(
         objects=tuple(one for one in reversed(found) if one not in kept),
-        operands=operands if delete_operands else (),
+        operands=listing.found if delete_operands else (),
         kept=tuple(kept),
+        unread=tuple(one.crd for one in listing.unread) if delete_operands else (),
     )
 
 
 async def delete(
     reader: ClusterObjects, made: Undeploying, *, report: Report, timeouts: Timeouts
 ) -> Removed:
-    """Delete the operands while the operator still manages them, then all of it."""
-    return await write.delete(
-        reader, (made.objects,), operands=made.operands, report=report, timeouts=timeouts
+    """Delete the operands while the operator still manages them, then all of it.
+
+    Raises `ClusterError` when a webhook does not answer that does not belong to the operator.
+    """
+    last = [one for one in made.objects if objects.kind(one) in (kinds.CRD[1], kinds.NAMESPACE[1])]
+    operator = tuple(one for one in made.objects if one not in last)
+    whole = OperatorRemoval(
+        operands=made.operands,
+        operator=(operator,),
+        definitions=(tuple(last),),
+        unread=made.unread,
+        may_go_first=bool(rollout.workloads(operator)),
     )
+    return await operator_removal.carry_out(reader, whole, report=report, timeouts=timeouts)
 
 
 async def _until_known(

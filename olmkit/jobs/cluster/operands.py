@@ -16,6 +16,7 @@ from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import wait
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.jobs.cluster.wait import Report
+from olmkit.kube import objects
 from olmkit.kube.api import ClusterError, NotFound
 from olmkit.kube.objects import Manifest, mapping, sequence, text
 from olmkit.olm import kinds
@@ -72,16 +73,6 @@ async def listed(
     return Operands(found=tuple(found), unread=tuple(unread))
 
 
-async def all_of(
-    reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report = wait.silent
-) -> tuple[Manifest, ...]:
-    """The same; raises `ClusterError` for objects that cannot be listed."""
-    listing = await listed(reader, crds, report=report)
-    for one in listing.unread:
-        raise one.error
-    return listing.found
-
-
 async def freed(
     reader: ClusterObjects, crds: Iterable[Manifest], *, report: Report
 ) -> tuple[Manifest, ...]:
@@ -107,6 +98,13 @@ async def _freed(reader: ClusterObjects, crd: Manifest, report: Report) -> tuple
     # The server takes a moment to serve the CRD as it is now.
     end = asyncio.get_running_loop().time() + wait.Timeouts().believed
     return await wait.patiently(functools.partial(reader.list, kind), report, end)
+
+
+def unlisted(crds: Iterable[Manifest]) -> tuple[str, ...]:
+    """In words, the objects of CRDs that nothing converts any more."""
+    return tuple(
+        f"all objects of {objects.name(crd)}, which nothing converts any more" for crd in crds
+    )
 
 
 def kind_of(crd: Manifest) -> tuple[str, str] | None:

@@ -74,10 +74,7 @@ class UninstallPlan:
     @property
     def unlisted(self) -> tuple[str, ...]:
         """In words, the objects that go and cannot be listed before."""
-        return tuple(
-            f"all objects of {objects.name(crd)}, which nothing converts any more"
-            for crd in self.unread
-        )
+        return operands.unlisted(self.unread)
 
     @property
     def steps(self) -> tuple[tuple[Manifest, ...], ...]:

@@ -71,6 +71,7 @@ def of_catalog(snapshot: ClusterState, catalog: Manifest) -> Diagnosis | None:
     return Diagnosis(
         cause="catalog-not-ready",
         message=f"the catalog `{name}` is not ready yet",
+        hint="" if kinds.status(catalog) else explanation.UNSEEN,
         links=(top,),
         readiness=Readiness.WAITING,
         origin=FaultOrigin.WORLD,

@@ -14,6 +14,9 @@ from typing import Any
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
 
+UNSEEN = "if it stays so, check that OLM runs: `olmkit olm status`"
+"""What to do about an object that OLM has not looked at."""
+
 
 class Readiness(StrEnum):
     """Whether to wait.

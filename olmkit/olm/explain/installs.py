@@ -23,8 +23,6 @@ from olmkit.olm.explain import (
 )
 from olmkit.olm.explain.explanation import Diagnosis, Explanation, Link, Readiness
 
-_UNSEEN = "if it stays so, check that OLM runs: `olmkit olm status`"
-
 
 def explain(snapshot: ClusterState, package: str, *, target: str = "") -> Explanation:
     """How the install of `package` is in the namespace, and why.
@@ -83,7 +81,7 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
             message=f"OLM has not yet chosen a version of `{package}`"
             if not current
             else f"OLM is installing `{target or current}`",
-            hint=_UNSEEN if not kinds.status(subscription) else "",
+            hint=explanation.UNSEEN if not kinds.status(subscription) else "",
             readiness=Readiness.WAITING,
         )
     return finding.below(*links)

@@ -17,7 +17,7 @@ from olmkit.jobs.cluster import deploy
 from olmkit.jobs.cluster import wait as cluster_wait
 from olmkit.jobs.cluster.deploy import DeployOptions
 from olmkit.jobs.cluster.wait import Timeouts
-from olmkit.kube.api import Resource
+from olmkit.kube.api import ClusterError, Resource
 from olmkit.kube.objects import GVK
 from olmkit.testing.apiserver.refusals import Refusal
 from olmkit.testing.apiserver.server import ApiServer
@@ -221,5 +221,54 @@ def test_objects_that_cannot_be_converted_for_a_while_are_waited_for(
         assert refused == {"GET", "DELETE"}
         assert [line for line in told if webhook in line]
         assert (done.left, server.all("caches")) == ((), [])
+
+    run(story)
+
+
+class NothingConverts(ClusterObjects):
+    """The API of a cluster in which the conversion webhook of the caches is gone."""
+
+    async def list(
+        self, kind: Any, namespace: str = "", *, labels: str = "", fields: str = ""
+    ) -> Any:
+        if kind[1] == "Cache":
+            crds = await super().list(("apiextensions.k8s.io/v1", "CustomResourceDefinition"))
+            if any(one["spec"].get("conversion", {}).get("strategy") == "Webhook" for one in crds):
+                raise ClusterError("conversion webhook for example.com/v1, Kind=Cache failed: no",
+                                   code=500, temporary=True)  # fmt: skip
+        return await super().list(kind, namespace, labels=labels, fields=fields)
+
+
+def test_a_conversion_webhook_that_is_gone_does_not_stop_undeploy(options: DeployOptions) -> None:
+    conversion = {"strategy": "Webhook", "webhook": {"clientConfig": {
+        "service": {"name": "gone", "namespace": "place"}}}}  # fmt: skip
+
+    async def story(plain: ClusterObjects, server: ApiServer) -> None:
+        reader = NothingConverts(plain.cluster)
+        wanted = deploy.wanted(options)
+        await deploy.apply(reader, wanted, report=[].append, timeouts=QUICK)
+        crd = next(one for one in wanted if one["kind"] == "CustomResourceDefinition")
+        await reader.merge(crd, {"spec": {"conversion": conversion}})
+        server.put("caches", {"apiVersion": "example.com/v1", "kind": "Cache",
+                              "metadata": {"name": "mine", "namespace": "a"}})  # fmt: skip
+
+        for same in (True, False):
+            with pytest.raises(InputError, match="cannot be listed") as raised:
+                await deploy.removal(reader, wanted, keep_crds=same, delete_operands=same)
+            assert "`--delete-operands` without `--keep-crds`" in raised.value.hint
+        kept = await deploy.removal(reader, wanted, keep_crds=True, delete_operands=False)
+        assert (kept.unread, [one["kind"] for one in kept.kept]) == ((), [crd["kind"]])
+
+        made = await deploy.removal(reader, wanted, keep_crds=False, delete_operands=True)
+        assert len(made.unlisted) == 1
+        done = await deploy.delete(reader, made, report=[].append, timeouts=QUICK)
+
+        assert done.left == ()
+        assert [one["kind"] for one in done.gone] == [
+            "Deployment",
+            "Cache",
+            "CustomResourceDefinition",
+            "Namespace",
+        ]
 
     run(story)
