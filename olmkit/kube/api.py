@@ -80,7 +80,7 @@ class NotKubernetes(ClusterError):
 
 
 class AlreadyExists(ClusterError):
-    """An object of that name is there."""
+    """An object of that name exists already."""
 
 
 class Conflict(ClusterError):

@@ -85,7 +85,7 @@ def scratch(platform: Platform, *, created: int = 0) -> Image:
 
 
 def born(image: Image, *, created: int) -> Image:
-    """`image` with another time of birth, in Unix seconds; for what is built on it."""
+    """`image` with another creation time, in Unix seconds; for what is built on it."""
     return _assemble(
         {**image.config.value, "created": _time(created)},
         image.manifest.layers,

@@ -1,6 +1,6 @@
 """Rules for upgrade graphs: one head, and a way up to it from everything else.
 
-At most one of the rules for the shape of a channel speaks, as the reference does:
+At most one of the rules for the shape of a channel reports, as in the reference:
 a channel without a head has no chain that could have a cycle or strand anything.
 """
 

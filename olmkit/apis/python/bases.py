@@ -46,7 +46,7 @@ KNOWN: Final = MODEL_BASES | _MODEL_DECORATORS | _ENUM_BASES | HARMLESS_BASES | 
 
 
 class Sort(Enum):
-    """What a class of the sources is to an API."""
+    """The role of a source class in an API."""
 
     MODEL = "model"
     ENUMERATION = "enumeration"

@@ -37,7 +37,7 @@ Parts = Sequence[bytes]
 
 
 def fields(text: bytes) -> Mapping[str, Parts]:
-    """The parts of an object by folded name. Null is an empty one."""
+    """The parts of an object by folded name. `null` counts as empty."""
     found: dict[str, msgspec.Raw] | None = _decode(text, dict[str, msgspec.Raw] | None)
     parts: dict[str, list[bytes]] = {}
     for key, value in (found or {}).items():

@@ -97,7 +97,7 @@ async def changes(reader: ClusterObjects, found: Iterable[Manifest]) -> tuple[st
 async def apply(
     reader: ClusterObjects, found: tuple[Manifest, ...], *, report: Report, timeouts: Timeouts
 ) -> Explanation:
-    """Apply the objects in order and wait for the Deployments; how it is in the end.
+    """Apply the objects in order and wait for the Deployments; returns the final state.
 
     Raises `ClusterError` when the server refuses an object.
     """

@@ -221,7 +221,7 @@ async def _go(
     timeouts: Timeouts,
     announce: Announce | None = None,
 ) -> Explanation:
-    """Approve the plan that leads to the target, and wait until it alone is there."""
+    """Approve the plan that leads to the target, and wait until only the target is installed."""
     package, namespace, target = hop.package, hop.namespace, hop.target
     before = await cluster_read.snapshot(reader, namespace, logs=False)
     is_announced = announce is None

@@ -64,7 +64,7 @@ class Target(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
-    """`targets`: what to generate; `strict_markers`: doubtful markers are errors.
+    """`targets`: what to generate; `strict_markers`: unknown and misplaced markers are errors.
 
     `settings`: `NAME=VALUE` texts that win over `[tool.olmkit]`; `environment` says where
     Go's module cache is.

@@ -86,7 +86,7 @@ def _after_deadline(deployment: Manifest, found: Diagnosis) -> Diagnosis:
 
 
 def refused(snapshot: ClusterState, owner: Manifest) -> Diagnosis | None:
-    """Why what makes pods, such as a Job, gets none, by its events; None when they say nothing."""
+    """Why the owner of pods, such as a Job, gets none; None when its events have no reason."""
     events = [one for one in snapshot.events_of(owner) if one.get("reason") == "FailedCreate"]
     if not events:
         return None

@@ -145,7 +145,7 @@ def find(project: Project, group: str, version: str, kind: str) -> int | None:
 
 
 def check_names(api: Api) -> None:
-    """Raises `ConfigurationError` for names that no API server has."""
+    """Raises `ConfigurationError` for names that an API server refuses."""
     group, domain, version, kind = api.group, api.domain, api.version, api.kind
     # Not the qualified group: the one without a name is checked as `core`.
     qualified = ".".join(part for part in (group, domain) if part)
