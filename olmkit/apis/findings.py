@@ -14,7 +14,7 @@ _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FindingRule:
     """One code of the family `API`."""
 
     code: str
@@ -23,70 +23,94 @@ class Rule:
     doc: str
 
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, FindingRule] = {
     rule.code: rule
     for rule in (
-        Rule("API001", "source-syntax", _ERROR, "A source file cannot be parsed."),
-        Rule("API002", "source-encoding", _ERROR, "A source file is not text."),
-        Rule("API003", "marker-syntax", _ERROR, "A marker has a syntax error."),
-        Rule("API004", "unknown-marker", _WARNING, "A marker is unknown."),
-        Rule(
+        FindingRule("API001", "source-syntax", _ERROR, "A source file cannot be parsed."),
+        FindingRule("API002", "source-encoding", _ERROR, "A source file is not text."),
+        FindingRule("API003", "marker-syntax", _ERROR, "A marker has a syntax error."),
+        FindingRule("API004", "unknown-marker", _WARNING, "A marker is unknown."),
+        FindingRule(
             "API005", "misplaced-marker", _WARNING, "A marker is in a place where it is not read."
         ),
-        Rule("API006", "unsupported-type", _ERROR, "A type cannot be expressed in a CRD."),
-        Rule("API007", "unknown-type", _ERROR, "A type cannot be found in the sources."),
-        Rule(
+        FindingRule("API006", "unsupported-type", _ERROR, "A type cannot be expressed in a CRD."),
+        FindingRule("API007", "unknown-type", _ERROR, "A type cannot be found in the sources."),
+        FindingRule(
             "API008",
             "duplicate-kind",
             _ERROR,
             "A type is declared twice, or two kinds define the same CRD.",
         ),
-        Rule("API009", "marker-does-not-fit", _ERROR, "A marker does not fit the type it is on."),
-        Rule("API010", "conflicting-constraints", _ERROR, "Two constraints contradict each other."),
-        Rule("API011", "recursive-type", _ERROR, "A type contains itself; CRDs cannot."),
-        Rule(
+        FindingRule(
+            "API009", "marker-does-not-fit", _ERROR, "A marker does not fit the type it is on."
+        ),
+        FindingRule(
+            "API010", "conflicting-constraints", _ERROR, "Two constraints contradict each other."
+        ),
+        FindingRule("API011", "recursive-type", _ERROR, "A type contains itself; CRDs cannot."),
+        FindingRule(
             "API012", "storage-version", _ERROR, "A kind does not have exactly one storage version."
         ),
-        Rule("API013", "no-served-version", _ERROR, "No version of a kind is served."),
-        Rule("API014", "no-group", _WARNING, "A kind's package names no API group."),
-        Rule("API015", "differing-resource", _ERROR, "Versions of a kind disagree on its names."),
-        Rule("API016", "invalid-metadata", _ERROR, "A label or an annotation is not `key=value`."),
-        Rule(
+        FindingRule("API013", "no-served-version", _ERROR, "No version of a kind is served."),
+        FindingRule("API014", "no-group", _WARNING, "A kind's package names no API group."),
+        FindingRule(
+            "API015", "differing-resource", _ERROR, "Versions of a kind disagree on its names."
+        ),
+        FindingRule(
+            "API016", "invalid-metadata", _ERROR, "A label or an annotation is not `key=value`."
+        ),
+        FindingRule(
             "API017",
             "duplicate-field",
             _ERROR,
             "Two fields have the same JSON name, or a field has two.",
         ),
-        Rule(
+        FindingRule(
             "API018",
             "default-does-not-fit",
             _ERROR,
             "A default does not have the type of its field.",
         ),
-        Rule("API019", "csv-resource", _ERROR, "A resource of a CSV marker lacks kind or version."),
-        Rule("API020", "kind-not-found", _WARNING, "A kind of the project file has no type."),
-        Rule(
+        FindingRule(
+            "API019", "csv-resource", _ERROR, "A resource of a CSV marker lacks kind or version."
+        ),
+        FindingRule(
+            "API020", "kind-not-found", _WARNING, "A kind of the project file has no type."
+        ),
+        FindingRule(
             "API021", "ignored-field", _WARNING, "An attribute of a kind is not a field of its API."
         ),
-        Rule("API022", "docstring-marker", _WARNING, "A marker is in a docstring."),
-        Rule("API023", "invalid-name", _ERROR, "A group, version or kind is not a valid name."),
-        Rule("API024", "stale-crd", _WARNING, "A CRD file belongs to no kind of the sources."),
-        Rule(
+        FindingRule("API022", "docstring-marker", _WARNING, "A marker is in a docstring."),
+        FindingRule(
+            "API023", "invalid-name", _ERROR, "A group, version or kind is not a valid name."
+        ),
+        FindingRule(
+            "API024", "stale-crd", _WARNING, "A CRD file belongs to no kind of the sources."
+        ),
+        FindingRule(
             "API025",
             "other-release",
             _WARNING,
             "The Kubernetes types are those of another release.",
         ),
-        Rule("API026", "kind-without-spec", _ERROR, "A kind has neither spec nor status."),
-        Rule("API027", "mixed-packages", _ERROR, "The files of a folder belong to two packages."),
-        Rule("API028", "schema-refused", _ERROR, "The API server refuses what a type declares."),
-        Rule("API029", "nothing-fits", _ERROR, "No value satisfies the limits of a field."),
-        Rule("API030", "import-circle", _ERROR, "Modules import each other and cannot be loaded."),
-        Rule(
+        FindingRule("API026", "kind-without-spec", _ERROR, "A kind has neither spec nor status."),
+        FindingRule(
+            "API027", "mixed-packages", _ERROR, "The files of a folder belong to two packages."
+        ),
+        FindingRule(
+            "API028", "schema-refused", _ERROR, "The API server refuses what a type declares."
+        ),
+        FindingRule("API029", "nothing-fits", _ERROR, "No value satisfies the limits of a field."),
+        FindingRule(
+            "API030", "import-circle", _ERROR, "Modules import each other and cannot be loaded."
+        ),
+        FindingRule(
             "API031", "name-clash", _ERROR, "Two kinds of a group are served under the same name."
         ),
-        Rule("API032", "unwritable-text", _ERROR, "YAML cannot represent a string."),
-        Rule("API033", "ignored-metadata", _WARNING, "Metadata of a field does not reach the CRD."),
+        FindingRule("API032", "unwritable-text", _ERROR, "YAML cannot represent a string."),
+        FindingRule(
+            "API033", "ignored-metadata", _WARNING, "Metadata of a field does not reach the CRD."
+        ),
     )
 }
 

@@ -167,7 +167,7 @@ Declaration = Struct | NamedType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Package:
+class ApiPackage:
     """The types of one API version, or of none: then `group` is None."""
 
     module: str
@@ -195,9 +195,9 @@ def _by_name(kind: Struct) -> tuple[str, str]:
 class Sources:
     """All packages of a project, and where to find a declaration."""
 
-    packages: tuple[Package, ...]
+    packages: tuple[ApiPackage, ...]
     declarations: Mapping[Named, Declaration]
-    package_of: Mapping[Named, Package]
+    package_of: Mapping[Named, ApiPackage]
     _lineages: dict[Named, tuple[Named, ...]] = field(
         default_factory=dict, repr=False, compare=False
     )

@@ -17,7 +17,7 @@ Manifest = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class PolicyRule:
     groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
     resource_names: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Rule:
 
 def roles(sources: Sources, *, role_name: str) -> list[Manifest]:
     """ClusterRoles first, then the roles of each namespace; empty when no marker requests one."""
-    found: dict[tuple[str, str], list[Rule]] = {}
+    found: dict[tuple[str, str], list[PolicyRule]] = {}
     for package in sources.packages:
         for marker in package.markers:
             if marker.name == "kubebuilder:rbac":
@@ -49,7 +49,7 @@ def roles(sources: Sources, *, role_name: str) -> list[Manifest]:
     ]
 
 
-def _role(namespace: str, name: str, rules: list[Rule]) -> Manifest:
+def _role(namespace: str, name: str, rules: list[PolicyRule]) -> Manifest:
     metadata = {"name": name}
     if namespace:
         metadata["namespace"] = namespace
@@ -61,10 +61,10 @@ def _role(namespace: str, name: str, rules: list[Rule]) -> Manifest:
     }
 
 
-def _rules(marker: Marker) -> list[Rule]:
+def _rules(marker: Marker) -> list[PolicyRule]:
     """One rule for each resource that a marker names."""
     groups = _normal("" if group == "core" else group for group in marker.get("groups") or ())
-    rule = Rule(
+    rule = PolicyRule(
         groups=groups,
         resource_names=_normal(marker.get("resourceNames") or ()),
         urls=_normal(marker.get("urls") or ()),
@@ -76,7 +76,7 @@ def _rules(marker: Marker) -> list[Rule]:
     return [replace(rule, resources=(resource,)) for resource in resources]
 
 
-def merged(rules: Iterable[Rule]) -> list[Rule]:
+def merged(rules: Iterable[PolicyRule]) -> list[PolicyRule]:
     """Rules that differ in one part only become one, part after part."""
     current = list(rules)
     current = _merge(current, "verbs", lambda r: (r.groups, r.resources, r.resource_names, r.urls))
@@ -89,8 +89,10 @@ def merged(rules: Iterable[Rule]) -> list[Rule]:
 Parts = tuple[tuple[str, ...], ...]
 
 
-def _merge(rules: list[Rule], part: str, key: Callable[[Rule], Parts]) -> list[Rule]:
-    found: dict[tuple[str, ...], Rule] = {}
+def _merge(
+    rules: list[PolicyRule], part: str, key: Callable[[PolicyRule], Parts]
+) -> list[PolicyRule]:
+    found: dict[tuple[str, ...], PolicyRule] = {}
     for rule in rules:
         # Keys are joined texts: no group and the empty group are one, and `""` is written.
         joined = tuple("&".join(texts) for texts in key(rule))
@@ -104,7 +106,7 @@ def _merge(rules: list[Rule], part: str, key: Callable[[Rule], Parts]) -> list[R
     return list(found.values())
 
 
-def _sort_key(rule: Rule) -> str:
+def _sort_key(rule: PolicyRule) -> str:
     parts = (rule.groups, rule.resources, rule.resource_names, rule.urls)
     return " + ".join("&".join(part) for part in parts)
 

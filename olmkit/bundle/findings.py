@@ -13,33 +13,33 @@ from typing import NamedTuple
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 
 
-class Kind(NamedTuple):
+class FindingKind(NamedTuple):
     """A finding's name and weight."""
 
     name: str
     severity: Severity
 
 
-KINDS: Mapping[str, Kind] = {
-    "PRJ101": Kind("unusable-input", Severity.ERROR),
-    "PRJ102": Kind("kind-left-out", Severity.WARNING),
-    "PRJ103": Kind("kind-replaced-by-olm", Severity.INFO),
-    "PRJ104": Kind("document-left-out", Severity.WARNING),
-    "PRJ105": Kind("default-base", Severity.WARNING),
-    "PRJ106": Kind("base-entry-replaced", Severity.WARNING),
-    "PRJ107": Kind("webhook-field-lost", Severity.WARNING),
-    "PRJ108": Kind("webhook-without-target", Severity.WARNING),
-    "PRJ109": Kind("aggregated-role", Severity.WARNING),
-    "PRJ110": Kind("dangling-binding", Severity.WARNING),
-    "PRJ111": Kind("same-name-twice", Severity.WARNING),
-    "PRJ112": Kind("field-without-place", Severity.WARNING),
-    "PRJ113": Kind("unnamed-related-image", Severity.WARNING),
-    "PRJ114": Kind("sample-without-api", Severity.WARNING),
-    "PRJ115": Kind("unknown-service-account", Severity.WARNING),
-    "PRJ116": Kind("no-deployment", Severity.WARNING),
-    "PRJ117": Kind("changed-stale-file", Severity.WARNING),
-    "PRJ118": Kind("account-without-rules", Severity.WARNING),
-    "PRJ119": Kind("cert-manager-annotation", Severity.WARNING),
+KINDS: Mapping[str, FindingKind] = {
+    "PRJ101": FindingKind("unusable-input", Severity.ERROR),
+    "PRJ102": FindingKind("kind-left-out", Severity.WARNING),
+    "PRJ103": FindingKind("kind-replaced-by-olm", Severity.INFO),
+    "PRJ104": FindingKind("document-left-out", Severity.WARNING),
+    "PRJ105": FindingKind("default-base", Severity.WARNING),
+    "PRJ106": FindingKind("base-entry-replaced", Severity.WARNING),
+    "PRJ107": FindingKind("webhook-field-lost", Severity.WARNING),
+    "PRJ108": FindingKind("webhook-without-target", Severity.WARNING),
+    "PRJ109": FindingKind("aggregated-role", Severity.WARNING),
+    "PRJ110": FindingKind("dangling-binding", Severity.WARNING),
+    "PRJ111": FindingKind("same-name-twice", Severity.WARNING),
+    "PRJ112": FindingKind("field-without-place", Severity.WARNING),
+    "PRJ113": FindingKind("unnamed-related-image", Severity.WARNING),
+    "PRJ114": FindingKind("sample-without-api", Severity.WARNING),
+    "PRJ115": FindingKind("unknown-service-account", Severity.WARNING),
+    "PRJ116": FindingKind("no-deployment", Severity.WARNING),
+    "PRJ117": FindingKind("changed-stale-file", Severity.WARNING),
+    "PRJ118": FindingKind("account-without-rules", Severity.WARNING),
+    "PRJ119": FindingKind("cert-manager-annotation", Severity.WARNING),
 }
 
 

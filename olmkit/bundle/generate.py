@@ -25,7 +25,7 @@ from olmkit.bundle.model import (
     ClusterServiceVersion,
     CustomResourceDefinition,
 )
-from olmkit.bundle.rbac import Access, Permission
+from olmkit.bundle.rbac import AccountAccess, Permission
 from olmkit.bundle.supported_kinds import REPLACED_BY_OLM, SUPPORTED
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest
@@ -199,7 +199,7 @@ class _CsvBuilder:
     collection: Collection
     notes: list[Diagnostic]
     origins: list[Origin] = field(default_factory=list)
-    access: Access | None = None
+    access: AccountAccess | None = None
 
     def csv(self, base: ClusterServiceVersion | None) -> Manifest:
         csv = self._start(base)

@@ -29,7 +29,7 @@ class Permission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class AccountAccess:
     """What moves into the CSV, and what stays a manifest of the bundle."""
 
     service_accounts: tuple[str, ...]
@@ -48,7 +48,7 @@ def operator_accounts(deployments: Iterable[BundleObject], extra: Iterable[str])
     return tuple(dict.fromkeys([*names, *extra]))
 
 
-def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -> Access:
+def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -> AccountAccess:
     """Divide roles, bindings and accounts between the CSV and the manifests."""
     accounts = operator_accounts(collection.deployments, extra_service_accounts)
     used: list[BundleObject] = []
@@ -66,7 +66,7 @@ def divide(collection: Collection, extra_service_accounts: Sequence[str] = ()) -
     permissions = _permissions(collection.role_bindings, collection, accounts)
     cluster_permissions = _permissions(collection.cluster_role_bindings, collection, accounts)
     granted = {item.service_account for item in (*permissions, *cluster_permissions)}
-    return Access(
+    return AccountAccess(
         service_accounts=accounts,
         permissions=permissions,
         cluster_permissions=cluster_permissions,

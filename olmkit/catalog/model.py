@@ -19,6 +19,7 @@ from olmkit.base.versions import InvalidVersionError, Release, Version, VersionR
 from olmkit.catalog.blobs import outline, wire
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.blobs.outline import (
+    BlobPlace,
     BundleOutline,
     ChannelOutline,
     CustomOutline,
@@ -26,7 +27,6 @@ from olmkit.catalog.blobs.outline import (
     EntryOutline,
     Outline,
     PackageOutline,
-    Place,
     RelatedImage,
 )
 from olmkit.catalog.blobs.properties import Properties
@@ -45,7 +45,7 @@ class Bundle:
     properties: Properties
     related_images: tuple[RelatedImage, ...]
     deprecation: str | None
-    place: Place
+    place: BlobPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Channel:
     package: str
     entries: Mapping[str, Entry]
     deprecation: str | None
-    place: Place
+    place: BlobPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class Package:
     channels: Mapping[str, Channel]
     bundles: Mapping[str, Bundle]
     deprecation: str | None
-    place: Place
+    place: BlobPlace
 
     def bundle(self, named: str) -> Bundle | None:
         """The bundle of that name, or else the first by name of that version."""

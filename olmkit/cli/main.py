@@ -23,7 +23,7 @@ from olmkit.base.diagnostics import OlmkitError
 from olmkit.cli.frame.exits import Exit, exit_code
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command lives (`module:attribute`), and its summary."""
 
     target: str
@@ -41,191 +41,193 @@ GROUPS: Mapping[str, str] = {
     "submit": "Check and prepare submissions to the repositories of catalogs.",
 }
 
-COMMANDS: Mapping[str, Entry] = {
-    "image build": Entry(
+COMMANDS: Mapping[str, CommandEntry] = {
+    "image build": CommandEntry(
         "olmkit.cli.image.build:build",
         "Build the image of a Python operator, without a container engine.",
     ),
-    "image copy": Entry(
+    "image copy": CommandEntry(
         "olmkit.cli.image.copy:copy", "Copy an image to another location, with all its digests."
     ),
-    "image inspect": Entry(
+    "image inspect": CommandEntry(
         "olmkit.cli.image.inspect:inspect",
         "Show the platforms, labels and layers of an image.",
     ),
-    "image push": Entry("olmkit.cli.image.push:push", "Push an image to a registry."),
-    "bundle build": Entry(
+    "image push": CommandEntry("olmkit.cli.image.push:push", "Push an image to a registry."),
+    "bundle build": CommandEntry(
         "olmkit.cli.bundle.build:build", "Build the images of bundles, without a container engine."
     ),
-    "bundle push": Entry(
+    "bundle push": CommandEntry(
         "olmkit.cli.bundle.push:push", "Push the image of a bundle to a registry."
     ),
-    "bundle scorecard": Entry(
+    "bundle scorecard": CommandEntry(
         "olmkit.cli.bundle.scorecard:scorecard",
         "Run the scorecard tests of a bundle: a directory or an image.",
     ),
-    "catalog add": Entry("olmkit.cli.catalog.add:add", "Add a new version to a catalog."),
-    "catalog build": Entry(
+    "catalog add": CommandEntry("olmkit.cli.catalog.add:add", "Add a new version to a catalog."),
+    "catalog build": CommandEntry(
         "olmkit.cli.catalog.build:build",
         "Build the image of a catalog, without a container engine.",
     ),
-    "catalog push": Entry(
+    "catalog push": CommandEntry(
         "olmkit.cli.catalog.push:push", "Push the image of a catalog to a registry."
     ),
-    "bundle generate": Entry(
+    "bundle generate": CommandEntry(
         "olmkit.cli.bundle.generate:generate",
         "Write the bundle of a project from its manifests and base CSV.",
     ),
-    "explain": Entry(
+    "explain": CommandEntry(
         "olmkit.cli.project.explain:explain",
         "Explain the code of a finding; without a code, list all codes.",
     ),
-    "bundle diff": Entry(
+    "bundle diff": CommandEntry(
         "olmkit.cli.bundle.diff:diff",
         "Show what changes between two bundles, and what blocks an upgrade.",
     ),
-    "bundle show": Entry(
+    "bundle show": CommandEntry(
         "olmkit.cli.bundle.show:show",
         "Show what a bundle contains: APIs, permissions, images, upgrade edges.",
     ),
-    "bundle unpack": Entry(
+    "bundle unpack": CommandEntry(
         "olmkit.cli.bundle.unpack:unpack", "Write the files of a bundle image into a directory."
     ),
-    "bundle validate": Entry(
+    "bundle validate": CommandEntry(
         "olmkit.cli.bundle.validate:validate", "Validate bundles: directories or images."
     ),
-    "catalog check": Entry(
+    "catalog check": CommandEntry(
         "olmkit.cli.catalog.check:check",
         "Check that every installed version can still upgrade.",
     ),
-    "catalog diff": Entry(
+    "catalog diff": CommandEntry(
         "olmkit.cli.catalog.diff:diff",
         "Show the differences between two catalogs: graph, images, deprecations.",
     ),
-    "catalog filter": Entry(
+    "catalog filter": CommandEntry(
         "olmkit.cli.catalog.filter:filter_",
         "Write a part of a catalog: selected packages, channels and versions.",
     ),
-    "catalog graph": Entry(
+    "catalog graph": CommandEntry(
         "olmkit.cli.catalog.graph:draw", "Show the upgrade graphs of a catalog, or of one package."
     ),
-    "catalog init": Entry(
+    "catalog init": CommandEntry(
         "olmkit.cli.catalog.init:init", "Write the `olm.package` blob of a new package."
     ),
-    "catalog list bundles": Entry(
+    "catalog list bundles": CommandEntry(
         "olmkit.cli.catalog.list:bundles", "List the bundles of a catalog, or of one package."
     ),
-    "catalog list channels": Entry(
+    "catalog list channels": CommandEntry(
         "olmkit.cli.catalog.list:channels", "List the channels of a catalog, or of one package."
     ),
-    "catalog list packages": Entry(
+    "catalog list packages": CommandEntry(
         "olmkit.cli.catalog.list:packages", "List the packages of a catalog."
     ),
-    "catalog path": Entry(
+    "catalog path": CommandEntry(
         "olmkit.cli.catalog.path:path",
         "Show the upgrade path that OLM takes from an installed version.",
     ),
-    "catalog resolve": Entry(
+    "catalog resolve": CommandEntry(
         "olmkit.cli.catalog.resolve:resolve",
         "Show what OLM would install, with dependencies and reasons.",
     ),
-    "catalog validate": Entry(
+    "catalog validate": CommandEntry(
         "olmkit.cli.catalog.validate:validate", "Validate catalogs: directories or images."
     ),
-    "catalog render": Entry(
+    "catalog render": CommandEntry(
         "olmkit.cli.catalog.render:render",
         "Write bundles and catalogs as one stream of catalog blobs.",
     ),
-    "catalog render-template": Entry(
+    "catalog render-template": CommandEntry(
         "olmkit.cli.catalog.template:render_template",
         "Render a catalog template; its `schema` says which kind it is.",
     ),
-    "catalog template basic": Entry(
+    "catalog template basic": CommandEntry(
         "olmkit.cli.catalog.template:basic",
         "Render a basic template: blobs, and images in place of bundles.",
     ),
-    "catalog template semver": Entry(
+    "catalog template semver": CommandEntry(
         "olmkit.cli.catalog.template:semver",
         "Render a semver template: channels and edges from versions.",
     ),
-    "catalog template substitutes": Entry(
+    "catalog template substitutes": CommandEntry(
         "olmkit.cli.catalog.template:substitutes",
         "Render a substitutes template: rebuilt bundles replace others.",
     ),
-    "catalog serve": Entry(
+    "catalog serve": CommandEntry(
         "olmkit.cli.catalog.serve:serve",
         "Serve a catalog to OLM v0 over gRPC, and to OLM v1 over HTTP.",
     ),
-    "submit prepare": Entry(
+    "submit prepare": CommandEntry(
         "olmkit.cli.submission.prepare:prepare",
         "Write the next version of an operator into a checkout of a repository of catalogs.",
     ),
-    "submit check": Entry(
+    "submit check": CommandEntry(
         "olmkit.cli.submission.check:check",
         "Check a checkout of a repository of operators before a pull request.",
     ),
-    "completion": Entry(
+    "completion": CommandEntry(
         "olmkit.cli.completion:completion", "Print the completion script for a shell."
     ),
-    "create api": Entry(
+    "create api": CommandEntry(
         "olmkit.cli.project.create_api:create",
         "Add a kind: its types, sample, roles and reconciler.",
     ),
-    "create webhook": Entry(
+    "create webhook": CommandEntry(
         "olmkit.cli.project.create_webhook:create",
         "Add webhooks to a kind: defaulting, validation, conversion.",
     ),
-    "edit": Entry(
+    "edit": CommandEntry(
         "olmkit.cli.project.edit:edit",
         "Change the groups, the scope or the operator image of a project.",
     ),
-    "init": Entry("olmkit.cli.project.init:init", "Create a project for an operator in Python."),
-    "render": Entry(
+    "init": CommandEntry(
+        "olmkit.cli.project.init:init", "Create a project for an operator in Python."
+    ),
+    "render": CommandEntry(
         "olmkit.cli.project.render:render",
         "Print the manifests of an overlay, as `kustomize build` does.",
     ),
-    "deploy": Entry(
+    "deploy": CommandEntry(
         "olmkit.cli.cluster.deploy:deploy",
         "Deploy the operator without OLM, and wait until it runs.",
     ),
-    "undeploy": Entry(
+    "undeploy": CommandEntry(
         "olmkit.cli.cluster.undeploy:undeploy", "Delete what `olmkit deploy` applied."
     ),
-    "install": Entry(
+    "install": CommandEntry(
         "olmkit.cli.cluster.install:install",
         "Install an operator through OLM, and wait until it runs.",
     ),
-    "olm install": Entry(
+    "olm install": CommandEntry(
         "olmkit.cli.cluster.olm:install",
         "Install OLM v0 from its manifests, and wait until it runs.",
     ),
-    "olm status": Entry(
+    "olm status": CommandEntry(
         "olmkit.cli.cluster.olm:status", "Show whether OLM is installed and running."
     ),
-    "olm uninstall": Entry(
+    "olm uninstall": CommandEntry(
         "olmkit.cli.cluster.olm:uninstall",
         "Remove OLM v0, using the manifests that installed it.",
     ),
-    "status": Entry(
+    "status": CommandEntry(
         "olmkit.cli.cluster.status:status",
         "Show the operators that OLM has installed, and their state.",
     ),
-    "uninstall": Entry(
+    "uninstall": CommandEntry(
         "olmkit.cli.cluster.uninstall:uninstall",
         "Remove an operator, and everything that olmkit created for it.",
     ),
-    "upgrade": Entry(
+    "upgrade": CommandEntry(
         "olmkit.cli.cluster.upgrade:upgrade",
         "Upgrade an operator, and wait until the new version runs.",
     ),
-    "why": Entry(
+    "why": CommandEntry(
         "olmkit.cli.cluster.why:why", "Explain why an operator is not installed or upgraded."
     ),
-    "generate": Entry(
+    "generate": CommandEntry(
         "olmkit.cli.project.generate:generate",
         "Write CRDs, roles, webhooks and the base CSV from types and markers.",
     ),
-    "run": Entry(
+    "run": CommandEntry(
         "olmkit.cli.project.run:run",
         "Run the operator of the project on this machine, against a cluster.",
     ),

@@ -31,7 +31,7 @@ _TERM = re.compile(
 )
 
 
-class Operator(StrEnum):
+class SelectorOperator(StrEnum):
     IN = "In"
     NOT_IN = "NotIn"
     EXISTS = "Exists"
@@ -45,45 +45,45 @@ class Requirement:
     """One condition on one label."""
 
     key: str
-    operator: Operator
+    operator: SelectorOperator
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         value = labels.get(self.key)
         match self.operator:
-            case Operator.IN:
+            case SelectorOperator.IN:
                 return value is not None and value in self.values
-            case Operator.NOT_IN:  # an object without the label matches
+            case SelectorOperator.NOT_IN:  # an object without the label matches
                 return value not in self.values
-            case Operator.EXISTS:
+            case SelectorOperator.EXISTS:
                 return value is not None
-            case Operator.DOES_NOT_EXIST:
+            case SelectorOperator.DOES_NOT_EXIST:
                 return value is None
-            case Operator.GREATER | Operator.LESS:
+            case SelectorOperator.GREATER | SelectorOperator.LESS:
                 if value is None or not re.fullmatch(r"[-+]?\d+", value):
                     return False
-                if self.operator is Operator.GREATER:
+                if self.operator is SelectorOperator.GREATER:
                     return int(value) > int(self.values[0])
                 return int(value) < int(self.values[0])
 
     def __str__(self) -> str:
         values = ",".join(self.values)
         match self.operator:
-            case Operator.IN:
+            case SelectorOperator.IN:
                 return (
                     f"{self.key}={values}" if len(self.values) == 1 else f"{self.key} in ({values})"
                 )
-            case Operator.NOT_IN:
+            case SelectorOperator.NOT_IN:
                 if len(self.values) == 1:
                     return f"{self.key}!={values}"
                 return f"{self.key} notin ({values})"
-            case Operator.EXISTS:
+            case SelectorOperator.EXISTS:
                 return self.key
-            case Operator.DOES_NOT_EXIST:
+            case SelectorOperator.DOES_NOT_EXIST:
                 return f"!{self.key}"
-            case Operator.GREATER:
+            case SelectorOperator.GREATER:
                 return f"{self.key}>{values}"
-            case Operator.LESS:
+            case SelectorOperator.LESS:
                 return f"{self.key}<{values}"
 
 
@@ -120,7 +120,7 @@ def _sorted(requirements: Iterable[Requirement]) -> list[Requirement]:
 def _equal(key: str, value: object) -> Requirement:
     if not isinstance(value, str):
         raise InputError(f"the value of label `{key}` in a selector must be a string")
-    return _checked(key, Operator.IN, (value,))
+    return _checked(key, SelectorOperator.IN, (value,))
 
 
 def _parse_text(text: str) -> Iterable[Requirement]:
@@ -134,17 +134,21 @@ def _parse_text(text: str) -> Iterable[Requirement]:
             )
         position = found.end()
         if found["absent"]:
-            yield _checked(found["absent"], Operator.DOES_NOT_EXIST, ())
+            yield _checked(found["absent"], SelectorOperator.DOES_NOT_EXIST, ())
         elif found["set"]:
             values = tuple(sorted(value.strip() for value in found["values"].split(",")))
-            operator = Operator.IN if found["set"] == "in" else Operator.NOT_IN
+            operator = SelectorOperator.IN if found["set"] == "in" else SelectorOperator.NOT_IN
             yield _checked(found["key"], operator, values)
         elif found["equals"]:
-            operators = {"!=": Operator.NOT_IN, "<": Operator.LESS, ">": Operator.GREATER}
-            operator = operators.get(found["equals"], Operator.IN)
+            operators = {
+                "!=": SelectorOperator.NOT_IN,
+                "<": SelectorOperator.LESS,
+                ">": SelectorOperator.GREATER,
+            }
+            operator = operators.get(found["equals"], SelectorOperator.IN)
             yield _checked(found["key"], operator, (found["value"],))
         else:
-            yield _checked(found["key"], Operator.EXISTS, ())
+            yield _checked(found["key"], SelectorOperator.EXISTS, ())
         if found[0].endswith(",") and not text[position:].strip():
             raise InputError(
                 f"`{text}` is not a label selector: it ends with a comma",
@@ -157,12 +161,12 @@ def _parse_object(selector: Mapping[str, Any]) -> Iterable[Requirement]:
         yield _equal(key, value)
     for expression in selector.get("matchExpressions") or []:
         try:
-            operator = Operator(expression["operator"])
+            operator = SelectorOperator(expression["operator"])
             key = expression["key"]
             values = tuple(sorted(expression.get("values") or ()))
         except (KeyError, TypeError, ValueError):
             raise InputError(f"`{expression}` is not an expression of a label selector") from None
-        if operator in (Operator.GREATER, Operator.LESS):
+        if operator in (SelectorOperator.GREATER, SelectorOperator.LESS):
             raise InputError(f"`{operator}` is not an operator of a label selector's expression")
         yield _checked(key, operator, values)
 
@@ -171,17 +175,17 @@ def _is_int64(text: str) -> bool:
     return re.fullmatch(r"-?[0-9]{1,20}", text) is not None and -(2**63) <= int(text) < 2**63
 
 
-def _checked(key: str, operator: Operator, values: tuple[str, ...]) -> Requirement:
+def _checked(key: str, operator: SelectorOperator, values: tuple[str, ...]) -> Requirement:
     found = _KEY.fullmatch(key)
     if found is None or len(found["prefix"] or "") > 253:
         raise InputError(f"`{key}` is not a label key")
     for value in values:
         if not _VALUE.fullmatch(value):
             raise InputError(f"`{value}` is not a label value")
-    if operator in (Operator.IN, Operator.NOT_IN) and not values:
+    if operator in (SelectorOperator.IN, SelectorOperator.NOT_IN) and not values:
         raise InputError(f"the selector on `{key}` needs values")
-    if operator in (Operator.EXISTS, Operator.DOES_NOT_EXIST) and values:
+    if operator in (SelectorOperator.EXISTS, SelectorOperator.DOES_NOT_EXIST) and values:
         raise InputError(f"the selector on `{key}` takes no values")
-    if operator in (Operator.GREATER, Operator.LESS) and not _is_int64(values[0]):
+    if operator in (SelectorOperator.GREATER, SelectorOperator.LESS) and not _is_int64(values[0]):
         raise InputError(f"the selector on `{key}` compares with a number")
     return Requirement(key, operator, values)

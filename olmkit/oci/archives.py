@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import IO, Any, BinaryIO, NoReturn, cast
 
 from olmkit.base.diagnostics import InputError
-from olmkit.oci.limits import MAX_PATH, Budget
+from olmkit.oci.limits import MAX_PATH, ReadBudget
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -47,7 +47,7 @@ _DAMAGED = (
 
 
 def entries(
-    stream: BinaryIO, name: str, budget: Budget
+    stream: BinaryIO, name: str, budget: ReadBudget
 ) -> Iterator[tuple[tarfile.TarInfo, BinaryIO]]:
     """Each entry of a layer with its content, readable until the next one is requested.
 
@@ -72,7 +72,7 @@ def entries(
         raise _damaged(name, error) from None
 
 
-def members(stream: BinaryIO, name: str, budget: Budget) -> Iterator[tarfile.TarInfo]:
+def members(stream: BinaryIO, name: str, budget: ReadBudget) -> Iterator[tarfile.TarInfo]:
     """Each entry of an uncompressed archive that is read where it lies; raises `InputError`."""
     try:
         with tarfile.open(
@@ -111,7 +111,7 @@ def shown(text: str) -> str:
     return safe if len(safe) <= 200 else f"{safe[:200]}…"
 
 
-def _members(tar: tarfile.TarFile, name: str, budget: Budget) -> Iterator[tarfile.TarInfo]:
+def _members(tar: tarfile.TarFile, name: str, budget: ReadBudget) -> Iterator[tarfile.TarInfo]:
     while (entry := tar.next()) is not None:
         budget.enter(name)
         _check_size(entry, tar, name)
@@ -133,7 +133,7 @@ def _check_size(entry: tarfile.TarInfo, tar: tarfile.TarFile, name: str) -> None
         raise InputError(f"{name}: an extended header sets names or sizes for all entries")
 
 
-def _entry_type(name: str, budget: Budget) -> type[tarfile.TarInfo]:
+def _entry_type(name: str, budget: ReadBudget) -> type[tarfile.TarInfo]:
     """What `tarfile` makes of headers, with limits on those that only extend the next one.
 
     `tarfile` reads each of these within the one before it, which is why they are counted.
@@ -195,7 +195,7 @@ class _Content(io.RawIOBase):
 class _Archive(io.RawIOBase):
     """The uncompressed bytes of a layer, which its budget counts."""
 
-    def __init__(self, source: BinaryIO, name: str, budget: Budget) -> None:
+    def __init__(self, source: BinaryIO, name: str, budget: ReadBudget) -> None:
         self._source = source
         self._name = name
         self._budget = budget
@@ -209,7 +209,7 @@ class _Archive(io.RawIOBase):
 class _Gunzip:
     """The content of a gzip stream of any number of members, with zeros behind the last one."""
 
-    def __init__(self, source: BinaryIO, name: str, budget: Budget) -> None:
+    def __init__(self, source: BinaryIO, name: str, budget: ReadBudget) -> None:
         self._source = source
         self._name = name
         self._budget = budget
@@ -244,7 +244,7 @@ class _Gunzip:
         return True
 
 
-def _decompressed(stream: BinaryIO, name: str, budget: Budget) -> BinaryIO:
+def _decompressed(stream: BinaryIO, name: str, budget: ReadBudget) -> BinaryIO:
     """The archive inside `stream`; the content decides, since media types are often wrong."""
     start = stream.read(4)
     stream.seek(0)

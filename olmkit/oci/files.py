@@ -16,7 +16,7 @@ from typing import BinaryIO
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import File, Tree
 from olmkit.oci import archives
-from olmkit.oci.limits import MAX_DEPTH, Budget, Limits
+from olmkit.oci.limits import MAX_DEPTH, Limits, ReadBudget
 
 _WHITEOUT = ".wh."
 _OPAQUE = ".wh..wh..opq"
@@ -64,10 +64,10 @@ class Files:
         wanted: Iterable[str] = ("",),
         limits: Limits | None = None,
         *,
-        budget: Budget | None = None,
+        budget: ReadBudget | None = None,
     ) -> None:
         self._wanted = tuple(folder.strip("/") for folder in wanted)
-        self._budget = budget or Budget(limits)
+        self._budget = budget or ReadBudget(limits)
         self._limits = self._budget.limits
         self._layer = 0
         self._root = _Node(0)

@@ -32,7 +32,7 @@ class Limits:
     paths_size: int = 64 * 1024 * 1024  # of the paths of the files that are kept
 
 
-class Budget:
+class ReadBudget:
     """What is left of `limits` for one image; each method raises `InputError` when it is spent.
 
     `name` is how messages call what is being read.

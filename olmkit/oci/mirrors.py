@@ -30,7 +30,7 @@ class Mirror:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class MirrorRule:
     """What holds for names below `prefix`; without `location`, they lie where they say."""
 
     prefix: str
@@ -49,7 +49,7 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class MirrorPlace:
     """Where an image may be had; `insecure`: its certificate or lack of one does not matter."""
 
     reference: Reference
@@ -60,37 +60,37 @@ class Place:
 class Rules:
     """The rules of one machine; of two with one prefix the later file's holds."""
 
-    rules: Mapping[str, Rule] = field(default_factory=dict, hash=False)
+    rules: Mapping[str, MirrorRule] = field(default_factory=dict, hash=False)
 
     def merge(self, other: Rules) -> Rules:
         return Rules({**self.rules, **other.rules})
 
-    def rule_for(self, reference: Reference) -> Rule | None:
+    def rule_for(self, reference: Reference) -> MirrorRule | None:
         found = [rule for rule in self.rules.values() if rule.covers(reference.name)]
         return max(found, key=lambda rule: len(rule.prefix), default=None)
 
-    def sources(self, reference: Reference) -> tuple[Place, ...]:
+    def sources(self, reference: Reference) -> tuple[MirrorPlace, ...]:
         """Where to look for an image, in order; `ConfigurationError` when it must not be used."""
         rule = self.rule_for(reference)
         if rule is None:
-            return (Place(reference=reference),)
+            return (MirrorPlace(reference=reference),)
         _check(rule, reference)
         mirrors = [
-            Place(reference=moved, insecure=mirror.insecure)
+            MirrorPlace(reference=moved, insecure=mirror.insecure)
             for mirror in rule.mirrors
             if _is_asked(rule, mirror, reference)
             and (moved := _moved(reference, rule.prefix, mirror.location)) is not None
         ]
         own = _moved(reference, rule.prefix, rule.location) if rule.location else reference
-        return (*mirrors, Place(reference=own or reference, insecure=rule.insecure))
+        return (*mirrors, MirrorPlace(reference=own or reference, insecure=rule.insecure))
 
-    def target(self, reference: Reference) -> Place:
+    def target(self, reference: Reference) -> MirrorPlace:
         """Where an image is sent: never to a mirror."""
         rule = self.rule_for(reference)
         if rule is None:
-            return Place(reference=reference)
+            return MirrorPlace(reference=reference)
         _check(rule, reference)
-        return Place(reference=reference, insecure=rule.insecure)
+        return MirrorPlace(reference=reference, insecure=rule.insecure)
 
 
 def parse(data: bytes, path: str) -> Rules:
@@ -102,14 +102,14 @@ def parse(data: bytes, path: str) -> Rules:
     listed = value.get("registry", [])
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
         raise ConfigurationError(f"`{path}`: `registry` is not a list of tables")
-    rules: dict[str, Rule] = {}
+    rules: dict[str, MirrorRule] = {}
     for item in listed:
         rule = _rule(item, path)
         rules[rule.prefix] = rule
     return Rules(rules)
 
 
-def _rule(item: Mapping[str, Any], path: str) -> Rule:
+def _rule(item: Mapping[str, Any], path: str) -> MirrorRule:
     location = _text(item, "location", path)
     prefix = _text(item, "prefix", path) or location
     if not prefix:
@@ -127,7 +127,7 @@ def _rule(item: Mapping[str, Any], path: str) -> Rule:
                 hint=f"it may be {', '.join(f'`{word}`' for word in _PULLS)}",
             )
         mirrors.append(Mirror(location=place, insecure=_flag(entry, "insecure", path), pull=pull))
-    return Rule(
+    return MirrorRule(
         prefix=prefix,
         location=location,
         insecure=_flag(item, "insecure", path),
@@ -137,14 +137,14 @@ def _rule(item: Mapping[str, Any], path: str) -> Rule:
     )
 
 
-def _check(rule: Rule, reference: Reference) -> None:
+def _check(rule: MirrorRule, reference: Reference) -> None:
     if rule.blocked:
         raise ConfigurationError(
             f"`{reference.name}` must not be used: `registries.conf` blocks `{rule.prefix}`"
         )
 
 
-def _is_asked(rule: Rule, mirror: Mirror, reference: Reference) -> bool:
+def _is_asked(rule: MirrorRule, mirror: Mirror, reference: Reference) -> bool:
     pinned = reference.digest is not None
     if rule.by_digest_only or mirror.pull == "digest-only":
         return pinned

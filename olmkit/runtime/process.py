@@ -276,7 +276,7 @@ def _add_metrics(manager: Manager, given: Flags) -> None:
         manager.add(
             certificates.Reloader(tls, *files.paths, registry=manager.registry), Group.SERVERS
         )
-    access = metrics_server.Access(manager.cluster)
+    access = metrics_server.AccessReviewer(manager.cluster)
     manager.add(
         metrics_server.server(address, manager.registry, tls=tls, access=access), Group.SERVERS
     )

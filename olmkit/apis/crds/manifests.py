@@ -16,7 +16,7 @@ from olmkit.apis.crds import kind_checks, schema_checks, source_positions
 from olmkit.apis.crds.schema import Options, SchemaBuilder
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Marker
-from olmkit.apis.model import Package, Sources, Struct
+from olmkit.apis.model import ApiPackage, Sources, Struct
 from olmkit.base import documents, names
 from olmkit.base.diagnostics import Related
 
@@ -33,7 +33,7 @@ class KindKey:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    package: Package
+    package: ApiPackage
     kind: Struct
 
     @property

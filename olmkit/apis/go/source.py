@@ -20,17 +20,17 @@ from olmkit.apis.go import packages as go_packages
 from olmkit.apis.go.model import GoDeclaration, GoField, GoPackage, GoType, StructBody
 from olmkit.apis.go.model import Name as GoName
 from olmkit.apis.go.packages import Library, Modules
-from olmkit.apis.go.type_lookup import META, Scope, TypeResolver, field_words
+from olmkit.apis.go.type_lookup import META, TypeResolver, TypeScope, field_words
 from olmkit.apis.markers.language import Comment, Level, Marker
 from olmkit.apis.markers.reading import read_marker
 from olmkit.apis.markers.table import VALIDATION
 from olmkit.apis.model import (
+    ApiPackage,
     Choice,
     Declaration,
     Field,
     Named,
     NamedType,
-    Package,
     Scalar,
     Sources,
     Struct,
@@ -117,7 +117,7 @@ class _Reader:
     options: GoOptions
     types: TypeResolver = field(init=False)
     declarations: dict[Named, Declaration] = field(default_factory=dict)
-    packages: dict[str, Package] = field(default_factory=dict)
+    packages: dict[str, ApiPackage] = field(default_factory=dict)
     _waiting: list[Named] = field(default_factory=list)
     _quiet: Findings = field(default_factory=Findings)
 
@@ -133,7 +133,7 @@ class _Reader:
             kinds[path] = [
                 self._struct(Named(path, name), declaration, scope, True)
                 for name, declaration in package.declarations.items()
-                if self._is_kind(declaration, scope := Scope(package, declaration.dots))
+                if self._is_kind(declaration, scope := TypeScope(package, declaration.dots))
                 and not self.packages[path].is_skipped
             ]
             self.declarations.update({kind.name: kind for kind in kinds[path]})
@@ -151,23 +151,23 @@ class _Reader:
 
     # Packages and markers
 
-    def _package_of(self, path: str) -> Package:
+    def _package_of(self, path: str) -> ApiPackage:
         if path not in self.packages:
             package = self.library.package(path)
             at = package.at if package else Location(path=path)
             self.packages[path] = (
                 self._package(package)
                 if package
-                else Package(module=path, at=at, group=None, version="")
+                else ApiPackage(module=path, at=at, group=None, version="")
             )
         return self.packages[path]
 
-    def _package(self, package: GoPackage) -> Package:
+    def _package(self, package: GoPackage) -> ApiPackage:
         is_own = self.library.is_own(package.path)
         markers = self._markers(package.comments, Level.PACKAGE, is_own=is_own)
         group = next((m for m in markers if m.name == "groupName"), None)
         version = next((m.value for m in markers if m.name == "versionName"), package.name)
-        return Package(
+        return ApiPackage(
             module=package.path,
             at=group.at if group else package.at,
             group=group.value if group else None,
@@ -194,7 +194,7 @@ class _Reader:
 
     # Declarations
 
-    def _is_kind(self, declaration: GoDeclaration, scope: Scope) -> bool:
+    def _is_kind(self, declaration: GoDeclaration, scope: TypeScope) -> bool:
         """Whether a type embeds both metas, or is built on a type of another package that does."""
         kind = declaration.type
         if isinstance(kind, GoName) and kind.package and not declaration.is_alias:
@@ -220,7 +220,9 @@ class _Reader:
             if found:
                 self.declarations[named] = self._declaration(named, *found)
 
-    def _declaration(self, named: Named, declaration: GoDeclaration, scope: Scope) -> Declaration:
+    def _declaration(
+        self, named: Named, declaration: GoDeclaration, scope: TypeScope
+    ) -> Declaration:
         is_own = self.library.is_own(named.module)
         markers = self._markers(declaration.comments, Level.TYPE, is_own=is_own)
         methods = self.types.methods(named)
@@ -250,7 +252,7 @@ class _Reader:
                 )
 
     def _enumeration(
-        self, named: Named, declaration: GoDeclaration, scope: Scope
+        self, named: Named, declaration: GoDeclaration, scope: TypeScope
     ) -> TypeExpression:
         """The constants of exactly this type; what is none is refused by the marker."""
         values = scope.package.constants.get(named.name, ())
@@ -262,7 +264,7 @@ class _Reader:
         )
 
     def _struct(
-        self, named: Named, declaration: GoDeclaration, scope: Scope, is_kind: bool
+        self, named: Named, declaration: GoDeclaration, scope: TypeScope, is_kind: bool
     ) -> Struct:
         fields: list[Field] = []
         like = None
@@ -288,7 +290,7 @@ class _Reader:
 
     # Fields
 
-    def _field(self, one: GoField, owner: Named, scope: Scope) -> Field | None:
+    def _field(self, one: GoField, owner: Named, scope: TypeScope) -> Field | None:
         is_hidden = bool(one.names) and not one.names[0][:1].isupper()
         if is_hidden and self.options.ignore_unexported:
             return None
@@ -324,7 +326,7 @@ class _Reader:
             markers=markers,
         )
 
-    def _resolve(self, kind: GoType, scope: Scope, at: Location) -> TypeExpression:
+    def _resolve(self, kind: GoType, scope: TypeScope, at: Location) -> TypeExpression:
         found = self.types.resolve(kind, scope, at)
         self._waiting.extend(model.named(found))
         return found

@@ -87,7 +87,7 @@ _FREE_HINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class TypeScope:
     """Where names are looked up: a package, and what the file imports with a dot."""
 
     package: GoPackage
@@ -105,7 +105,7 @@ class TypeResolver:
 
     # Names
 
-    def find(self, name: Name, scope: Scope) -> Named | None:
+    def find(self, name: Name, scope: TypeScope) -> Named | None:
         """The declared type of a name; None for what is built in or unknown."""
         if name.package:
             return Named(name.package, name.name)
@@ -117,15 +117,15 @@ class TypeResolver:
                 return Named(path, name.name)
         return None
 
-    def declaration(self, named: Named) -> tuple[GoDeclaration, Scope] | None:
+    def declaration(self, named: Named) -> tuple[GoDeclaration, TypeScope] | None:
         """A declaration and its scope of names; None when it is not available."""
         package = self.library.package(named.module)
         if package is None or named.name not in package.declarations:
             return None
         declaration = package.declarations[named.name]
-        return declaration, Scope(package, declaration.dots)
+        return declaration, TypeScope(package, declaration.dots)
 
-    def underlying(self, kind: GoType, scope: Scope) -> tuple[GoType, Scope]:
+    def underlying(self, kind: GoType, scope: TypeScope) -> tuple[GoType, TypeScope]:
         """What a type is built on at last: a basic name, or an expression that is not a name."""
         for _ in range(_TOO_DEEP):
             if not isinstance(kind, Name):
@@ -138,7 +138,7 @@ class TypeResolver:
             kind = declaration.type
         return kind, scope
 
-    def is_basic(self, kind: GoType, scope: Scope) -> str:
+    def is_basic(self, kind: GoType, scope: TypeScope) -> str:
         """The name of the basic type that a type is built on, or an empty text."""
         under, _ = self.underlying(kind, scope)
         if isinstance(under, Name) and not under.package and under.name in _BASICS:
@@ -173,7 +173,7 @@ class TypeResolver:
 
     # Expressions
 
-    def resolve(self, kind: GoType, scope: Scope, at: Location) -> TypeExpression:
+    def resolve(self, kind: GoType, scope: TypeScope, at: Location) -> TypeExpression:
         """The type in the model; what has no form becomes `Untyped` and a finding."""
         self.depth += 1
         try:
@@ -183,7 +183,7 @@ class TypeResolver:
         finally:
             self.depth -= 1
 
-    def _resolve(self, kind: GoType, scope: Scope, at: Location) -> TypeExpression:
+    def _resolve(self, kind: GoType, scope: TypeScope, at: Location) -> TypeExpression:
         match kind:
             case Name():
                 return self._name(kind, scope, at)
@@ -208,7 +208,7 @@ class TypeResolver:
         self.findings.add("API006", message, at, hint=hint)
         return Untyped()
 
-    def _map(self, key: GoType, value: GoType, scope: Scope, at: Location) -> TypeExpression:
+    def _map(self, key: GoType, value: GoType, scope: TypeScope, at: Location) -> TypeExpression:
         if not self._is_key(key, scope):
             self.refuse("keys of a map must be strings, or types that marshal to strings", at)
         is_value = isinstance(value, (Name, Slice, Map, Pointer))
@@ -218,7 +218,7 @@ class TypeResolver:
             )
         return MapType(self.resolve(value, scope, at))
 
-    def _is_key(self, key: GoType, scope: Scope) -> bool:
+    def _is_key(self, key: GoType, scope: TypeScope) -> bool:
         if not isinstance(key, Name):
             return False
         if self.is_basic(key, scope) == "string":
@@ -226,7 +226,7 @@ class TypeResolver:
         named = self.find(key, scope)
         return named is not None and "MarshalText" in self.methods(named)
 
-    def _name(self, name: Name, scope: Scope, at: Location) -> TypeExpression:
+    def _name(self, name: Name, scope: TypeScope, at: Location) -> TypeExpression:
         named = self.find(name, scope)
         if named is None:
             return self._builtin(name, at)
@@ -249,7 +249,7 @@ class TypeResolver:
         return self._reference(named, name, scope, is_local=is_local)
 
     def _alias(
-        self, declaration: GoDeclaration, named: Named, scope: Scope, at: Location
+        self, declaration: GoDeclaration, named: Named, scope: TypeScope, at: Location
     ) -> TypeExpression:
         """An alias is the type that it names; an alias of a basic type is a separate type."""
         kind = declaration.type
@@ -266,7 +266,7 @@ class TypeResolver:
         return self._builtin(kind, at)
 
     def _reference(
-        self, to: Named | WellKnown, name: Name, scope: Scope, *, is_local: bool
+        self, to: Named | WellKnown, name: Name, scope: TypeScope, *, is_local: bool
     ) -> Reference:
         """A named type with what markers of a field see of it."""
         under, inner = self.underlying(name, scope)

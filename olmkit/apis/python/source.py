@@ -15,7 +15,7 @@ from olmkit.apis import import_cycles
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Marker
 from olmkit.apis.markers.table import VALIDATION
-from olmkit.apis.model import Declaration, Named, Package, Sources, Struct
+from olmkit.apis.model import ApiPackage, Declaration, Named, Sources, Struct
 from olmkit.apis.python import aliases, bases, field_constraints, import_order
 from olmkit.apis.python import annotations as python_annotations
 from olmkit.apis.python.classes import ModuleReader
@@ -123,8 +123,8 @@ def _parse(
 
 def _assemble(readers: list[ModuleReader]) -> Sources:
     declared: dict[Named, Declaration] = {}
-    package_of: dict[Named, Package] = {}
-    packages: list[Package] = []
+    package_of: dict[Named, ApiPackage] = {}
+    packages: list[ApiPackage] = []
     for name, members in sorted(_by_package(readers).items()):
         found = [marker for member in members for marker in member.package_markers]
         own = [d for member in members for d in member.declarations]
@@ -156,7 +156,7 @@ def _says_group(reader: ModuleReader) -> bool:
 
 def _package(
     name: str, first: ModuleReader, found: list[Marker], declarations: list[Declaration]
-) -> Package:
+) -> ApiPackage:
     group = next((m.value for m in found if m.name == "groupName"), None)
     version = next((m.value for m in found if m.name == "versionName"), "")
     if not version:
@@ -165,7 +165,7 @@ def _package(
         alone = not first.module.is_package and first.module.name == name
         version = rest[-1] if alone and not is_version and rest else last
     at = next((m.at for m in found if m.name == "groupName"), Location(path=first.module.path))
-    return Package(
+    return ApiPackage(
         module=name,
         at=at,
         group=group,

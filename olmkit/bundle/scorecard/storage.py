@@ -9,7 +9,7 @@ import tarfile
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import File, Tree
 from olmkit.oci import archives
-from olmkit.oci.limits import Budget
+from olmkit.oci.limits import ReadBudget
 
 
 def read(archive: bytes, folder: str) -> Tree:
@@ -21,7 +21,7 @@ def read(archive: bytes, folder: str) -> Tree:
     name = f"the archive of `{folder}`"
     prefix = posixpath.normpath(folder).strip("/")
     files: dict[str, File] = {}
-    budget = Budget()
+    budget = ReadBudget()
     try:
         for entry, content in archives.entries(io.BytesIO(archive), name, budget):
             path = archives.entry_path(entry.name, name) or ""

@@ -25,7 +25,7 @@ from olmkit.catalog.blobs.properties import Properties
 from olmkit.catalog.blobs.shapes import ABSENT
 
 
-class Place(Protocol):
+class BlobPlace(Protocol):
     """Where a blob stands, in more detail when asked."""
 
     @property
@@ -47,7 +47,7 @@ class PackageOutline:
     name: str
     default_channel: str
     icon: Icon | None
-    place: Place
+    place: BlobPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class ChannelOutline:
     name: str
     package: str
     entries: tuple[EntryOutline, ...]
-    place: Place
+    place: BlobPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class BundleOutline:
     image: str
     properties: Properties
     related_images: tuple[RelatedImage, ...]
-    place: Place
+    place: BlobPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class DeprecationsOutline:
 
     package: str
     entries: tuple[DeprecationOutline, ...]
-    place: Place
+    place: BlobPlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +113,7 @@ class CustomOutline:
     schema: str
     package: str
     name: str
-    place: Place
+    place: BlobPlace
 
 
 Outline = PackageOutline | ChannelOutline | BundleOutline | DeprecationsOutline | CustomOutline
@@ -175,7 +175,7 @@ def _moved(line: int, column: int | None, by: int) -> int | None:
     return column + by if column is not None and line == 1 else column
 
 
-def blob_at(place: Place) -> Blob:
+def blob_at(place: BlobPlace) -> Blob:
     """The blob there."""
     match place:
         case Blob():
@@ -190,7 +190,7 @@ def of_blobs(blobs: Iterable[Blob]) -> Iterator[Outline]:
     return map(of_blob, blobs)
 
 
-def of_blob(blob: Blob, place: Place | None = None) -> Outline:
+def of_blob(blob: Blob, place: BlobPlace | None = None) -> Outline:
     """The outline of one blob, which is at `place` unless it knows that itself.
 
     Raises `InputError` when a field has a wrong type.

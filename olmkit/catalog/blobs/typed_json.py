@@ -25,7 +25,7 @@ class MisfitError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Member:
     """A `{type, value}` with the text of its value, which is empty when there is none."""
 
     type: str
@@ -66,15 +66,15 @@ def text_of(parts: Parts, old: str = "", *, lenient: bool = False) -> str:
     return old
 
 
-def entries(parts: Parts, *, lenient: bool = False) -> tuple[Entry, ...]:
+def entries(parts: Parts, *, lenient: bool = False) -> tuple[Member, ...]:
     """A list of `{type, value}`; null is an empty one."""
-    found: tuple[Entry, ...] = ()
+    found: tuple[Member, ...] = ()
     for part in parts:
         found = tuple(_entry(item, lenient=lenient) for item in _members(part))
     return found
 
 
-def entries_that_fit(text: bytes) -> tuple[tuple[Entry, ...], str]:
+def entries_that_fit(text: bytes) -> tuple[tuple[Member, ...], str]:
     """What can be had of a list of `{type, value}`, and what is wrong with the rest.
 
     A misfit leaves its field, or its entry, empty; a text that is not JSON gives nothing.
@@ -83,7 +83,7 @@ def entries_that_fit(text: bytes) -> tuple[tuple[Entry, ...], str]:
         items = _members(text)
     except MisfitError as error:
         return (), str(error)
-    found: list[Entry] = []
+    found: list[Member] = []
     wrong = ""
     for item in items:
         try:
@@ -94,16 +94,16 @@ def entries_that_fit(text: bytes) -> tuple[tuple[Entry, ...], str]:
     return tuple(found), wrong
 
 
-def _entry(text: bytes, *, lenient: bool = False) -> Entry:
+def _entry(text: bytes, *, lenient: bool = False) -> Member:
     parts = fields(text)
-    return Entry(text_of(parts.get("type", ()), lenient=lenient), _last(parts.get("value", ())))
+    return Member(text_of(parts.get("type", ()), lenient=lenient), _last(parts.get("value", ())))
 
 
-def _remains(text: bytes) -> Entry:
+def _remains(text: bytes) -> Member:
     try:
-        return Entry("", _last(fields(text).get("value", ())))
+        return Member("", _last(fields(text).get("value", ())))
     except MisfitError:
-        return Entry("", b"")
+        return Member("", b"")
 
 
 def _last(parts: Parts) -> bytes:

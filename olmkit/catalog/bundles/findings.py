@@ -13,22 +13,22 @@ from typing import NamedTuple
 from olmkit.base.diagnostics import Diagnostic, InputError, Location, Severity
 
 
-class Kind(NamedTuple):
+class FindingKind(NamedTuple):
     """A finding's name and weight."""
 
     name: str
     severity: Severity
 
 
-KINDS: Mapping[str, Kind] = {
-    "FBC900": Kind("unrenderable-bundle", Severity.ERROR),
-    "FBC901": Kind("file-left-out", Severity.WARNING),
-    "FBC902": Kind("second-csv", Severity.WARNING),
-    "FBC903": Kind("missing-owned-crd", Severity.ERROR),
-    "FBC904": Kind("wrong-type", Severity.ERROR),
-    "FBC905": Kind("unreadable-properties", Severity.WARNING),
-    "FBC906": Kind("unreadable-property", Severity.ERROR),
-    "FBC907": Kind("image-without-registry", Severity.WARNING),
+KINDS: Mapping[str, FindingKind] = {
+    "FBC900": FindingKind("unrenderable-bundle", Severity.ERROR),
+    "FBC901": FindingKind("file-left-out", Severity.WARNING),
+    "FBC902": FindingKind("second-csv", Severity.WARNING),
+    "FBC903": FindingKind("missing-owned-crd", Severity.ERROR),
+    "FBC904": FindingKind("wrong-type", Severity.ERROR),
+    "FBC905": FindingKind("unreadable-properties", Severity.WARNING),
+    "FBC906": FindingKind("unreadable-property", Severity.ERROR),
+    "FBC907": FindingKind("image-without-registry", Severity.WARNING),
 }
 
 

@@ -23,7 +23,7 @@ from olmkit.base.json import text as json_text
 from olmkit.base.versions import InvalidVersionError, Version
 from olmkit.bundle import model
 from olmkit.catalog.blobs.properties import CSV_METADATA, OBJECT
-from olmkit.catalog.blobs.typed_json import Entry, MisfitError, fields, text_of
+from olmkit.catalog.blobs.typed_json import Member, MisfitError, fields, text_of
 from olmkit.catalog.bundles import findings, source_bundle, synthetic_csv
 from olmkit.catalog.bundles.render import RenderedBundle
 
@@ -54,7 +54,7 @@ def migrate(bundle: RenderedBundle, level: Level, root: str = "") -> RenderedBun
         return bundle
     kept = tuple(item for item in bundle.properties if item.type != OBJECT)
     value = json_text.compact(metadata, escape_html=False, sort=False)
-    return replace(bundle, properties=(*kept, Entry(CSV_METADATA, value)))
+    return replace(bundle, properties=(*kept, Member(CSV_METADATA, value)))
 
 
 def csv_metadata(csv: Document) -> dict[str, Any]:

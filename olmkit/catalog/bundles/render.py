@@ -28,7 +28,7 @@ from olmkit.catalog.blobs.properties import (
     PACKAGE_REQUIRED,
 )
 from olmkit.catalog.blobs.shapes import Anything, Field, ListOf, Object, Text
-from olmkit.catalog.blobs.typed_json import Entry, MisfitError
+from olmkit.catalog.blobs.typed_json import Member, MisfitError
 from olmkit.catalog.bundles import findings, source_bundle
 from olmkit.catalog.bundles.source_bundle import SourceBundle
 
@@ -77,7 +77,7 @@ class RenderedBundle:
     name: str
     package: str
     image: str
-    properties: tuple[Entry, ...]
+    properties: tuple[Member, ...]
     related_images: tuple[RelatedImage, ...]
 
     @classmethod
@@ -89,7 +89,7 @@ class RenderedBundle:
             package=fields["package"],
             image=fields["image"],
             properties=tuple(
-                Entry(item["type"], _raw(item["value"])) for item in fields["properties"] or ()
+                Member(item["type"], _raw(item["value"])) for item in fields["properties"] or ()
             ),
             related_images=tuple(
                 RelatedImage(item["name"], item["image"]) for item in fields["relatedImages"] or ()
@@ -161,7 +161,7 @@ def arranged(bundle: RenderedBundle) -> RenderedBundle:
 # Properties
 
 
-def _properties(bundle: SourceBundle, notes: list[Diagnostic]) -> Iterator[Entry]:
+def _properties(bundle: SourceBundle, notes: list[Diagnostic]) -> Iterator[Member]:
     provided = {(api.group, api.kind, api.version) for api in bundle.provided}
     required = {(api.group, api.kind, api.version) for api in bundle.required}
     package = _package(bundle.package, bundle.version, bundle.release)
@@ -190,10 +190,10 @@ def _properties(bundle: SourceBundle, notes: list[Diagnostic]) -> Iterator[Entry
             yield _entry(kind, **dict(zip(_GVK_FIELDS, api, strict=True)))
     for document in bundle.objects:
         data = base64.b64encode(object_text(document.value))
-        yield Entry(OBJECT, b'{"data":"%b"}' % data)
+        yield Member(OBJECT, b'{"data":"%b"}' % data)
 
 
-def _annotated(bundle: SourceBundle, notes: list[Diagnostic]) -> tuple[Entry, ...]:
+def _annotated(bundle: SourceBundle, notes: list[Diagnostic]) -> tuple[Member, ...]:
     """The properties in the CSV's annotation; of what does not fit, the parts that do."""
     text = bundle.csv_annotations.get(PROPERTIES_ANNOTATION)
     if text is None:
@@ -211,16 +211,16 @@ def _annotated(bundle: SourceBundle, notes: list[Diagnostic]) -> tuple[Entry, ..
     return found
 
 
-def _package(name: str, version: str, release: str) -> Entry:
+def _package(name: str, version: str, release: str) -> Member:
     released = {"release": release} if release else {}
     return _entry(PACKAGE, packageName=name, version=version, **released)
 
 
-def _entry(type_: str, /, **value: str) -> Entry:
-    return Entry(type_, json_text.compact(value, escape_html=False, sort=False))
+def _entry(type_: str, /, **value: str) -> Member:
+    return Member(type_, json_text.compact(value, escape_html=False, sort=False))
 
 
-def _texts(bundle: SourceBundle, item: Entry, names: tuple[str, ...]) -> list[str]:
+def _texts(bundle: SourceBundle, item: Member, names: tuple[str, ...]) -> list[str]:
     try:
         if not item.value:
             raise MisfitError("unexpected end of JSON input")

@@ -21,7 +21,7 @@ from olmkit.base.tree import Tree
 from olmkit.bundle import model
 from olmkit.catalog.blobs import shapes, typed_json
 from olmkit.catalog.blobs.shapes import Field, ListOf, Object, ShapeError, Text
-from olmkit.catalog.blobs.typed_json import Entry, MisfitError
+from olmkit.catalog.blobs.typed_json import Member, MisfitError
 from olmkit.catalog.bundles import findings, first_document
 from olmkit.kube.builtin import fits, typed
 from olmkit.kube.builtin.typed import Difference, Misfit
@@ -86,8 +86,8 @@ class SourceBundle:
     objects: tuple[Document, ...]
     provided: frozenset[Api]
     required: frozenset[Api]
-    dependencies: tuple[Entry, ...]
-    properties: tuple[Entry, ...]
+    dependencies: tuple[Member, ...]
+    properties: tuple[Member, ...]
     notes: tuple[Diagnostic, ...]
 
     @property
@@ -231,8 +231,8 @@ class _Reader:
             )
         return found[0], found[1], found[2]
 
-    def _entries(self, section: str) -> tuple[Entry, ...]:
-        def entries(text: bytes, *, lenient: bool) -> tuple[Entry, ...]:
+    def _entries(self, section: str) -> tuple[Member, ...]:
+        def entries(text: bytes, *, lenient: bool) -> tuple[Member, ...]:
             return typed_json.entries(typed_json.fields(text).get(section, ()), lenient=lenient)
 
         return self._first(section, entries)

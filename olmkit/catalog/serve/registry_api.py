@@ -64,7 +64,7 @@ class _Channel:
         }
 
 
-class Registry:
+class RegistryApi:
     """One catalog that answers; `read` gives bytes of its pieces."""
 
     def __init__(self, index: Index, read: Read) -> None:

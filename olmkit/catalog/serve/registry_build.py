@@ -17,7 +17,7 @@ from olmkit.base.protobuf import message, string, struct_message
 from olmkit.catalog.blobs import blob as blobs_
 from olmkit.catalog.blobs import properties, shapes, wire
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.blobs.outline import CustomOutline, Place
+from olmkit.catalog.blobs.outline import BlobPlace, CustomOutline
 from olmkit.catalog.blobs.shapes import Field, Object, Text
 from olmkit.catalog.bundles import synthetic_csv
 from olmkit.catalog.graph import links as graph
@@ -38,7 +38,7 @@ _KIND: Final = Object(go="metav1.TypeMeta", fields=(Field("kind", Text()),))
 Append = Callable[[bytes], int]
 """Takes a piece; gives the offset where it lies."""
 
-Content = Callable[[Place, str], Blob]
+Content = Callable[[BlobPlace, str], Blob]
 """The blob that is at a place and has a schema."""
 
 

@@ -22,7 +22,7 @@ from olmkit.cli.frame.registry_options import registry_options
 from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import resolve as job
 from olmkit.jobs.catalog.resolve import ExtensionSettings, Resolution
-from olmkit.olm.resolver.solve import Answer, Failed, Result, Step, Unsatisfiable
+from olmkit.olm.resolver.solve import Answer, Failed, InstallStep, Result, Unsatisfiable
 
 
 @command(
@@ -207,7 +207,7 @@ def _answer(answer: Answer) -> Iterator[str]:
             yield from (f"  {text}" for text in answer.unmet)
 
 
-def _facts(answer: Result, step: Step) -> str:
+def _facts(answer: Result, step: InstallStep) -> str:
     facts = [f"package {step.package}", f"channel {step.channel}", f"catalog {step.catalog.name}"]
     if any(one.starting_csv == step.csv for one in answer.generated):
         facts.append("a dependency")

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.protobuf import enum, strings
-from olmkit.catalog.serve.registry_api import BadQuestionError, NotFoundError, Registry
+from olmkit.catalog.serve.registry_api import BadQuestionError, NotFoundError, RegistryApi
 from olmkit.edges.catalog import reflection
 
 # The core of the library writes to stderr on its own; what matters is in our exceptions.
@@ -36,8 +36,8 @@ except ImportError as missing:
         hint='install it with `pip install "olmkit[serve]"`',
     ) from missing
 
-Answer = Callable[[Registry, bytes], bytes]
-Answers = Callable[[Registry, bytes], Iterable[bytes]]
+Answer = Callable[[RegistryApi, bytes], bytes]
+Answers = Callable[[RegistryApi, bytes], Iterable[bytes]]
 
 EXPERIMENTAL = "x-acknowledge-experimental"
 # More calls at once than any cluster makes; beyond that, clients get RESOURCE_EXHAUSTED.
@@ -109,7 +109,7 @@ class CatalogServer:
             # Without this a second server could bind the same port and take half of the calls.
             options=[("grpc.so_reuseport", 0), ("grpc.max_concurrent_streams", _MAX_STREAMS)],
         )
-        self._registry: Registry | None = None
+        self._registry: RegistryApi | None = None
         self._check_store: Callable[[], None] = lambda: None
         self._calls: Counter[str] = Counter()
         self.lost = asyncio.Event()
@@ -161,7 +161,7 @@ class CatalogServer:
         await self._server.start()
         return bound
 
-    def answer_from(self, registry: Registry, check: Callable[[], None] = lambda: None) -> None:
+    def answer_from(self, registry: RegistryApi, check: Callable[[], None] = lambda: None) -> None:
         """Begin to answer; health is SERVING until `check` raises `OSError`."""
         self._registry = registry
         self._check_store = check
@@ -219,7 +219,7 @@ class CatalogServer:
         except _REFUSALS as error:
             await self._refuse(error, context)
 
-    async def _required(self, context: Any) -> Registry:
+    async def _required(self, context: Any) -> RegistryApi:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_HOLD):
                 while self._registry is None and not self._stopping:

@@ -29,7 +29,7 @@ from olmkit.oci.content import (
     MediaType,
     parse_manifest,
 )
-from olmkit.oci.limits import Budget
+from olmkit.oci.limits import ReadBudget
 from olmkit.oci.store import ContentError, Opener, checked
 
 REF_NAME = "org.opencontainers.image.ref.name"
@@ -288,7 +288,7 @@ def _archive_members(path: Path) -> dict[str, tuple[int, int]]:
                 )
             stream.seek(0)
             shown = f"archive `{path}`"
-            for entry in archives.members(stream, shown, Budget()):
+            for entry in archives.members(stream, shown, ReadBudget()):
                 archives.check_length(entry.name, shown)
                 if entry.isreg():
                     members[entry.name.removeprefix("./")] = (entry.offset_data, entry.size)

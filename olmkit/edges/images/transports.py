@@ -26,7 +26,7 @@ from olmkit.oci import store as stores
 from olmkit.oci.content import Descriptor, Platform
 from olmkit.oci.files import Files
 from olmkit.oci.image import Image
-from olmkit.oci.limits import MAX_PATH, Budget, Limits
+from olmkit.oci.limits import MAX_PATH, Limits, ReadBudget
 from olmkit.oci.reference import (
     AnyReference,
     ArchiveReference,
@@ -41,7 +41,7 @@ from olmkit.oci.store import Store
 
 if TYPE_CHECKING:
     from olmkit.edges.web import Web, WebOptions
-    from olmkit.oci.mirrors import Place
+    from olmkit.oci.mirrors import MirrorPlace
 
 PACKAGE_LABEL = "operators.operatorframework.io.bundle.package.v1"
 MANIFESTS_LABEL = "operators.operatorframework.io.bundle.manifests.v1"
@@ -133,7 +133,7 @@ async def _open_registry(
     from olmkit.edges.web import Web
 
     rules = mirrors.read(access.environment)
-    places: Sequence[Place] = ()
+    places: Sequence[MirrorPlace] = ()
     if rules is not None:
         places = (rules.target(reference),) if write else rules.sources(reference)
     async with contextlib.AsyncExitStack() as stack:
@@ -277,7 +277,7 @@ async def unpack(
     Raises `InputError` when it exceeds `limits`, which hold for the image as a whole.
     """
     kept = tuple(wanted)
-    budget = Budget(limits)
+    budget = ReadBudget(limits)
     size = sum(layer.size for layer in image.manifest.layers)
     if size > budget.limits.stored_size:
         raise InputError(

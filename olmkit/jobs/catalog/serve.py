@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, OlmkitError, RemoteError
 from olmkit.base.tree import Tree
 from olmkit.catalog.serve.metas import Metas
-from olmkit.catalog.serve.registry_api import Registry
+from olmkit.catalog.serve.registry_api import RegistryApi
 from olmkit.catalog.serve.registry_index import Index
 from olmkit.edges import paths
 from olmkit.edges.catalog import cache as catalog_cache
@@ -151,7 +151,7 @@ class _Service:
 
     def answer_from(self, prepared: Prepared) -> Serving:
         store = prepared.store
-        registry = Registry(store.index, store.read)
+        registry = RegistryApi(store.index, store.read)
         self._server.answer_from(registry, store.check)
         if self._api is not None and self._http is not None and prepared.lines is not None:
             self._api.answer_from(self._http.name, prepared.lines.index, prepared.lines.read)

@@ -18,7 +18,7 @@ from olmkit.base.tree import Tree
 from olmkit.catalog import model
 from olmkit.catalog.blobs import fbc, outline_reader
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.blobs.outline import FilePlace, Place
+from olmkit.catalog.blobs.outline import BlobPlace, FilePlace
 from olmkit.catalog.serve import metas, registry_build
 from olmkit.catalog.serve.metas import Metas
 from olmkit.catalog.serve.registry_index import Index
@@ -57,7 +57,7 @@ def build(reference: str, tree: Tree, cache_folder: Path | None) -> Made:
     )
     _refuse(reference, findings)
 
-    def content(place: Place, schema: str) -> Blob:
+    def content(place: BlobPlace, schema: str) -> Blob:
         if isinstance(place, Blob):
             return place
         assert isinstance(place, FilePlace)  # noqa: S101 - the reader makes no others

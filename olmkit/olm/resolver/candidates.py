@@ -23,7 +23,7 @@ from olmkit.olm.resolver.resolution import (
     ResolverInput,
     Subscription,
 )
-from olmkit.olm.resolver.search import Problem
+from olmkit.olm.resolver.search import SearchProblem
 
 Order = Callable[[Sequence[Entry]], Sequence[Entry]]
 """In which order the channels of one name come, where nothing names the channel."""
@@ -39,7 +39,7 @@ class Collected:
     says of groups of the problem what they are about: `API …` or `package …`.
     """
 
-    problem: Problem = field(default_factory=Problem)
+    problem: SearchProblem = field(default_factory=SearchProblem)
     entries: dict[Entry, int] = field(default_factory=dict)
     anchors: list[int] = field(default_factory=list)
     upgrades: dict[Entry, str] = field(default_factory=dict)

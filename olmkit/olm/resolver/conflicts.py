@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from olmkit.olm.resolver.search import Problem
+from olmkit.olm.resolver.search import SearchProblem
 
 _MOST_STEPS: Final = 20_000  # visits of constraints; hard problems get no explanation
 
@@ -56,7 +56,7 @@ Constraint = Required | Prohibited | Needs | AtMostOne
 
 
 def explain(
-    problem: Problem, also: Iterable[int], preferred: Sequence[Constraint] = ()
+    problem: SearchProblem, also: Iterable[int], preferred: Sequence[Constraint] = ()
 ) -> tuple[Constraint, ...]:
     """A smallest set of constraints that contradict each other when `also` are selected.
 
@@ -76,7 +76,7 @@ def explain(
     return tuple(kept)
 
 
-def _constraints(problem: Problem) -> Iterator[Constraint]:
+def _constraints(problem: SearchProblem) -> Iterator[Constraint]:
     yield from (Required(one) for one in problem.required)
     yield from (Prohibited(one) for one in sorted(problem.prohibited))
     for variable, lists in enumerate(problem.choices):

@@ -96,7 +96,7 @@ class Compound:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CelRule:
     """A rule in CEL over the properties of an entry; one that has no value does not hold."""
 
     expression: cel.Expr
@@ -172,7 +172,7 @@ def _converted(value: Mapping[str, Any]) -> Predicate:
     raise ResolutionError("constraint-convert", f"{before}constraint is empty")
 
 
-def _rule(text: str, message: str, before: str) -> Rule:
+def _rule(text: str, message: str, before: str) -> CelRule:
     try:
         expression = cel.parse(text)
         found = cel.check(expression, _VARIABLES, _FUNCTIONS)
@@ -180,7 +180,7 @@ def _rule(text: str, message: str, before: str) -> Rule:
         raise ResolutionError("constraint-convert", f"{before}{error.message}") from None
     if found != cel.BOOL:
         raise ResolutionError("constraint-convert", f"{before}the rule is {found}, not bool")
-    return Rule(expression, text, message)
+    return CelRule(expression, text, message)
 
 
 def _versions(entry: Entry) -> Iterator[Version]:

@@ -16,7 +16,7 @@ Literal = tuple[int, bool]
 
 
 @dataclass(slots=True)
-class Problem:
+class SearchProblem:
     """Variables by number. `choices[v]`: of each list one is needed when `v` is selected.
 
     `kept` are those that are selected rather than others, where no choice says which.
@@ -48,7 +48,7 @@ class _Guess:
     mark: int = 0
 
 
-def solve(problem: Problem, anchors: Iterable[int]) -> frozenset[int] | None:
+def solve(problem: SearchProblem, anchors: Iterable[int]) -> frozenset[int] | None:
     """The variables that are selected, `anchors` in this order; None when there is no solution."""
     state = _State(problem)
     if not state.is_sound:
@@ -84,7 +84,7 @@ def solve(problem: Problem, anchors: Iterable[int]) -> frozenset[int] | None:
 
 
 def _guess(
-    problem: Problem, waiting: deque[tuple[tuple[int, ...], int]], assumed: set[int]
+    problem: SearchProblem, waiting: deque[tuple[tuple[int, ...], int]], assumed: set[int]
 ) -> _Guess:
     """Make the next choice, or skip it; what it needs itself is chosen last."""
     candidates, index = waiting.popleft()
@@ -101,7 +101,7 @@ def _guess(
 class _State:
     """What follows from what is assumed: unit propagation, and a full search when asked."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: SearchProblem) -> None:
         size = len(problem.choices)
         self._values: list[bool | None] = [None] * size
         self._rejected_first = sorted(range(size), key=lambda one: (one in problem.kept, one))

@@ -30,7 +30,7 @@ _MAX_TURNS: Final = 6
 
 
 @dataclass(frozen=True, slots=True, order=True, kw_only=True)
-class Step:
+class InstallStep:
     """A CSV that is installed, and what its `spec.replaces` is to say."""
 
     csv: str
@@ -58,7 +58,7 @@ class Result:
     `plan` is the approval of the InstallPlan; empty when there is none, since nothing moves.
     """
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[InstallStep, ...] = ()
     moves: tuple[tuple[str, str], ...] = ()
     generated: tuple[Generated, ...] = ()
     plan: str = ""
@@ -225,7 +225,7 @@ def _result(inputs: ResolverInput, collector: Collector, chosen: Sequence[Entry]
             continue
         replaces = collector.found.upgrades.get(entry, entry.replaces)
         steps.append(
-            Step(csv=entry.name, package=entry.package, channel=entry.channel,
+            InstallStep(csv=entry.name, package=entry.package, channel=entry.channel,
                  catalog=entry.catalog, replaces=replaces)
         )  # fmt: skip
         if not subscriptions:

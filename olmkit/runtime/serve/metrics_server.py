@@ -37,7 +37,7 @@ _MAX_KEPT = 1024
 _COMPRESSED = 1400  # below one packet, compressing gains nothing
 
 
-class Access:
+class AccessReviewer:
     """Who may read a path: 200, 401, 403, or 500 when the cluster could not be asked."""
 
     def __init__(self, cluster: Cluster) -> None:
@@ -128,7 +128,7 @@ def server(
     registry: Registry,
     *,
     tls: ssl.SSLContext | None = None,
-    access: Access | None = None,
+    access: AccessReviewer | None = None,
 ) -> HttpServer:
     """Serves `/metrics`: the registry's series and those of the process.
 

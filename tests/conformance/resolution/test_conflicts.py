@@ -11,15 +11,15 @@ from pathlib import Path
 
 from olmkit.olm.resolver import conflicts, report, search, solve
 from olmkit.olm.resolver.conflicts import AtMostOne, Constraint, Needs, Prohibited, Required
-from olmkit.olm.resolver.search import Problem
+from olmkit.olm.resolver.search import SearchProblem
 from olmkit.olm.resolver.solve import Failed
 from tests.conformance.resolution.test_resolver import inputs_of
 from tests.conformance.resolution.worlds import worlds
 
 
-def problem_of(problem: Problem, constraints: Iterable[Constraint]) -> Problem:
+def problem_of(problem: SearchProblem, constraints: Iterable[Constraint]) -> SearchProblem:
     """A problem of the same variables that has these constraints alone."""
-    found = Problem(choices=[[] for _ in problem.choices])
+    found = SearchProblem(choices=[[] for _ in problem.choices])
     for one in constraints:
         match one:
             case Required(variable):
@@ -33,7 +33,7 @@ def problem_of(problem: Problem, constraints: Iterable[Constraint]) -> Problem:
     return found
 
 
-def is_possible(problem: Problem) -> bool:
+def is_possible(problem: SearchProblem) -> bool:
     return search.solve(problem, problem.required) is not None
 
 
@@ -48,7 +48,7 @@ def test_explanations_agree_with_the_search_and_are_minimal(vectors: Path) -> No
         found = collector.found
         for also in ((), *((found.entries[one],) for one in found.entries)):
             core = conflicts.explain(found.problem, also)
-            whole = Problem(
+            whole = SearchProblem(
                 choices=found.problem.choices,
                 required=[*found.problem.required, *also],
                 prohibited=found.problem.prohibited,

@@ -18,7 +18,7 @@ from olmkit.apis.go.packages import Modules, NoModules
 from olmkit.apis.go.source import GoOptions
 from olmkit.apis.markers import reading as marker_reading
 from olmkit.apis.markers.language import Comment, Level
-from olmkit.apis.model import Package, Sources
+from olmkit.apis.model import ApiPackage, Sources
 from olmkit.apis.python import source
 from olmkit.base.diagnostics import Location
 from olmkit.base.tree import Tree
@@ -96,7 +96,7 @@ class Projects:
             read = [marker_reading.read_marker(one, Level.PACKAGE, findings) for one in comments]
             markers = tuple(marker for marker in read if marker)
             found.append(
-                Package(module=f"p{index}", at=at, group=None, version="", markers=markers)
+                ApiPackage(module=f"p{index}", at=at, group=None, version="", markers=markers)
             )
         return Sources(packages=tuple(found), declarations={}, package_of={}), findings
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from olmkit.base import documents
 from olmkit.bundle import collect, rbac
-from olmkit.bundle.rbac import Access
+from olmkit.bundle.rbac import AccountAccess
 
 DEPLOYMENT = """\
 apiVersion: apps/v1
@@ -39,7 +39,7 @@ def binding(kind: str, name: str, to: tuple[str, str], *subjects: str) -> dict[s
     }
 
 
-def divided(*manifests: dict[str, Any], extra: tuple[str, ...] = ()) -> Access:
+def divided(*manifests: dict[str, Any], extra: tuple[str, ...] = ()) -> AccountAccess:
     text = DEPLOYMENT.encode() + b"---\n".join(documents.dump(item) for item in manifests)
     return rbac.divide(collect.collect(documents.load_all(text, "in")), extra)
 

@@ -13,7 +13,7 @@ from olmkit.base.tree import Tree
 from olmkit.catalog import model
 from olmkit.catalog.blobs.blob import Blob
 from olmkit.catalog.serve import registry_build
-from olmkit.catalog.serve.registry_api import Registry
+from olmkit.catalog.serve.registry_api import RegistryApi
 from olmkit.catalog.serve.registry_index import Index
 
 Value = dict[str, Any]
@@ -72,10 +72,10 @@ def build(*values: Value) -> tuple[Index, tuple[Diagnostic, ...], Pieces]:
     return index, findings, pieces
 
 
-def registry(*values: Value) -> Registry:
+def registry(*values: Value) -> RegistryApi:
     index, findings, pieces = build(*values)
     assert findings == ()
-    return Registry(index, pieces.read)
+    return RegistryApi(index, pieces.read)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.cli import main
 from olmkit.cli.frame.app import App, command
-from olmkit.cli.main import COMMANDS, GROUPS, SECTIONS, Entry, LazyGroup
+from olmkit.cli.main import COMMANDS, GROUPS, SECTIONS, CommandEntry, LazyGroup
 
 
 def _loaded(path: str) -> click.Command:
@@ -97,7 +97,9 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> list[BaseException]:
     def _throw(error: BaseException) -> None:
         raise error
 
-    monkeypatch.setattr(main, "COMMANDS", {**COMMANDS, "fail": Entry("unused:unused", "Fail.")})
+    monkeypatch.setattr(
+        main, "COMMANDS", {**COMMANDS, "fail": CommandEntry("unused:unused", "Fail.")}
+    )
     original = LazyGroup.get_command
 
     def get(self: LazyGroup, ctx: click.Context, name: str) -> click.Command | None:

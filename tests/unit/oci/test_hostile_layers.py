@@ -13,7 +13,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.oci.files import Files
-from olmkit.oci.limits import Budget, Limits
+from olmkit.oci.limits import Limits, ReadBudget
 
 SECONDS = 20.0  # some times the five that are meant: the machine may be busy
 MEGABYTES = 700
@@ -142,7 +142,7 @@ def sparse_map() -> Iterable[bytes]:
 def test_small_layer_does_not_cost_much(
     layers: Callable[[], Iterable[bytes]], message: str
 ) -> None:
-    files = Files(("wanted",), budget=Budget())
+    files = Files(("wanted",), budget=ReadBudget())
     parts = list(layers())
     begin = time.process_time()
     said = ""
@@ -206,7 +206,7 @@ def test_pieces_of_one_layer_and_zeros_behind_it_are_read() -> None:
 
 def test_budget_is_for_all_passes_over_an_image() -> None:
     data = layer(*(header(f"{i}") for i in range(100)))
-    budget = Budget(Limits(entries=150))
+    budget = ReadBudget(Limits(entries=150))
     Files(budget=budget).add(io.BytesIO(data), "layer")
     with pytest.raises(InputError, match="150 entries"):
         Files(budget=budget).add(io.BytesIO(data), "layer")

@@ -6,7 +6,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.oci import mirrors
-from olmkit.oci.mirrors import Place, Rules
+from olmkit.oci.mirrors import MirrorPlace, Rules
 from olmkit.oci.reference import Reference
 
 PINNED = "@sha256:" + "0" * 64
@@ -90,9 +90,9 @@ def test_blocked_registry_is_not_used() -> None:
 def test_nothing_is_sent_to_a_mirror() -> None:
     rules = mirrors.parse(CONF, "registries.conf")
     reference = Reference.parse("quay.io/a/b:v1")
-    assert rules.target(reference) == Place(reference=reference)
+    assert rules.target(reference) == MirrorPlace(reference=reference)
     other = Reference.parse("ghcr.io/a/b:v1")
-    assert rules.target(other) == Place(reference=other)
+    assert rules.target(other) == MirrorPlace(reference=other)
 
 
 def test_the_later_files_rule_holds() -> None:

@@ -6,11 +6,11 @@ import json
 
 from olmkit.catalog import model
 from olmkit.catalog.blobs import fbc
-from olmkit.catalog.blobs.typed_json import Entry
+from olmkit.catalog.blobs.typed_json import Member
 from olmkit.catalog.bundles.render import RenderedBundle
 from olmkit.olm import bundle_catalog
 
-IDENTITY = Entry("olm.package", b'{"packageName":"cache","version":"1.0.0"}')
+IDENTITY = Member("olm.package", b'{"packageName":"cache","version":"1.0.0"}')
 BUNDLE = RenderedBundle(
     name="cache.v1.0.0", package="cache", image="", properties=(IDENTITY,), related_images=()
 )

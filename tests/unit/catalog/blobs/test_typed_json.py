@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from olmkit.catalog.blobs import typed_json
-from olmkit.catalog.blobs.typed_json import Entry, MisfitError
+from olmkit.catalog.blobs.typed_json import Member, MisfitError
 
 
 def test_fields_match_without_regard_to_case_and_keep_their_text() -> None:
@@ -52,13 +52,13 @@ def test_yaml_scalars_pass_for_text(text: bytes, read: str) -> None:
 def test_entries_keep_the_text_of_their_values() -> None:
     found = typed_json.entries((b'[{"type":"a","value":{"b": 1.0}}, null, {"type": "c"}]',))
 
-    assert found == (Entry("a", b'{"b": 1.0}'), Entry("", b""), Entry("c", b""))
+    assert found == (Member("a", b'{"b": 1.0}'), Member("", b""), Member("c", b""))
 
 
 def test_of_a_list_that_fits_in_part_the_rest_is_empty() -> None:
     found, wrong = typed_json.entries_that_fit(b'[{"type":1,"value":2},{"type":"a","value":3},4]')
 
-    assert found == (Entry("", b"2"), Entry("a", b"3"), Entry("", b""))
+    assert found == (Member("", b"2"), Member("a", b"3"), Member("", b""))
     assert wrong
 
 

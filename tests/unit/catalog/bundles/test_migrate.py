@@ -8,7 +8,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
-from olmkit.catalog.blobs.typed_json import Entry
+from olmkit.catalog.blobs.typed_json import Member
 from olmkit.catalog.bundles import migrate, render, source_bundle
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.bundles.render import RenderedBundle
@@ -88,9 +88,9 @@ def test_without_a_level_nothing_changes(cog: Cog) -> None:
 
 def test_a_bundle_with_metadata_or_without_a_csv_stays(cog: Cog) -> None:
     bundle = rendered(cog())
-    has = replace(bundle, properties=(*bundle.properties, Entry("olm.csv.metadata", b"{}")))
+    has = replace(bundle, properties=(*bundle.properties, Member("olm.csv.metadata", b"{}")))
     lacks = replace(bundle, properties=bundle.properties[:2])
-    odd = replace(bundle, properties=(Entry("olm.bundle.object", b'{"data":5}'),))
+    odd = replace(bundle, properties=(Member("olm.bundle.object", b'{"data":5}'),))
 
     for each in (has, lacks, odd):
         assert migrate.migrate(each, Level.ALL) is each

@@ -11,7 +11,7 @@ from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
 from olmkit.catalog.blobs import fbc
 from olmkit.catalog.blobs.blob import Blob
-from olmkit.catalog.blobs.typed_json import Entry
+from olmkit.catalog.blobs.typed_json import Member
 from olmkit.catalog.bundles import render, source_bundle
 from olmkit.catalog.bundles.render import RelatedImage, RenderedBundle
 
@@ -151,7 +151,7 @@ def test_an_annotation_that_does_not_fit_is_read_in_part_with_a_word(cog: Cog) -
     bundle, notes = render.render(source_bundle.read(tree, "b"))
 
     assert [item.type for item in bundle.properties][:2] == ["", "olm.gvk"]
-    assert Entry("x", b"1") in bundle.properties
+    assert Member("x", b"1") in bundle.properties
     (note,) = notes
     assert note.rule == "FBC905"
     assert str(note.at).startswith("b/manifests/csv.yaml:4:")
@@ -240,7 +240,7 @@ def test_empty_fields_are_left_out_of_the_text() -> None:
 
 def test_a_property_without_a_value_is_written_as_null() -> None:
     bundle = RenderedBundle(
-        name="a", package="b", image="", properties=(Entry("x", b""),), related_images=()
+        name="a", package="b", image="", properties=(Member("x", b""),), related_images=()
     )
 
     assert b'{"type":"x","value":null}' in bundle.text()

@@ -6,7 +6,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
-from olmkit.catalog.blobs.typed_json import Entry
+from olmkit.catalog.blobs.typed_json import Member
 from olmkit.catalog.bundles import source_bundle
 from olmkit.catalog.bundles.source_bundle import Api
 
@@ -174,8 +174,8 @@ def test_metadata_comes_from_the_first_file_that_has_it(cog: Cog) -> None:
     )
 
     assert bundle.package == "5"
-    assert bundle.dependencies == (Entry("a", b'{"z": 1.0}'),)
-    assert bundle.properties == (Entry("c", b'"\\u003c"'),)
+    assert bundle.dependencies == (Member("a", b'{"z": 1.0}'),)
+    assert bundle.properties == (Member("c", b'"\\u003c"'),)
 
 
 @pytest.mark.parametrize(

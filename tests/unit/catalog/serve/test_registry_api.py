@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from olmkit.base.protobuf import fields
-from olmkit.catalog.serve.registry_api import BadQuestionError, NotFoundError, Registry
+from olmkit.catalog.serve.registry_api import BadQuestionError, NotFoundError, RegistryApi
 
 NUMBERS = {
     "csvName": 1,
@@ -27,7 +27,7 @@ METADATA = {"displayName": "Cog"}
 
 
 @pytest.fixture
-def registry(served: Served) -> Registry:
+def registry(served: Served) -> RegistryApi:
     """Two packages; `cog` has two channels and skips, `axle` is deprecated."""
     return served.registry(
         served.package("cog"),
@@ -78,12 +78,12 @@ def entries(messages: list[bytes]) -> list[tuple[str, ...]]:
     return [tuple("".join(all_of(each, n)) for n in (1, 2, 3, 4)) for each in messages]
 
 
-def test_packages_are_listed_by_name(registry: Registry) -> None:
+def test_packages_are_listed_by_name(registry: RegistryApi) -> None:
     assert [all_of(each, 1) for each in registry.list_packages()] == [["axle"], ["cog"]]
     assert (registry.package_count, registry.bundle_count) == (2, 4)
 
 
-def test_a_package_has_its_channels_with_their_heads(registry: Registry) -> None:
+def test_a_package_has_its_channels_with_their_heads(registry: RegistryApi) -> None:
     package = registry.get_package("cog")
     channels = [dict(fields(v)) for n, v in fields(package) if n == 2 and isinstance(v, bytes)]
     assert channels == [
@@ -95,7 +95,7 @@ def test_a_package_has_its_channels_with_their_heads(registry: Registry) -> None
     assert all_of(package, 4) == []
 
 
-def test_deprecations_stand_at_package_channel_and_bundle(registry: Registry) -> None:
+def test_deprecations_stand_at_package_channel_and_bundle(registry: RegistryApi) -> None:
     package = dict(fields(registry.get_package("axle")))
     assert dict(fields(package[4])) == {1: b"axles are gone"}
     assert dict(fields(dict(fields(package[2]))[3])) == {1: b"no more"}
@@ -103,7 +103,7 @@ def test_deprecations_stand_at_package_channel_and_bundle(registry: Registry) ->
     assert dict(fields(bundle[15])) == {1: b"unsafe"}
 
 
-def test_one_bundle_has_its_manifests_and_no_edges(registry: Registry) -> None:
+def test_one_bundle_has_its_manifests_and_no_edges(registry: RegistryApi) -> None:
     bundle = registry.get_bundle("cog", "stable", "cog.v3.0.0")
     assert one_of(bundle, "csvName") == "cog.v3.0.0"
     assert one_of(bundle, "channelName") == "stable"
@@ -114,7 +114,9 @@ def test_one_bundle_has_its_manifests_and_no_edges(registry: Registry) -> None:
     assert registry.get_bundle_for_channel("cog", "stable") == bundle
 
 
-def test_the_list_has_edges_and_no_manifests_and_goes_by_channel_first(registry: Registry) -> None:
+def test_the_list_has_edges_and_no_manifests_and_goes_by_channel_first(
+    registry: RegistryApi,
+) -> None:
     listed = list(registry.list_bundles())
     names = [
         (one_of(b, "channelName"), one_of(b, "packageName"), one_of(b, "csvName")) for b in listed
@@ -145,7 +147,7 @@ def test_the_list_has_manifests_where_no_image_has_them(served: Served) -> None:
 
 
 def test_replacing_is_by_replaces_or_skips_and_the_first_by_name_is_taken(
-    registry: Registry,
+    registry: RegistryApi,
 ) -> None:
     def replacing(name: str) -> str:
         return one_of(registry.get_bundle_that_replaces(name, "cog", "stable"), "csvName")
@@ -155,7 +157,7 @@ def test_replacing_is_by_replaces_or_skips_and_the_first_by_name_is_taken(
     assert replacing("cog.v0.0.1") == "cog.v1.0.0"
 
 
-def test_entries_that_replace_tell_what_their_bundle_replaces(registry: Registry) -> None:
+def test_entries_that_replace_tell_what_their_bundle_replaces(registry: RegistryApi) -> None:
     assert entries(registry.channel_entries_that_replace("cog.v1.0.0")) == [
         ("cog", "stable", "cog.v2.0.0", "cog.v1.0.0"),
         ("cog", "stable", "cog.v3.0.0", "cog.v2.0.0"),
@@ -165,7 +167,7 @@ def test_entries_that_replace_tell_what_their_bundle_replaces(registry: Registry
     ]
 
 
-def test_entries_that_provide_tell_each_skip(registry: Registry) -> None:
+def test_entries_that_provide_tell_each_skip(registry: RegistryApi) -> None:
     found = entries(registry.channel_entries_that_provide(("example.com", "v1", "Cog")))
     assert found == [
         ("axle", "only", "axle.v1.0.0", ""),
@@ -178,7 +180,7 @@ def test_entries_that_provide_tell_each_skip(registry: Registry) -> None:
     ]
 
 
-def test_latest_entries_are_heads_and_their_skips_within_the_channel(registry: Registry) -> None:
+def test_latest_entries_are_heads_and_their_skips_within_the_channel(registry: RegistryApi) -> None:
     found = entries(registry.latest_channel_entries_that_provide(("example.com", "v1", "Cog")))
     assert found == [
         ("axle", "only", "axle.v1.0.0", ""),
@@ -189,13 +191,13 @@ def test_latest_entries_are_heads_and_their_skips_within_the_channel(registry: R
 
 
 def test_the_default_provider_is_of_the_first_package_whose_default_channel_has_it(
-    registry: Registry,
+    registry: RegistryApi,
 ) -> None:
     bundle = registry.default_bundle_that_provides(("example.com", "v1", "Cog"))
     assert one_of(bundle, "csvName") == "axle.v1.0.0"
 
 
-def test_custom_blobs_are_those_of_exactly_that_package(registry: Registry) -> None:
+def test_custom_blobs_are_those_of_exactly_that_package(registry: RegistryApi) -> None:
     assert len(list(registry.list_custom_blobs("note", "cog"))) == 1
     assert len(list(registry.list_custom_blobs("note", ""))) == 1
     assert list(registry.list_custom_blobs("note", "axle")) == []
@@ -256,7 +258,7 @@ NONE_WORDS = 'group:"g" version:"v1" kind:"K"'
     ],
 )
 def test_what_is_not_there_is_reported_in_the_words_that_clients_know(
-    registry: Registry, ask: Callable[[Registry], Any], words: str
+    registry: RegistryApi, ask: Callable[[RegistryApi], Any], words: str
 ) -> None:
     with pytest.raises(NotFoundError) as error:
         ask(registry)
@@ -273,7 +275,7 @@ def test_what_is_not_there_is_reported_in_the_words_that_clients_know(
     ],
 )
 def test_a_question_with_odd_names_is_refused(
-    registry: Registry, schema: str, package: str, words: str
+    registry: RegistryApi, schema: str, package: str, words: str
 ) -> None:
     with pytest.raises(BadQuestionError) as error:
         list(registry.list_custom_blobs(schema, package))

@@ -8,7 +8,7 @@ from types import SimpleNamespace as Served
 import pytest
 
 from olmkit.base.protobuf import fields
-from olmkit.catalog.serve.registry_api import Registry
+from olmkit.catalog.serve.registry_api import RegistryApi
 
 CSV = b'{"kind": "ClusterServiceVersion",  "n": 1.0}'
 
@@ -127,7 +127,7 @@ def test_the_same_catalog_gives_the_same_bytes_whatever_its_order(served: Served
         served.bundle("cog.v1.0.0", served.api("Cog")),
     ]
 
-    def answers(registry: Registry) -> list[bytes]:
+    def answers(registry: RegistryApi) -> list[bytes]:
         return [registry.get_package("cog"), *registry.list_bundles()]
 
     assert answers(served.registry(*blobs)) == answers(served.registry(*reversed(blobs)))

@@ -13,7 +13,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, RemoteError
 from olmkit.base.protobuf import string
-from olmkit.catalog.serve.registry_api import Registry
+from olmkit.catalog.serve.registry_api import RegistryApi
 from olmkit.catalog.serve.registry_index import (
     BundleRecord,
     ChannelRecord,
@@ -44,8 +44,8 @@ INDEX = Index(
 Work = Callable[[CatalogServer, grpc.aio.Channel], Awaitable[None]]
 
 
-def registry() -> Registry:
-    return Registry(INDEX, lambda offset, length: PIECES[offset : offset + length])
+def registry() -> RegistryApi:
+    return RegistryApi(INDEX, lambda offset, length: PIECES[offset : offset + length])
 
 
 def run(work: Work, *, ready: bool = True) -> None:
@@ -251,7 +251,7 @@ def test_a_disk_that_fails_is_reported_and_calls_are_held_until_another_file() -
         raise OSError("cut off")
 
     async def work(server: CatalogServer, channel: grpc.aio.Channel) -> None:
-        server.answer_from(Registry(INDEX, broken))
+        server.answer_from(RegistryApi(INDEX, broken))
         code, words = await refused(several(channel, "api.Registry/ListBundles"))
         assert (code, words) == (grpc.StatusCode.INTERNAL, "cannot read the catalog: cut off")
         assert server.lost.is_set()

@@ -12,7 +12,7 @@ import grpc.aio
 import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, OlmkitError, RemoteError
-from olmkit.catalog.serve.registry_api import Registry
+from olmkit.catalog.serve.registry_api import RegistryApi
 from olmkit.cli import main
 from olmkit.edges.catalog.cache import REGISTRY
 from olmkit.edges.folder import Folder
@@ -64,7 +64,7 @@ def prepare(folder: Path, cache: Path | None) -> Prepared:
 
 def names(prepared: Prepared) -> list[bytes]:
     """What the prepared catalog answers; it is closed after that."""
-    found = list(Registry(prepared.store.index, prepared.store.read).list_packages())
+    found = list(RegistryApi(prepared.store.index, prepared.store.read).list_packages())
     prepared.store.close()
     return [message[2:] for message in found]
 
@@ -322,7 +322,7 @@ def test_a_changed_catalog_is_served_over_both_protocols(catalog: Path, cache: P
 
 def test_a_call_that_began_before_a_change_ends_as_it_began(catalog: Path) -> None:
     old, new = prepare(catalog, None), prepare(catalog, None)
-    registry = Registry(old.store.index, old.store.read)
+    registry = RegistryApi(old.store.index, old.store.read)
     answers = registry.list_bundles()
     del old, registry
     gc.collect()

@@ -6,7 +6,7 @@ import pytest
 
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Tree
-from olmkit.catalog.serve.registry_api import Registry
+from olmkit.catalog.serve.registry_api import RegistryApi
 from olmkit.jobs.catalog import serve_build
 
 GOOD = b'{"schema": "note", "text": "fine"}\n'
@@ -22,7 +22,7 @@ def test_what_is_odd_and_no_error_is_reported() -> None:
 
 def test_it_answers_at_once() -> None:
     made = serve_build.build("here", Tree({"note.json": GOOD}), None)
-    registry = Registry(made.store.index, made.store.read)
+    registry = RegistryApi(made.store.index, made.store.read)
     assert len(list(registry.list_custom_blobs("note", ""))) == 1
     made.store.close()
 

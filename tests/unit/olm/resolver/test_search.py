@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from olmkit.olm.resolver import search
-from olmkit.olm.resolver.search import Problem
+from olmkit.olm.resolver.search import SearchProblem
 
 
-def problem(size: int) -> Problem:
-    made = Problem()
+def problem(size: int) -> SearchProblem:
+    made = SearchProblem()
     for _ in range(size):
         made.variable()
     return made
@@ -64,7 +64,7 @@ def test_a_choice_that_was_passed_over_keeps_what_is_installed() -> None:
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Problem:
+def problems(draw: st.DrawFn) -> SearchProblem:
     size = draw(st.integers(2, 7))
     made = problem(size)
     one = st.integers(0, size - 1)
@@ -79,7 +79,7 @@ def problems(draw: st.DrawFn) -> Problem:
     return made
 
 
-def is_met(made: Problem, selected: frozenset[int]) -> bool:
+def is_met(made: SearchProblem, selected: frozenset[int]) -> bool:
     """Whether a selection meets all constraints, looked at one by one."""
     return (
         selected.issuperset(made.required)
@@ -90,7 +90,7 @@ def is_met(made: Problem, selected: frozenset[int]) -> bool:
 
 
 @given(problems())
-def test_a_selection_is_found_exactly_when_there_is_one(made: Problem) -> None:
+def test_a_selection_is_found_exactly_when_there_is_one(made: SearchProblem) -> None:
     size = len(made.choices)
     possible = any(
         is_met(made, frozenset(some))

@@ -15,7 +15,7 @@ from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime import metrics
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.serve import certificates, metrics_server
-from olmkit.runtime.serve.metrics_server import Access
+from olmkit.runtime.serve.metrics_server import AccessReviewer
 from olmkit.testing import clock
 
 
@@ -47,7 +47,7 @@ class Reviewer:
         return {"status": {"allowed": spec["user"] == "good" and attributes["verb"] == "get"}}
 
 
-async def verdict(access: Access, header: str, verb: str = "get") -> int:
+async def verdict(access: AccessReviewer, header: str, verb: str = "get") -> int:
     return await access.verdict(header, path="/metrics", verb=verb)
 
 
@@ -68,14 +68,14 @@ async def verdict(access: Access, header: str, verb: str = "get") -> int:
 )
 def test_token_and_user_decide(header: str, verb: str, status: int, asked: int) -> None:
     reviewer = Reviewer()
-    access = Access(cast("Cluster", reviewer))
+    access = AccessReviewer(cast("Cluster", reviewer))
     assert clock.run(verdict(access, header, verb)) == status
     assert len(reviewer.asked) == asked
 
 
 def test_answers_are_kept_for_a_while() -> None:
     reviewer = Reviewer()
-    access = Access(cast("Cluster", reviewer))
+    access = AccessReviewer(cast("Cluster", reviewer))
 
     async def work() -> None:
         for _ in range(3):
@@ -97,7 +97,7 @@ def test_scrape_gives_series_of_the_registry_and_the_process() -> None:
 
     async def work() -> None:
         tls = certificates.context(None, None)
-        access = Access(cast("Cluster", Reviewer()))
+        access = AccessReviewer(cast("Cluster", Reviewer()))
         server = metrics_server.server(("127.0.0.1", 0), registry, tls=tls, access=access)
         running = asyncio.create_task(server.run())
         await server.wait_until_ready()
