@@ -290,7 +290,7 @@ def unknown_olm_schema(catalog: Catalog) -> Iterator[Finding]:
     for blob in catalog.outlines.customs:
         if not blob.schema.lower().startswith("olm."):
             continue
-        hint = "use a prefix of your own for schemas that OLM does not read"
+        hint = "use your own prefix for schemas that OLM does not read"
         if blob.schema in source.SCHEMAS.values():
             hint = "render the template first, with `olmkit catalog render-template`"
         elif close := difflib.get_close_matches(blob.schema.lower(), _OLM_SCHEMAS, n=1):

@@ -132,7 +132,7 @@ def test_each_command_can_be_typed(where: object) -> None:
 
 
 def test_options_without_a_command_are_those_of_why() -> None:
-    """A hint that `why` prints names an option of its own, or the whole command."""
+    """A hint that `why` prints names an option of `why`, or the whole command."""
     why = main.root.get_command(click.Context(main.root), "why")
     assert why is not None
     own = {name for param in why.params for name in (*param.opts, *param.secondary_opts)}

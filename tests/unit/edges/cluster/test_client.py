@@ -342,7 +342,7 @@ def test_list_without_items_is_empty_and_nonsense_is_an_error() -> None:
 
     async def work(cluster: HttpCluster) -> None:
         assert (await cluster.list_page(MAPS)).items == []
-        for words in ("is not a list", "is none", "cannot be read", "cannot be read"):
+        for words in ("is not a list", "is not a list", "cannot be read", "cannot be read"):
             with pytest.raises(ClusterError, match=words):
                 await cluster.list_page(MAPS)
 
