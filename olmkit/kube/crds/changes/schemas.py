@@ -12,66 +12,23 @@ operator-controller 1.11; the validation of custom resources in `k8s.io/apiexten
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from olmkit.kube.crds.changes import keywords
+from olmkit.kube.crds.changes.keywords import Schema
 from olmkit.kube.crds.changes.schema_change import Keys, SchemaChange, shown
+from olmkit.kube.objects import mapping, sequence
 
-Schema = Mapping[str, Any]
-
-_ANY: Final[Schema] = {"x-kubernetes-preserve-unknown-fields": True}
-_KEEPS: Final = "x-kubernetes-preserve-unknown-fields"
-_EITHER: Final = "x-kubernetes-int-or-string"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
-_RULES: Final = "x-kubernetes-validations"
 _LIST_TYPE: Final = "x-kubernetes-list-type"
 _LIST_KEYS: Final = "x-kubernetes-list-map-keys"
 _OBJECT_FIELDS: Final[Mapping[str, Schema]] = {
     "apiVersion": {"type": "string"},
     "kind": {"type": "string"},
-    "metadata": {"type": "object", _KEEPS: True},
+    "metadata": {"type": "object", keywords.KEEPS: True},
 }
-_JUNCTORS: Final = ("allOf", "anyOf", "oneOf", "not")
-_INT_OR_STRING: Final = [{"type": "integer"}, {"type": "string"}]
-# Which values a keyword limits.
-_LOWER: Final = {
-    "minimum": "number",
-    "minLength": "string",
-    "minItems": "array",
-    "minProperties": "object",
-}
-_UPPER: Final = {
-    "maximum": "number",
-    "maxLength": "string",
-    "maxItems": "array",
-    "maxProperties": "object",
-}
-_NOUNS: Final = {"string": "characters", "array": "items", "object": "fields"}
-# Formats of strings that the API server checks; others it ignores.
-_FORMATS: Final = frozenset(
-    {
-        *("bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac", "uuid"),
-        *("uuid3", "uuid4", "uuid5", "isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor"),
-        *("rgbcolor", "byte", "date", "duration", "datetime", "k8s-short-name", "k8s-long-name"),
-    }
-)
-# Numbers of other formats are what JSON can write anyway.
-_NARROW_FORMATS: Final = {"integer": ("int32",), "number": ("float",)}
-# Keywords with a separate comparison, or without any meaning for objects.
-_COMPARED: Final = frozenset(
-    {
-        *("type", "nullable", "enum", "pattern", "format", "required", "default", "multipleOf"),
-        *("properties", "additionalProperties", "items", "description", "exclusiveMinimum"),
-        *("exclusiveMaximum", "uniqueItems"),
-        *(_KEEPS, _EITHER, _EMBEDDED, _RULES, _LIST_TYPE, _LIST_KEYS),
-        *_JUNCTORS,
-        *_LOWER,
-        *_UPPER,
-    }
-)
 _OTHER: Final = frozenset(
     {
         *("title", "example", "externalDocs", "x-kubernetes-map-type", "id", "$schema", "$ref"),
@@ -137,9 +94,9 @@ class _Walk:
     def node(self, old: Any, new: Any, at: _At) -> None:
         if old == new or len(at.old_keys) > _MAX_DEPTH:
             return
-        old, new = _mapping(old), _mapping(new)
-        at = replace(at, is_guarded=at.is_guarded or _has_conditions(new))
-        before, after = _kinds(old), _kinds(new)
+        old, new = mapping(old), mapping(new)
+        at = replace(at, is_guarded=at.is_guarded or keywords.has_conditions(new))
+        before, after = keywords.kinds(old), keywords.kinds(new)
         self._types(old, new, at)
         if before is not None and after is not None and not before & after:
             return
@@ -188,15 +145,18 @@ class _Walk:
         )
 
     def _types(self, old: Schema, new: Schema, at: _At) -> None:
-        before, after = _kinds(old), _kinds(new)
-        if old.get("type") != new.get("type") or bool(old.get(_EITHER)) != bool(new.get(_EITHER)):
+        before, after = keywords.kinds(old), keywords.kinds(new)
+        if old.get("type") != new.get("type") or bool(old.get(keywords.EITHER)) != bool(
+            new.get(keywords.EITHER)
+        ):
             refuses = after is not None and (before is None or not before <= after)
             self._add(
                 at,
                 "type-changed",
                 "type" if "type" in new else "",
-                f"the type of {at.name} changes from {_type_name(old)} to {_type_name(new)}",
-                (_type_name(old), _type_name(new)),
+                f"the type of {at.name} changes from {keywords.type_name(old)} to "
+                f"{keywords.type_name(new)}",
+                (keywords.type_name(old), keywords.type_name(new)),
                 refuses=refuses,
                 refuses_stored=refuses,
             )
@@ -217,7 +177,7 @@ class _Walk:
         before, after = bool(old.get("nullable")), bool(new.get("nullable"))
         if before == after:
             return
-        is_gone = before and _kinds(new) is not None
+        is_gone = before and keywords.kinds(new) is not None
         # Elsewhere the API server drops null where it may not be.
         is_kept = at.field[-1:] == ("[]",) or at.is_required or at.is_guarded
         self._add(
@@ -232,7 +192,10 @@ class _Walk:
 
     def _default(self, old: Schema, new: Schema, at: _At) -> None:
         before, after = "default" in old, "default" in new
-        if _text(old.get("default")) == _text(new.get("default")) and before == after:
+        if (
+            keywords.text_of(old.get("default")) == keywords.text_of(new.get("default"))
+            and before == after
+        ):
             return
         values = (old.get("default"), new.get("default"))
         if not before:
@@ -240,7 +203,7 @@ class _Walk:
                 at,
                 "default-added",
                 "default",
-                f"{at.name} now has the default {_short(values[1])}",
+                f"{at.name} now has the default {keywords.short(values[1])}",
                 values,
                 refuses=at.is_guarded or at.is_limited,
                 defaults=True,
@@ -250,7 +213,7 @@ class _Walk:
                 at,
                 "default-removed",
                 "default",
-                f"{at.name} no longer has the default {_short(values[0])}",
+                f"{at.name} no longer has the default {keywords.short(values[0])}",
                 values,
                 refuses=at.is_guarded or at.is_required,
                 defaults=True,
@@ -260,25 +223,29 @@ class _Walk:
                 at,
                 "default-changed",
                 "default",
-                f"the default of {at.name} changes from {_short(values[0])} to {_short(values[1])}",
+                f"the default of {at.name} changes from {keywords.short(values[0])} to "
+                f"{keywords.short(values[1])}",
                 values,
                 refuses=at.is_guarded,
                 defaults=True,
             )
 
     def _enum(self, old: Schema, new: Schema, at: _At) -> None:
-        before, after = _list(old.get("enum")), _list(new.get("enum"))
-        known, allowed = {_text(one) for one in before}, {_text(one) for one in after}
+        before, after = sequence(old.get("enum")), sequence(new.get("enum"))
+        known, allowed = (
+            {keywords.text_of(one) for one in before},
+            {keywords.text_of(one) for one in after},
+        )
         if known == allowed:
             return
-        gone = [one for one in before if _text(one) not in allowed]
-        more = [one for one in after if _text(one) not in known]
+        gone = [one for one in before if keywords.text_of(one) not in allowed]
+        more = [one for one in after if keywords.text_of(one) not in known]
         if not before:
             self._add(
                 at,
                 "enum-added",
                 "enum",
-                f"{at.name} is now limited to {_some(after)}",
+                f"{at.name} is now limited to {keywords.some(after)}",
                 (None, after),
                 refuses=True,
                 refuses_stored=True,
@@ -289,9 +256,9 @@ class _Walk:
                 at,
                 "enum-value-removed" if left else "enum-removed",
                 "enum",
-                f"{at.name} no longer accepts {_some(gone)}"
+                f"{at.name} no longer accepts {keywords.some(gone)}"
                 if left
-                else f"{at.name} is no longer limited to {_some(before)}",
+                else f"{at.name} is no longer limited to {keywords.some(before)}",
                 (before, after or None),
                 refuses=left,
                 refuses_stored=left,
@@ -301,32 +268,32 @@ class _Walk:
                 at,
                 "enum-value-added",
                 "enum",
-                f"{at.name} now accepts {_some(more)}, too",
+                f"{at.name} now accepts {keywords.some(more)}, too",
                 (before, after),
                 is_safe=True,
             )
 
     def _bounds(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
-        for table, sign in ((_LOWER, 1), (_UPPER, -1)):
+        for table, sign in ((keywords.LOWER, 1), (keywords.UPPER, -1)):
             for keyword, kind in table.items():
-                self._bound(old, new, at, keyword, sign, applies=_applies(before, kind))
+                self._bound(old, new, at, keyword, sign, applies=keywords.applies(before, kind))
         for keyword, bound, sign in (
             ("exclusiveMinimum", "minimum", 1),
             ("exclusiveMaximum", "maximum", -1),
         ):
             was, now = bool(old.get(keyword)), bool(new.get(keyword))
-            limit, other = _number(new.get(bound)), _number(old.get(bound))
+            limit, other = keywords.number(new.get(bound)), keywords.number(old.get(bound))
             if was != now:
                 refuses = (
                     now and limit is not None and (other is None or sign * (limit - other) >= 0)
                 )
-                applies = refuses and _applies(before, "number")
+                applies = refuses and keywords.applies(before, "number")
                 self._add(
                     at,
-                    f"{_kebab(keyword)}-{'added' if now else 'removed'}",
+                    f"{keywords.kebab(keyword)}-{'added' if now else 'removed'}",
                     keyword,
                     f"{at.name} {'must not' if now else 'may now'} be its `{bound}` "
-                    f"{_short(limit if now else other)} itself",
+                    f"{keywords.short(limit if now else other)} itself",
                     (was, now),
                     refuses=applies,
                     refuses_stored=applies,
@@ -336,25 +303,27 @@ class _Walk:
     def _bound(
         self, old: Schema, new: Schema, at: _At, keyword: str, sign: int, *, applies: bool
     ) -> None:
-        before, after = _number(old.get(keyword)), _number(new.get(keyword))
+        before, after = keywords.number(old.get(keyword)), keywords.number(new.get(keyword))
         if before == after:
             return
         values = (before, after)
         if after is None:
-            message = f"{at.name} no longer has the `{keyword}` {_short(before)}"
-            self._add(at, f"{_kebab(keyword)}-removed", keyword, message, values, is_safe=True)
+            message = f"{at.name} no longer has the `{keyword}` {keywords.short(before)}"
+            self._add(
+                at, f"{keywords.kebab(keyword)}-removed", keyword, message, values, is_safe=True
+            )
             return
-        words = _limit_words(keyword, after)
+        words = keywords.limit_words(keyword, after)
         if before is None:
             tightens = sign < 0 or keyword == "minimum" or after > 0
             verb, suffix, is_safe = "added", "", False
         else:
             tightens = sign * (after - before) > 0
             verb = "raised" if after > before else "lowered"
-            suffix, is_safe = f" (before: {_short(before)})", not tightens
+            suffix, is_safe = f" (before: {keywords.short(before)})", not tightens
         self._add(
             at,
-            f"{_kebab(keyword)}-{verb}",
+            f"{keywords.kebab(keyword)}-{verb}",
             keyword,
             f"{at.name} must now {words}{suffix}"
             if tightens
@@ -366,17 +335,19 @@ class _Walk:
         )
 
     def _multiple(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
-        was, now = _number(old.get("multipleOf")), _number(new.get("multipleOf"))
+        was, now = keywords.number(old.get("multipleOf")), keywords.number(new.get("multipleOf"))
         if was == now:
             return
-        refuses = bool(now) and _applies(before, "number") and not _is_multiple(was, now)
+        refuses = (
+            bool(now) and keywords.applies(before, "number") and not keywords.is_multiple(was, now)
+        )
         self._add(
             at,
             f"multiple-of-{'added' if was is None else 'removed' if now is None else 'changed'}",
             "multipleOf",
-            f"{at.name} must now be a multiple of {_short(now)}"
+            f"{at.name} must now be a multiple of {keywords.short(now)}"
             if now
-            else f"{at.name} need no longer be a multiple of {_short(was)}",
+            else f"{at.name} need no longer be a multiple of {keywords.short(was)}",
             (was, now),
             refuses=refuses,
             refuses_stored=refuses,
@@ -385,22 +356,22 @@ class _Walk:
     def _texts(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
         was, now = old.get("pattern") or None, new.get("pattern") or None
         if was != now:
-            refuses = bool(now) and _applies(before, "string") and now not in (".*", "^.*$")
+            refuses = bool(now) and keywords.applies(before, "string") and now not in (".*", "^.*$")
             self._add(
                 at,
                 f"pattern-{'added' if not was else 'removed' if not now else 'changed'}",
                 "pattern",
-                f"{at.name} must now match {_short(now)}"
-                + (f" (before: {_short(was)})" if was else "")
+                f"{at.name} must now match {keywords.short(now)}"
+                + (f" (before: {keywords.short(was)})" if was else "")
                 if now
-                else f"{at.name} need no longer match {_short(was)}",
+                else f"{at.name} need no longer match {keywords.short(was)}",
                 (was, now),
                 refuses=refuses,
                 refuses_stored=refuses,
             )
         was, now = old.get("format") or None, new.get("format") or None
         if was != now:
-            refuses = now is not None and _narrows(str(now), old, new)
+            refuses = now is not None and keywords.narrows(str(now), old, new)
             self._add(
                 at,
                 f"format-{'added' if not was else 'removed' if not now else 'changed'}",
@@ -415,12 +386,12 @@ class _Walk:
             )
 
     def _required(self, old: Schema, new: Schema, at: _At) -> None:
-        before, after = _names(old.get("required")), _names(new.get("required"))
-        fields, old_fields = _mapping(new.get("properties")), _mapping(old.get("properties"))
+        before, after = keywords.names(old.get("required")), keywords.names(new.get("required"))
+        fields, old_fields = mapping(new.get("properties")), mapping(old.get("properties"))
         for name in sorted(after - before):
             inner = at.below(("properties", name), name)
-            has_default = "default" in _mapping(fields.get(name))
-            had_default = "default" in _mapping(old_fields.get(name))
+            has_default = "default" in mapping(fields.get(name))
+            had_default = "default" in mapping(old_fields.get(name))
             hint = ", with a default" if has_default else ""
             self._add(
                 at,
@@ -436,19 +407,19 @@ class _Walk:
             message = f"{inner.name} is no longer required"
             values = (sorted(before), sorted(after))
             self._add(at, "required-removed", "required", message, values, is_safe=True)
-        if before == after and _list(old.get("required")) != _list(new.get("required")):
+        if before == after and sequence(old.get("required")) != sequence(new.get("required")):
             self._order(at, "required")
 
     def _members(self, old: Schema, new: Schema, at: _At, before: frozenset[str] | None) -> None:
-        after = _kinds(new)
+        after = keywords.kinds(new)
         if any(kinds is not None and "object" not in kinds for kinds in (before, after)):
             return
-        olds, news = _mapping(old.get("properties")), _mapping(new.get("properties"))
-        rest, new_rest = _rest_of(old), _rest_of(new)
+        olds, news = mapping(old.get("properties")), mapping(new.get("properties"))
+        rest, new_rest = keywords.rest_of(old), keywords.rest_of(new)
         is_object = at.is_object or bool(new.get(_EMBEDDED))
-        required = _names(new.get("required"))
+        required = keywords.names(new.get("required"))
         is_limited = "maxProperties" in new
-        needs_some = bool(_number(new.get("minProperties")))
+        needs_some = bool(keywords.number(new.get("minProperties")))
         for name, schema in olds.items():
             inner = at.below(
                 ("properties", name),
@@ -477,42 +448,44 @@ class _Walk:
     ) -> None:
         name = inner.field[-1]
         prunes = rest is None and not (is_object and name in _OBJECT_FIELDS)
-        depends = bool(_number(new.get("minProperties"))) or name in _names(new.get("required"))
+        depends = bool(keywords.number(new.get("minProperties"))) or name in keywords.names(
+            new.get("required")
+        )
         self._add(
             inner,
             "field-removed",
             "",
             f"the field {inner.name} is gone"
             + (", and its values are dropped" if prunes else "; its values stay"),
-            (_type_name(_mapping(schema)), None),
+            (keywords.type_name(mapping(schema)), None),
             refuses=prunes and (inner.is_guarded or depends),
             prunes=prunes,
         )
-        if rest is not None and not _is_any(rest):
+        if rest is not None and not keywords.is_any(rest):
             self.node(schema, rest, replace(inner, is_virtual=True))
 
     def _added(self, before: Schema | None, schema: Any, inner: _At) -> None:
-        has_default = "default" in _mapping(schema)
+        has_default = "default" in mapping(schema)
         self._add(
             inner,
             "field-added",
             "",
             f"the field {inner.name} is new" + (", with a default" if has_default else ""),
-            (None, _type_name(_mapping(schema))),
+            (None, keywords.type_name(mapping(schema))),
             is_safe=True,
             refuses=has_default and (inner.is_guarded or inner.is_limited),
             defaults=has_default,
         )
         if before is None:
             return
-        if _is_any(before):
-            if not _is_any(_mapping(schema)):
+        if keywords.is_any(before):
+            if not keywords.is_any(mapping(schema)):
                 self._add(
                     replace(inner, is_virtual=True),
                     "field-typed",
                     "",
                     f"{inner.name} accepted any value and now has a type",
-                    (None, _type_name(_mapping(schema))),
+                    (None, keywords.type_name(mapping(schema))),
                     refuses=True,
                     refuses_stored=True,
                 )
@@ -527,34 +500,38 @@ class _Walk:
             ("additionalProperties",),
             "*",
             is_whole=True,
-            is_required=bool(_number(new.get("minProperties"))),
+            is_required=bool(keywords.number(new.get("minProperties"))),
             is_limited="maxProperties" in new,
         )
         if rest == new_rest:
-            if bool(old.get(_KEEPS)) != bool(new.get(_KEEPS)):
-                message = f"the keyword `{_KEEPS}` of {at.name} changes"
-                self._add(at, "keyword-changed", _KEEPS, message)
+            if bool(old.get(keywords.KEEPS)) != bool(new.get(keywords.KEEPS)):
+                message = f"the keyword `{keywords.KEEPS}` of {at.name} changes"
+                self._add(at, "keyword-changed", keywords.KEEPS, message)
             return
         if rest is not None and new_rest is not None:
-            if _is_any(rest):
+            if keywords.is_any(rest):
                 self._add(
                     inner,
                     "values-typed",
                     "",
                     f"{inner.name} accepted any value and now has a type",
-                    (None, _type_name(new_rest)),
-                    refuses=not _is_any(new_rest),
-                    refuses_stored=not _is_any(new_rest),
+                    (None, keywords.type_name(new_rest)),
+                    refuses=not keywords.is_any(new_rest),
+                    refuses_stored=not keywords.is_any(new_rest),
                 )
-            elif _is_any(new_rest):
+            elif keywords.is_any(new_rest):
                 message = f"{inner.name} now accepts any value"
-                self._add(inner, "values-untyped", "", message, (_type_name(rest), None))
+                self._add(inner, "values-untyped", "", message, (keywords.type_name(rest), None))
             else:
                 self.node(rest, new_rest, inner)
             return
         is_gone = new_rest is None
-        keyword = _KEEPS if (old if is_gone else new).get(_KEEPS) else "additionalProperties"
-        depends = at.is_guarded or bool(_number(new.get("minProperties")))
+        keyword = (
+            keywords.KEEPS
+            if (old if is_gone else new).get(keywords.KEEPS)
+            else "additionalProperties"
+        )
+        depends = at.is_guarded or bool(keywords.number(new.get("minProperties")))
         self._add(
             at,
             "unknown-fields-dropped" if is_gone else "unknown-fields-kept",
@@ -572,7 +549,7 @@ class _Walk:
 
     def _list_type(self, old: Schema, new: Schema, at: _At) -> None:
         was, now = old.get(_LIST_TYPE) or "atomic", new.get(_LIST_TYPE) or "atomic"
-        keys, new_keys = _list(old.get(_LIST_KEYS)), _list(new.get(_LIST_KEYS))
+        keys, new_keys = sequence(old.get(_LIST_KEYS)), sequence(new.get(_LIST_KEYS))
         if was != now or old.get(_LIST_TYPE) != new.get(_LIST_TYPE):
             self._add(
                 at,
@@ -596,15 +573,15 @@ class _Walk:
             )
 
     def _junctors(self, old: Schema, new: Schema, at: _At) -> None:
-        for keyword in _JUNCTORS:
+        for keyword in keywords.JUNCTORS:
             before, after = old.get(keyword), new.get(keyword)
             if (before or None) == (after or None):
                 continue
-            refuses = _narrows_alternatives(keyword, before, after, new)
+            refuses = keywords.narrows_alternatives(keyword, before, after, new)
             verb = "added" if not before else "removed" if not after else "changed"
             self._add(
                 at,
-                f"{_kebab(keyword)}-{verb}",
+                f"{keywords.kebab(keyword)}-{verb}",
                 keyword,
                 f"the condition `{keyword}` of {at.name} is {_PAST[verb]}",
                 (before or None, after or None),
@@ -613,19 +590,19 @@ class _Walk:
             )
 
     def _rules(self, old: Schema, new: Schema, at: _At) -> None:
-        before, after = _list(old.get(_RULES)), _list(new.get(_RULES))
+        before, after = sequence(old.get(keywords.RULES)), sequence(new.get(keywords.RULES))
         if before == after:
             return
-        known = {_rule_text(one) for one in before}
-        left = {_rule_text(one) for one in after}
-        gone = [one for one in before if _rule_text(one) not in left]
-        added = [one for one in after if _rule_text(one) not in known]
+        known = {keywords.rule_text(one) for one in before}
+        left = {keywords.rule_text(one) for one in after}
+        gone = [one for one in before if keywords.rule_text(one) not in left]
+        added = [one for one in after if keywords.rule_text(one) not in known]
         for one in added:
             self._add(
                 at,
                 "rule-added",
-                _RULES,
-                f"{at.name} must now fulfill the rule {_short(_rule_text(one))}",
+                keywords.RULES,
+                f"{at.name} must now fulfill the rule {keywords.short(keywords.rule_text(one))}",
                 (None, one),
                 refuses=True,
             )
@@ -633,13 +610,14 @@ class _Walk:
             self._add(
                 at,
                 "rule-removed",
-                _RULES,
-                f"{at.name} need no longer fulfill the rule {_short(_rule_text(one))}",
+                keywords.RULES,
+                f"{at.name} need no longer fulfill the rule "
+                f"{keywords.short(keywords.rule_text(one))}",
                 (one, None),
             )
         if not added and not gone:
             message = f"the messages of the rules of {at.name} change"
-            self._add(at, "rule-message-changed", _RULES, message, (before, after))
+            self._add(at, "rule-message-changed", keywords.RULES, message, (before, after))
 
     def _rest(self, old: Schema, new: Schema, at: _At) -> None:
         if old.get("description") != new.get("description"):
@@ -661,8 +639,10 @@ class _Walk:
                 message = f"the keyword `{keyword}` of {at.name} changes"
                 values = (old.get(keyword), new.get(keyword))
                 self._add(at, "keyword-changed", keyword, message, values)
-        enums = _list(old.get("enum")), _list(new.get("enum"))
-        if enums[0] != enums[1] and sorted(map(_text, enums[0])) == sorted(map(_text, enums[1])):
+        enums = sequence(old.get("enum")), sequence(new.get("enum"))
+        if enums[0] != enums[1] and sorted(map(keywords.text_of, enums[0])) == sorted(
+            map(keywords.text_of, enums[1])
+        ):
             self._order(at, "enum")
 
     def _order(self, at: _At, keyword: str) -> None:
@@ -672,134 +652,3 @@ class _Walk:
 
 
 _PAST: Final = {"added": "new", "removed": "gone", "changed": "different"}
-
-
-def _kinds(schema: Schema) -> frozenset[str] | None:
-    """The types of values that a schema accepts; None for all."""
-    if schema.get(_EITHER):
-        return frozenset({"integer", "string"})
-    kind = schema.get("type")
-    if not isinstance(kind, str) or not kind:
-        return None
-    return frozenset({"number", "integer"} if kind == "number" else {kind})
-
-
-def _applies(kinds: frozenset[str] | None, kind: str) -> bool:
-    return kinds is None or kind in kinds or (kind == "number" and "integer" in kinds)
-
-
-def _type_name(schema: Schema) -> str:
-    if schema.get(_EITHER):
-        return "integer or string"
-    kind = schema.get("type")
-    return kind if isinstance(kind, str) and kind else "any type"
-
-
-def _rest_of(schema: Schema) -> Schema | None:
-    """The schema of fields without a declared one; None when they are dropped."""
-    values = schema.get("additionalProperties")
-    if isinstance(values, Mapping):
-        return values
-    if values is True or schema.get(_KEEPS) or _kinds(schema) is None:
-        return _ANY
-    return None
-
-
-def _is_any(schema: Schema) -> bool:
-    """Whether a schema certainly accepts every value."""
-    return schema.keys() <= {_KEEPS, "description", "title", "nullable", "example"}
-
-
-def _has_conditions(schema: Schema) -> bool:
-    """Whether alternatives or rules may depend on any value inside."""
-    if schema.get(_RULES):
-        return True
-    return any(
-        schema.get(keyword) and not (keyword == "anyOf" and schema["anyOf"] == _INT_OR_STRING)
-        for keyword in _JUNCTORS
-    )
-
-
-def _narrows_alternatives(keyword: str, before: Any, after: Any, new: Schema) -> bool:
-    """Whether a value that fulfilled the old alternatives may not fulfill the new ones."""
-    if not after:
-        return False
-    if keyword == "anyOf" and after == _INT_OR_STRING and new.get(_EITHER):
-        return False
-    if keyword == "allOf":
-        return any(one not in _list(before) for one in _list(after))
-    if keyword == "anyOf" and before:
-        return any(one not in _list(after) for one in _list(before))
-    return True
-
-
-def _narrows(name: str, old: Schema, new: Schema) -> bool:
-    """Whether the API server checks a format of the new schema that the old one did not have."""
-    kinds = _kinds(old)
-    kind = new.get("type")
-    if kind in _NARROW_FORMATS:
-        return name in _NARROW_FORMATS[str(kind)] and _applies(kinds, "number")
-    if kind not in (None, "", "string") or not _applies(kinds, "string"):
-        return False
-    return name in _FORMATS or name.replace("-", "") in _FORMATS
-
-
-def _limit_words(keyword: str, limit: float) -> str:
-    kind = {**_LOWER, **_UPPER}[keyword]
-    size = "at least" if keyword.startswith("min") else "at most"
-    if kind == "number":
-        return f"be {size} {_short(limit)}"
-    noun = _NOUNS[kind] if limit != 1 else _NOUNS[kind].removesuffix("s")
-    return f"have {size} {_short(limit)} {noun}"
-
-
-def _is_multiple(number: float | None, factor: float | None) -> bool:
-    if not number or not factor:
-        return False
-    quotient = number / factor
-    return quotient == int(quotient)
-
-
-def _rule_text(rule: Any) -> str:
-    found = _mapping(rule).get("rule")
-    return found.strip() if isinstance(found, str) else ""
-
-
-def _kebab(keyword: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", keyword).lower()
-
-
-def _short(value: Any) -> str:
-    words = value if isinstance(value, str) else _text(value)
-    return f"`{words}`" if len(words) <= 80 else f"`{words[:77]}…`"
-
-
-def _some(values: list[Any]) -> str:
-    shown_values = ", ".join(_short(one) for one in values[:5])
-    more = len(values) - 5
-    return shown_values if more <= 0 else f"{shown_values} and {more} more"
-
-
-def _text(value: Any) -> str:
-    """A value as JSON; equal for equal values, and only for those."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, default=str)
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return value
-
-
-def _names(value: Any) -> frozenset[str]:
-    return frozenset(one for one in _list(value) if isinstance(one, str))
-
-
-def _mapping(value: Any) -> Schema:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
