@@ -92,6 +92,34 @@ def test_objects_that_nothing_converts_go_after_the_operator(
     assert cluster.get("clusterextension", shop.name) is None
 
 
+def test_of_several_catalogs_olm_takes_what_was_announced(
+    shop: Any, toy: Any, typist: Any, namespace: str
+) -> None:
+    typist.tell("Two catalogs of one priority, then one with a higher one, and no selector")
+    cluster = shop.cluster
+    newest = shop.build(toy(version="1.0.0", replicas=0), toy(version="1.1.0", replicas=0))
+    bundle = f"{cluster.registry}/{shop.name}-bundle:v1.0.0"
+    oldest = shop.build(toy(version="1.0.0", bundle_image=bundle), tag="old")
+    shop.serve(newest)
+    theirs = shop.serve(oldest, name=f"{shop.name}-theirs")
+    shop.account(namespace)
+    words = ("install", shop.name, *V1, "-n", namespace, ACCOUNT)
+    refused = typist.try_(*words, code=1)
+    assert f"`{shop.name}`, `{theirs}`" in refused.err
+    assert cluster.get("clusterextension", shop.name) is None
+
+    shop.serve(oldest, name=theirs, priority=5)
+    done = typist.try_(*words)
+    assert f"OLM takes it from the catalog `{theirs}`" in done.err
+    there = cluster.get("clusterextension", shop.name)
+    assert there["status"]["install"]["bundle"]["name"] == f"{shop.name}.v1.0.0"
+    assert "no newer version is offered" in typist.try_("upgrade", shop.name, *V1).err
+    cluster.kubectl("delete", "clustercatalog", theirs)
+    done = typist.try_("upgrade", shop.name, *V1)
+    assert f"`{shop.name}.v1.1.0` is installed and healthy" in done.out
+    typist("uninstall", shop.name, *V1, "--yes")
+
+
 def test_an_upgrade_waits_until_the_new_catalog_is_read(
     shop: Any, toy: Any, typist: Any, namespace: str
 ) -> None:
