@@ -190,6 +190,14 @@ def deployment_names(csv: Any) -> tuple[str, ...]:
     )
 
 
+def pod_specs(csv: Any) -> Iterator[Mapping[str, Any]]:
+    """The specs of the pods of its Deployments."""
+    install = mapping(mapping(spec(csv).get("install")).get("spec"))
+    for one in map(mapping, sequence(install.get("deployments"))):
+        template = mapping(mapping(one.get("spec")).get("template"))
+        yield mapping(template.get("spec"))
+
+
 def webhook_services(csv: Any) -> tuple[str, ...]:
     """The Services that OLM makes before the webhooks of a CSV, one for each Deployment."""
     named = (

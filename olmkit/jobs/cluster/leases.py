@@ -3,28 +3,71 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
+from typing import Any
 
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster.read import if_allowed
-from olmkit.kube.objects import Manifest, mapping, text
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
 
 _LEASE = ("coordination.k8s.io/v1", "Lease")
 
 
+_ID = "--leader-election-id"
+_POD_BASE = 58  # letters of a pod's name before its random part
+
+
 async def held_by(
-    reader: ClusterObjects, namespace: str, deployments: Iterable[str]
+    reader: ClusterObjects,
+    namespace: str,
+    deployments: Iterable[str],
+    *,
+    released: Collection[str] = (),
 ) -> list[Manifest]:
     """The Leases of the namespace whose holder is a pod of one of the Deployments.
 
-    None for a user who may not list Leases.
+    `released`: names of Leases that are the operator's too when they have no holder. None for a
+    user who may not list Leases.
     """
-    names = [re.escape(name) for name in deployments if name]
+    names = [name for name in deployments if name]
     if not names:
         return []
-    # The name of a pod: of the Deployment, of its ReplicaSet, and its own.
-    holder = re.compile(rf"(?:{'|'.join(names)})-[a-z0-9]{{1,10}}-[a-z0-9]{{5}}(?![a-z0-9-])")
+    holder = re.compile("|".join(map(_pod, names)))
     found = await if_allowed(reader.list(_LEASE, namespace), ())
-    return [
-        one for one in found if holder.match(text(mapping(one.get("spec")).get("holderIdentity")))
-    ]
+    return [one for one in found if _is_own(one, holder, released)]
+
+
+def election_ids(pod_specs: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The names of Leases that the arguments of containers give: `--leader-election-id`."""
+    found: set[str] = set()
+    for spec in pod_specs:
+        for container in map(mapping, sequence(spec.get("containers"))):
+            words = [
+                text(word) for part in ("command", "args") for word in sequence(container.get(part))
+            ]
+            found |= {word.partition("=")[2] for word in words if word.startswith(f"{_ID}=")}
+            found |= {after for word, after in pairwise(words) if word == _ID}
+    return found - {""}
+
+
+def _is_own(lease: Manifest, holder: re.Pattern[str], released: Collection[str]) -> bool:
+    identity = text(mapping(lease.get("spec")).get("holderIdentity"))
+    if not identity:  # given back, as a process does that ends in order
+        return objects.name(lease) in released
+    return holder.match(identity) is not None
+
+
+def _pod(deployment: str) -> str:
+    """Matches the names of a Deployment's pods: its name, that of its ReplicaSet, and their own.
+
+    The API server cuts what is too long before it adds the random part.
+    """
+    cut = deployment[:_POD_BASE]
+    rest = min(10, _POD_BASE - 1 - len(cut))
+    middle = f"-[a-z0-9]{{1,{rest}}}-?" if rest > 0 else "-?[a-z0-9]{0,1}-?"
+    full = rf"{re.escape(cut)}-[a-z0-9]{{1,10}}-[a-z0-9]{{5}}(?![a-z0-9-])"
+    if len(deployment) + 12 <= _POD_BASE:
+        return full
+    return rf"{re.escape(cut)}{middle}[a-z0-9]{{5}}(?![a-z0-9-])|{full}"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from olmkit.edges.cluster.objects import ClusterObjects, Kind
-from olmkit.jobs.cluster.leases import held_by
+from olmkit.jobs.cluster.leases import election_ids, held_by
 from olmkit.jobs.cluster.read import if_allowed
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, mapping, sequence, text
@@ -60,8 +60,10 @@ async def leases(
     reader: ClusterObjects, namespace: str, csvs: Iterable[Manifest]
 ) -> list[Manifest]:
     """The Leases by which the pods of the CSVs chose their leader."""
-    names = [name for csv in csvs for name in kinds.deployment_names(csv)]
-    return await held_by(reader, namespace, names)
+    listed = list(csvs)
+    names = [name for csv in listed for name in kinds.deployment_names(csv)]
+    specs = [spec for csv in listed for spec in kinds.pod_specs(csv)]
+    return await held_by(reader, namespace, names, released=election_ids(specs))
 
 
 async def of_operator(reader: ClusterObjects, package: str, namespace: str) -> list[Manifest]:
