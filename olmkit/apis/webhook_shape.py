@@ -86,7 +86,7 @@ _WEBHOOK = _Object(
 
 
 def fault(patch: Any) -> str:
-    """What of a patch is none of a webhook, in words; an empty text where all fits.
+    """Why a patch does not fit a webhook, as a sentence; an empty string when it fits.
 
     `null` fits every field: it takes the field away.
     """

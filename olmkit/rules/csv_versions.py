@@ -151,7 +151,7 @@ def csv_name_version(bundle: Bundle) -> Iterator[Finding]:
 def replaces_itself(bundle: Bundle) -> Iterator[Finding]:
     """The CSV replaces or skips itself.
 
-    Why: the upgrade graph gets a circle, and catalogs refuse it.
+    Why: the upgrade graph gets a cycle, and catalogs refuse it.
 
     Fix: name the CSV before this one.
     """

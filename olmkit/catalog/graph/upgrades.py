@@ -178,7 +178,7 @@ def edge(
 
 
 def upgrade_path(channel: Channel, start: Start) -> UpgradePath:
-    """The way that OLM v0 goes in a channel from what is installed.
+    """The upgrade path of OLM v0 in a channel from what is installed.
 
     As if all that its bundles need were there. Raises `BrokenChannelError`.
     """

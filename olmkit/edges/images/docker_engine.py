@@ -48,7 +48,7 @@ def _save(name: Reference, path: Path) -> None:
         except errors.ImageNotFound:
             raise RegistryError(
                 f"the Docker engine has no image `{name}`",
-                hint="`docker images` lists what it has",
+                hint="run `docker images` to list its images",
                 status=404,
             ) from None
 

@@ -1,4 +1,4 @@
-"""What OLM would install, asked of catalogs alone: no cluster, and nothing is written.
+"""What OLM would install, from catalogs alone: no cluster, and nothing is written.
 
 Each package that is requested is a Subscription; what is installed already has one, too.
 """

@@ -178,7 +178,7 @@ async def why(
     save: Path | None = None,
     added: Added | None = None,
 ) -> Explanation:
-    """Why an operator does not get installed, or that it is.
+    """Why an operator is not installed, or that it is.
 
     `save`: the file that gets all objects that were looked at; no Secrets are among them.
     """

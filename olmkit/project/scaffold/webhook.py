@@ -451,7 +451,7 @@ def _convert_crd(
     patch: bytes,
     values: dict[str, str],
 ) -> None:
-    """Say in the CRD who converts, and serve the hub alone where nothing converts."""
+    """Write the conversion into the CRD, and serve the hub alone where nothing converts."""
     prefix = scaffold.module_prefix(api, multigroup=project.is_multigroup, separator="_")
     plural = values["plural"]
     file = f"patches/webhook_in_{prefix}{plural}.yaml"

@@ -81,7 +81,7 @@ class Denied(Exception):  # noqa: N818 - an answer, not a fault
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionRequest:
-    """What the API server asks. `object` is None on DELETE, `old` on CREATE and CONNECT.
+    """A request of the API server. `object` is None on DELETE, `old` on CREATE and CONNECT.
 
     `gvk` and `plural` are those of the object as it is sent, which a rule with
     `matchPolicy: Equivalent` may have converted. `name` is empty for a create with
