@@ -131,7 +131,7 @@ class PodTests:
         files = storage.read(out, test.storage)
         if said:
             files = files.merge({"tar_stderr": said})
-        disk.apply(target, trees.diff(files, Tree()))
+        disk.apply(target, trees.diff(files, Tree()), checked=True)  # replaces earlier results
 
 
 def _target(output: Path, test: ScorecardTest) -> Path:

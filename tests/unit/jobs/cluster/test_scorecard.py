@@ -163,8 +163,11 @@ def test_stored_files_come_into_a_folder_of_the_test(tmp_path: Path) -> None:
         async with playing(stored=made.getvalue()) as (reader, server, kubelet):
             tests = PodTests(reader, how(tmp_path, restricted=True))
             await tests.start(bundle())
-            await tests.run(STORING)
+            (tmp_path / "own/it").mkdir(parents=True)
+            (tmp_path / "own/it/report.txt").write_text("of an earlier run")
+            [result] = await tests.run(STORING)
 
+            assert result.state == "pass"
             assert (tmp_path / "own/it/report.txt").read_bytes() == b"r" * 5000
             assert (tmp_path / "own/it/tar_stderr").read_bytes() == b"tar: removing leading /\n"
             assert kubelet.commands == [["tar", "cf", "-", "/data"]]
