@@ -50,6 +50,7 @@ ELSEWHERE = {
     "submission/*.py": "unit/rules/test_submissions.py",
     # Kubernetes and images.
     "kube/api.py": "unit/edges/cluster/test_client.py",
+    "kube/crds/changes/*.py": "unit/kube/crds/changes",
     "kube/crds/conversion_errors.py": "unit/rules/test_rules.py",
     "kube/crds/definition_errors.py": "unit/rules/test_rules.py",
     "oci/archives.py": "unit/oci/test_layer.py",
