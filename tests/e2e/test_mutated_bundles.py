@@ -18,7 +18,7 @@ from olmkit.edges import disk
 from olmkit.rules import engine, fixing
 from tests.mutations import mutated
 
-COUNT = int(os.environ.get("OLMKIT_MUTATIONS", "10000"))
+COUNT = int(os.environ.get("OLMKIT_MUTATIONS", "1000"))
 PARTS = 20
 SECONDS = 5.0  # of the processor, for the check of one bundle
 ROOT = "bundle"
