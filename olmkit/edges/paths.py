@@ -26,6 +26,11 @@ def is_folder(path: Path) -> bool:
     return path.is_dir()
 
 
+def is_link(path: Path) -> bool:
+    """Whether a symbolic link is there, whatever it leads to."""
+    return path.is_symlink()
+
+
 def resolved(path: Path) -> Path:
     """The absolute path, with links followed."""
     return path.resolve()

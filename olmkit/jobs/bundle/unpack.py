@@ -10,7 +10,7 @@ from olmkit.base import tree as trees
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.base.tree import Changes, Tree
 from olmkit.bundle import image, layout, metadata, model
-from olmkit.edges import disk, whole_folder
+from olmkit.edges import disk, paths, whole_folder
 
 if TYPE_CHECKING:
     from olmkit.edges.images.access_settings import Access
@@ -51,11 +51,11 @@ async def unpack(
 
 def _existing(folder: Path, *, force: bool) -> Tree:
     """What is in the folder; `ConfigurationError` when it may not be written."""
-    if folder.is_file() or (folder.is_symlink() and not folder.exists()):
+    if paths.is_file(folder) or (paths.is_link(folder) and not paths.exists(folder)):
         raise ConfigurationError(f"`{folder}` is not a folder")
-    if not folder.is_dir():
+    if not paths.is_folder(folder):
         return Tree()
-    if not force and any(folder.iterdir()):
+    if not force and paths.entries(folder):
         raise ConfigurationError(
             f"the folder `{folder}` is not empty",
             hint="name a new folder, or pass `--force` to overwrite the bundle in it",
@@ -69,7 +69,7 @@ def _check_links(folder: Path, wanted: Tree) -> None:
         parts = path.split("/")
         for end in range(1, len(parts) + 1):
             one = folder.joinpath(*parts[:end])
-            if one.is_symlink():
+            if paths.is_link(one):
                 raise ConfigurationError(
                     f"`{one}` is a link, and nothing is written through it",
                     hint="remove the link, or name another folder",

@@ -319,7 +319,7 @@ def default_name(reference: str) -> str:
     """
     path = Path(reference)
     if paths.exists(path):
-        return path.resolve().name
+        return paths.resolved(path).name
     source = references.parse_source(reference)
     return source.repository.rpartition("/")[2] if isinstance(source, Reference) else ""
 

@@ -274,6 +274,8 @@ async def plan_upgrade_when_read(
     That is waited for only when the catalogs offer nothing newer as they are. An explanation says
     which catalog is older: when the time is over, or when catalogd does not look for newer images.
     """
+    if version:
+        version_range.parse(version)
     found = await _require(reader, name)
     age = await if_allowed(catalog_age.read(reader, found, access), Age())
     outdated = await catalog_age.finding(reader, age)

@@ -68,7 +68,7 @@ type Common struct {
 type ShapeSpec struct {
 	Common `json:",inline"`
 
-	// Sides, each of its own name.
+	// Sides, each with a different name.
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=12
