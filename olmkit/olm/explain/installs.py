@@ -58,11 +58,7 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
     if csv is None and not target and kinds.phase(plan) == "RequiresApproval":
         csv = snapshot.csv(text(status.get("installedCSV")))
     trouble = plans.of_plan(subscription, plan)
-    # A plan may fail at a CRD, and the CSV succeed next to the old one. But a webhook that was
-    # late once is not a problem any more: the CRD that names it is there, and so is the operator.
-    harmless = ("needs-approval", "conversion-webhook-away")
-    goes_on = trouble is None or trouble.cause in harmless
-    if csv is not None and kinds.phase(csv) == "Succeeded" and goes_on:
+    if csv is not None and kinds.phase(csv) == "Succeeded" and _is_over(snapshot, csv, trouble):
         return _ready(snapshot, subscription, csv, top)
     links = [top] if plan is None else [top, explanation.link(plan, _plan_state(plan))]
     finding = groups.account(snapshot) or trouble or _csv_finding(snapshot, csv)
@@ -85,6 +81,22 @@ def _explain(snapshot: ClusterState, package: str, target: str) -> Explanation:
             readiness=Readiness.WAITING,
         )
     return finding.below(*links)
+
+
+def _is_over(snapshot: ClusterState, csv: Manifest, trouble: Diagnosis | None) -> bool:
+    """Whether a plan's trouble means nothing once its CSV has succeeded.
+
+    A plan may fail at a CRD, and the CSV succeed next to the old one. A webhook of the CSV itself
+    that was late once is no trouble any more; another one that converts its objects still is.
+    """
+    if trouble is None or trouble.cause == "needs-approval":
+        return True
+    if trouble.cause != "conversion-webhook-away":
+        return False
+    return any(
+        f"//{service}.{snapshot.namespace}.svc" in trouble.message
+        for service in kinds.webhook_services(csv)
+    )
 
 
 def _not_installed(snapshot: ClusterState, package: str) -> Explanation:

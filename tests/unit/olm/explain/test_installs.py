@@ -336,15 +336,21 @@ def test_a_csv_that_succeeded_does_not_hide_a_plan_that_failed_at_a_crd() -> Non
 def test_a_conversion_webhook_that_was_late_once_is_forgotten() -> None:
     words = (
         "error validating existing CRs against new CRD's schema for x: conversion webhook for "
-        'example.com/v1, Kind=X failed: Post "https://s.apps.svc:443/convert": connection refused'
+        'example.com/v1, Kind=X failed: Post "https://m-service.apps.svc:443/": connection refused'
     )
+    hooks = [{"deploymentName": "m", "generateName": "x", "type": "ConversionWebhook"}]
     failed = [condition("Installed", words, status="False")]
     late = plan("Failed", CSV, conditions=failed)
     state = subscription(currentCSV=CSV, installedCSV=CSV, **REF)
 
     waiting = explain(cluster(state, csv(CSV, "Installing"), late), "cache")
-    done = explain(cluster(state, csv(CSV, "Succeeded"), late), "cache")
+    succeeded = csv(CSV, "Succeeded")
+    other = explain(cluster(state, succeeded, late), "cache")
+    succeeded["spec"]["webhookdefinitions"] = hooks
+    done = explain(cluster(state, succeeded, late), "cache")
 
+    # Nothing that this operator brings would answer there.
+    assert other.cause == "conversion-webhook-away"
     assert waiting.cause == "conversion-webhook-away"
     assert "connection refused" in waiting.message
     assert done.is_ready
