@@ -114,7 +114,7 @@ def test_interrupted_it_leaves_all_to_uninstall(
     kept.interrupt()
 
     assert kept.end() == 130
-    assert f"`olmkit uninstall {PACKAGE} -n {namespace}` removes it" in kept.text
+    assert f"`olmkit uninstall {PACKAGE} -n {namespace}` removes them" in kept.text
     assert cluster.get("subscription", PACKAGE, "-n", namespace)
     typist("uninstall", PACKAGE, "-n", namespace, "--delete-crds", "--yes")
     emptied(namespace)

@@ -199,7 +199,7 @@ def test_credentials_that_are_not_accepted_are_reported_and_end_the_life_of_the_
     replica = operated.start(*flags, config=path)
     asyncio.run(until(lambda: _answers(health, "/healthz", 500)))
     assert replica.is_running
-    assert "they may be wrong, or have expired" in replica.words()
+    assert "does not accept the credentials" in replica.words()
     assert replica.words().count("cannot check for the kind") == 4, "once a kind"
 
 
