@@ -87,7 +87,7 @@ def _is_over(snapshot: ClusterState, csv: Manifest, trouble: Diagnosis | None) -
     """Whether a plan's trouble means nothing once its CSV has succeeded.
 
     A plan may fail at a CRD, and the CSV succeed next to the old one. A webhook of the CSV itself
-    that was late once is no trouble any more; another one that converts its objects still is.
+    that was late once is not a problem any more; another one that converts its objects still is.
     """
     if trouble is None or trouble.cause == "needs-approval":
         return True

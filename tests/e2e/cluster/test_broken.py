@@ -62,7 +62,7 @@ SITUATIONS = (
     Broken(name="crash", package="crashing", cause="container-crashes",
            says="ends with exit code 3: there is no database"),
     Broken(name="refused", package="refused", cause="csv-failed",
-           says="`refused.v1.0.0` cannot be installed: the API server refuses Deployment `refused`"),
+           says="cannot be installed: the API server refuses Deployment `refused`"),
     Broken(name="account", account="weak", cause="service-account-forbidden",
            says="service account `t-account/weak` may not create"),
     Broken(name="heads", package="split", cause="several-heads", says="has several heads"),

@@ -531,7 +531,13 @@ class _Walk:
             if (old if is_gone else new).get(keywords.KEEPS)
             else "additionalProperties"
         )
-        depends = at.is_guarded or bool(keywords.number(new.get("minProperties")))
+        # A required field without a schema is dropped first, and then it is missing.
+        undeclared = set(sequence(new.get("required"))) - mapping(new.get("properties")).keys()
+        depends = (
+            at.is_guarded
+            or bool(keywords.number(new.get("minProperties")))
+            or bool(undeclared - _OBJECT_FIELDS.keys() if at.is_object else undeclared)
+        )
         self._add(
             at,
             "unknown-fields-dropped" if is_gone else "unknown-fields-kept",

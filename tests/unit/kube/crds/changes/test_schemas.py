@@ -32,3 +32,16 @@ def test_each_change_is_reported_with_what_it_means(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_equal_schemas_have_no_changes(name: str) -> None:
     assert schemas.of_schemas(whole(CASES[name]["new"]), whole(CASES[name]["new"])) == ()
+
+
+def test_a_required_field_without_a_schema_is_lost_with_the_unknown_fields() -> None:
+    old = {"type": "object", "required": ["a"], "x-kubernetes-preserve-unknown-fields": True}
+    new = {"type": "object", "required": ["a"]}
+
+    def refuses(new: dict[str, Any]) -> bool:
+        spec = {"type": "object", "properties": {"spec": new}}
+        before = {"type": "object", "properties": {"spec": old}}
+        return any(one.refuses for one in schemas.of_schemas(before, spec))
+
+    assert refuses(new)
+    assert not refuses({**new, "properties": {"a": {}}})
