@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 from pathlib import Path
 
@@ -95,9 +96,14 @@ def test_unknown_host_is_reported() -> None:
 
 def test_a_server_that_never_answers_the_tls_handshake_is_given_up() -> None:
     async def scenario() -> None:
+        ended = asyncio.Event()
+
         async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read()  # until the client gives up
             writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
+            ended.set()
 
         server = await asyncio.start_server(silent, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
@@ -106,5 +112,6 @@ def test_a_server_that_never_answers_the_tls_handshake_is_given_up() -> None:
             with pytest.raises(RemoteError, match="does not answer in time"):
                 async with client.send("GET", f"https://127.0.0.1:{port}/v2/"):
                     pass
+            await ended.wait()
 
     asyncio.run(scenario())
