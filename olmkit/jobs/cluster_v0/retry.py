@@ -8,6 +8,7 @@ status of the Subscription goes back to the version that is really there, and OL
 
 from __future__ import annotations
 
+import asyncio
 from typing import NamedTuple
 
 from olmkit.base.diagnostics import InputError, RemoteError
@@ -20,6 +21,8 @@ from olmkit.kube.objects import Manifest, text
 from olmkit.olm import kinds
 from olmkit.olm.cluster_state import ClusterState
 from olmkit.olm.explain import explanation
+
+_LOOKS = 4
 
 
 class Retried(NamedTuple):
@@ -74,6 +77,7 @@ async def reset(
         current = text(kinds.status(one).get("currentCSV"))
         if current in names and current in {*map(objects.name, broken), target}:
             await _put_back(reader, one, replaced.get(current, ""), report)
+            await _keep(reader, one, current, replaced.get(current, ""), report, timeouts)
     if before in names:
         before = replaced.get(before, "")
     return Retried(target=target, before=before)
@@ -86,6 +90,24 @@ def _replaced(
     csvs = [*(one for one in manifests if objects.kind(one) == kinds.CSV[1]), *broken]
     pairs = {objects.name(one): text(kinds.spec(one).get("replaces")) for one in csvs}
     return {new: old for new, old in pairs.items() if old and seen.csv(old) is not None}
+
+
+async def _keep(
+    reader: ClusterObjects,
+    subscription: Manifest,
+    lost: str,
+    installed: str,
+    report: Report,
+    timeouts: Timeouts,
+) -> None:
+    """Put the status back again when OLM, which was looking at that moment, has restored it."""
+    for _ in range(_LOOKS):
+        await asyncio.sleep(timeouts.interval)
+        found = await reader.current(subscription)
+        if found is None or text(kinds.status(found).get("installedCSV")) != lost:
+            continue
+        if await reader.find(kinds.CSV, lost, objects.namespace(found)) is None:
+            await _put_back(reader, found, installed, report)
 
 
 async def _put_back(
