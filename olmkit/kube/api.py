@@ -7,6 +7,7 @@ tests' server double stays on the other side of the wire.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -42,6 +43,9 @@ class Resource:
         return f"{self.plural}.{self.gvk.group}" if self.gvk.group else self.plural
 
 
+_WEBHOOK = re.compile(r"conversion webhook for |failed calling webhook|failed to call webhook")
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One entry of a Status' `details.causes`."""
@@ -61,6 +65,11 @@ class ClusterError(RemoteError):
     name: str = ""
     causes: Sequence[Cause] = field(default=())
     retry_after: float | None = None
+
+    @property
+    def is_of_webhook(self) -> bool:
+        """Whether the API server refuses because a webhook of an operator does not answer."""
+        return _WEBHOOK.search(self.message) is not None
 
 
 class Unreachable(ClusterError):

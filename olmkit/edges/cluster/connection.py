@@ -1,7 +1,9 @@
 """How requests reach an API server: one HTTP session, its credentials and its patience.
 
 A request is repeated only where the server allows it (429 and 5xx with
-`Retry-After`) and, once, after a 401 that fresh credentials may fix. What goes
+`Retry-After`) and, once, after a 401 that fresh credentials may fix. Not after a refusal
+for a webhook that does not answer: the server says so with a `Retry-After` of half a minute
+when it cannot convert what it stores, and only the caller knows whether it ever will. What goes
 wrong on the way is `Unreachable`, what the server refuses is what its Status says.
 """
 
@@ -38,7 +40,7 @@ _CONNECT_TIMEOUT = 10.0
 _MAX_BODY = 512 * 1024 * 1024
 _MAX_MESSAGE = 16 * 1024 * 1024  # of a command in a container
 _MAX_RETRIES = 10
-_MAX_RETRY_AFTER = 60.0
+_MAX_DELAY = 60.0  # of all repetitions of a request
 _MAX_WARNINGS = 1000  # texts that are remembered, so as to be logged once
 _UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # in a header's value
 _EXEC_PROTOCOL = "v4.channel.k8s.io"
@@ -196,6 +198,7 @@ class Connection:
         """
         fresh = False
         attempt = 0
+        delay = 0.0
         while True:
             try:
                 async with asyncio.timeout(REQUEST_TIMEOUT if head_first else None):
@@ -227,12 +230,14 @@ class Connection:
                 fresh = True
                 continue
             attempt += 1
-            is_asked_to_wait = refused.retry_after is not None and refused.temporary
-            if not is_asked_to_wait or attempt > _MAX_RETRIES:
+            if refused.retry_after is None or not refused.temporary:
                 raise refused
-            if isinstance(refused, TooLargeResourceVersion):
-                raise refused  # another version may be requested at once
-            await asyncio.sleep(min(refused.retry_after or 0.0, _MAX_RETRY_AFTER))
+            if isinstance(refused, TooLargeResourceVersion) or refused.is_of_webhook:
+                raise refused  # the caller can do something else at once
+            delay += refused.retry_after
+            if attempt > _MAX_RETRIES or delay > _MAX_DELAY:
+                raise refused
+            await asyncio.sleep(refused.retry_after)
 
     async def _send(
         self,

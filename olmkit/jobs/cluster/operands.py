@@ -67,7 +67,7 @@ async def listed(
         try:
             found += await wait.patiently(look, report, end, webhooks=end if answers else 0.0)
         except ClusterError as error:
-            if not wait.is_of_webhook(error):
+            if not error.is_of_webhook:
                 raise
             unread.append(Unread(crd, error))
     return Operands(found=tuple(found), unread=tuple(unread))

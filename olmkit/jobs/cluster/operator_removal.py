@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from olmkit.edges.cluster.objects import ClusterObjects
 from olmkit.jobs.cluster import operands as operand_objects
-from olmkit.jobs.cluster import wait, write
+from olmkit.jobs.cluster import write
 from olmkit.jobs.cluster.wait import Report, Timeouts
 from olmkit.jobs.cluster.write import Objects, Removed
 from olmkit.kube.api import ClusterError
@@ -63,7 +63,7 @@ async def carry_out(
     try:
         done = await delete(operands=made.operands)
     except ClusterError as error:
-        if not wait.is_of_webhook(error) or not made.may_go_first:
+        if not error.is_of_webhook or not made.may_go_first:
             raise
         report(
             "a webhook of the operator does not answer, so the operator is deleted before "

@@ -8,7 +8,6 @@ is believed only after it has lasted, since OLM passes through some of them on i
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -41,7 +40,6 @@ _BELIEVED = 12.0
 # OLM may look once more at an operator with webhooks, when it has said that it succeeded.
 _SETTLED = 3.0
 _TRIED_AGAIN = 1.0
-_WEBHOOK = re.compile(r"conversion webhook for |failed calling webhook|failed to call webhook")
 _APPROVAL = ("needs-approval", "upgrade-needs-approval")
 
 
@@ -204,11 +202,6 @@ def waiting_plans(seen: ClusterState) -> list[Manifest]:
     return sorted(found, key=lambda plan: kinds.number(kinds.spec(plan).get("generation")))
 
 
-def is_of_webhook(error: ClusterError) -> bool:
-    """Whether the API server refuses because a webhook of an operator does not answer."""
-    return _WEBHOOK.search(error.message) is not None
-
-
 async def patiently(
     work: Callable[[], Awaitable[T]], report: Report, end: float, *, webhooks: float | None = None
 ) -> T:
@@ -222,7 +215,7 @@ async def patiently(
         try:
             found = await work()
         except ClusterError as error:
-            last = end if webhooks is None or not is_of_webhook(error) else min(end, webhooks)
+            last = end if webhooks is None or not error.is_of_webhook else min(end, webhooks)
             if not error.temporary or asyncio.get_running_loop().time() >= last:
                 raise
             if not reported:

@@ -17,6 +17,9 @@ from olmkit.olm.explain.templates import Template
 REASONS = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",
            "RegistryUnavailable", "ImageInspectError")  # fmt: skip
 _FAILED = "Failed to pull image"
+CATALOG_SECRETS = (
+    "`secrets` of the CatalogSource (`olmkit install --bundle IMAGE --pull-secret SECRET` does it)"
+)
 POD_SECRETS = "`imagePullSecrets` of the pod or its service account"
 _LOGIN = ("authorization", "denied", "401", "403", "unauthorized", "Unauthorized", "no basic auth")
 _NOT_FOUND = ("not found", "manifest unknown", "name unknown", "404")
@@ -121,7 +124,7 @@ def hint(words: str, image: str, namespace: str, secrets: tuple[str, ...] = ()) 
 
 def for_catalog(found: Diagnosis) -> Diagnosis:
     """The same of an image that OLM pulls: the CatalogSource names the secrets, not the pod."""
-    return replace(found, hint=found.hint.replace(POD_SECRETS, "`secrets` of the CatalogSource"))
+    return replace(found, hint=found.hint.replace(POD_SECRETS, CATALOG_SECRETS))
 
 
 def of_gone_pods(

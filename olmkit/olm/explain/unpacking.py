@@ -207,7 +207,7 @@ def _ended(snapshot: ClusterState, words: str, jobs: Sequence[Manifest]) -> Diag
     why, hint = "", "check that the bundle's image can be pulled in the catalog's namespace"
     if pulls:
         job, (said, hint) = pulls[0]
-        hint = hint.replace(images.POD_SECRETS, "`secrets` of the CatalogSource")
+        hint = hint.replace(images.POD_SECRETS, images.CATALOG_SECRETS)
         why = f": the image `{image(job)}` cannot be pulled: "
         why += said.removeprefix(f"{image(job)}: ")
     return Diagnosis(

@@ -142,14 +142,17 @@ async def test_initial_events_need_their_match(world: World) -> None:
 async def test_watch_that_is_about_to_end_sends_a_bookmark(world: World) -> None:
     version = await now(world)
     await world.make("configmaps", "a")
-    # A real one looks once in a while, and two seconds before the end.
-    events = await world.events(
-        "configmaps",
-        seconds=4 if world.is_double else 10,
-        resourceVersion=version,
-        allowWatchBookmarks="true",
-    )
-    assert told(events[:1]) == [("ADDED", "a")]
+    # A real one looks once in a while, and two seconds before the end; a busy one may be late.
+    for _ in range(5):
+        events = await world.events(
+            "configmaps",
+            seconds=4 if world.is_double else 10,
+            resourceVersion=version,
+            allowWatchBookmarks="true",
+        )
+        assert told(events[:1]) == [("ADDED", "a")]
+        if events[1:] or world.is_double:
+            break
     assert {one["type"] for one in events[1:]} == {"BOOKMARK"}
     mark = events[-1]["object"]
     assert int(mark["metadata"]["resourceVersion"]) >= int(version)

@@ -154,6 +154,22 @@ def test_an_upgrade_that_would_fail_is_refused_and_leaves_the_old_version(
     assert cluster.get("crd", "things.wheel.example.com") is None
 
 
+def requested(package: str, namespace: str, source: str) -> Iterator[dict[str, Any]]:
+    """What asks OLM for a package of a catalog in the namespace `olm`, as other tools create it."""
+    yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    wanted = {"name": package, "source": source, "sourceNamespace": "olm", "channel": "stable"}
+    for kind, version, spec in (
+        ("OperatorGroup", "v1", {"targetNamespaces": [namespace]}),
+        ("Subscription", "v1alpha1", wanted),
+    ):
+        yield {
+            "apiVersion": f"operators.coreos.com/{version}",
+            "kind": kind,
+            "metadata": {"name": package, "namespace": namespace},
+            "spec": spec,
+        }
+
+
 def test_what_a_plain_uninstall_leaves_goes_later_without_any_webhook(
     cluster: Any, typist: Any, served: Any, image: str, namespace: str
 ) -> None:
@@ -225,7 +241,10 @@ def test_the_bundle_of_another_namespace_is_not_the_cause(
             lambda: cluster.get("catalogsource", namespace, "-n", "olm")
             .get("status", {}).get("connectionState", {}).get("lastObservedState") == "READY"
         )  # fmt: skip
-        typist.try_("install", "foul", "-n", places["foul"], *take, "--timeout", "1s", code=None)
+        done = typist.try_("install", "foul", "-n", places["foul"], *take, code=3)
+        assert "foul-bundle:1` cannot be read from here" in done.err
+        for made in requested("foul", places["foul"], namespace):
+            cluster.apply(json.dumps(made))
         eventually(lambda: "foul-bundle:1` cannot be pulled" in typist.try_(
             "why", "foul", "-n", places["foul"], code=None).out)  # fmt: skip
         done = typist.try_("install", "fair", "-n", places["fair"], *take)

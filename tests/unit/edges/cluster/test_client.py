@@ -179,6 +179,37 @@ def test_patience_ends_after_ten_tries() -> None:
     play(work)
 
 
+def test_patience_ends_after_a_minute() -> None:
+    async def work(server: ApiServer, cluster: HttpCluster) -> None:
+        server.plan = lambda _, __: Refusal(429, "TooManyRequests", "later", retry_after=25)
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(TooManyRequests):
+            await cluster.get(MAPS, "a", namespace="n")
+        assert 50 <= asyncio.get_running_loop().time() - began < 51
+
+    play(work)
+
+
+def test_objects_that_nothing_converts_are_not_waited_for() -> None:
+    """Kubernetes 1.36 answers so from its cache, and tells clients to wait for 30 seconds."""
+    text = (
+        "storage is (re)initializing: failed to list a.example.com/v2, Kind=A: conversion "
+        'webhook for a.example.com/v1, Kind=A failed: Post "https://gone.n.svc:443/": '
+        'service "gone" not found'
+    )
+
+    async def work(server: ApiServer, cluster: HttpCluster) -> None:
+        server.plan = lambda _, __: Refusal(429, "TooManyRequests", text, retry_after=30)
+        began = asyncio.get_running_loop().time()
+        with pytest.raises(TooManyRequests) as caught:
+            await cluster.list_page(MAPS)
+        assert caught.value.is_of_webhook
+        assert asyncio.get_running_loop().time() - began < 1
+        assert len(server.requests) == 1
+
+    play(work)
+
+
 def test_version_that_is_too_large_is_not_waited_for() -> None:
     async def work(server: ApiServer, cluster: HttpCluster) -> None:
         began = asyncio.get_running_loop().time()
