@@ -241,7 +241,7 @@ def test_the_bundle_of_another_namespace_is_not_the_cause(
             lambda: cluster.get("catalogsource", namespace, "-n", "olm")
             .get("status", {}).get("connectionState", {}).get("lastObservedState") == "READY"
         )  # fmt: skip
-        done = typist.try_("install", "foul", "-n", places["foul"], *take, code=3)
+        done = typist.try_("install", "foul", "-n", places["foul"], *take, code=1)
         assert "foul-bundle:1` cannot be read from here" in done.err
         for made in requested("foul", places["foul"], namespace):
             cluster.apply(json.dumps(made))
