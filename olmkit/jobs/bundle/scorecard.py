@@ -7,6 +7,7 @@ unless they are wanted as pods, too; every other test is an image that only a cl
 from __future__ import annotations
 
 import asyncio
+import posixpath
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -87,6 +88,9 @@ def load(tree: Tree, reference: str, *, config: Path | None, selector: str) -> S
     """
     bundle = layout.read(tree, reference)
     if bundle.annotations_document is None:
+        for broken in bundle.unreadable:
+            if posixpath.dirname(broken.path) == bundle.metadata_dir:
+                raise broken.error
         raise InputError(
             f"the bundle `{reference}` has no `metadata/annotations.yaml`",
             hint="name the folder that holds `manifests/` and `metadata/`",

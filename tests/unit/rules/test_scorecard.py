@@ -193,6 +193,22 @@ def test_olm_bundle_validation_reports_what_the_rules_find(judged: Any) -> None:
     assert all(": " in one for one in (*found.errors, *found.suggestions))
 
 
+@pytest.mark.parametrize(
+    ("path", "content", "state"),
+    [
+        ("manifests/zz.yaml", b"", "fail"),  # a file without a byte ends operator-sdk's reader
+        ("manifests/zz.yaml", b"# a licence\n\n", "pass"),  # one without a value does not
+        ("metadata/annotations.yaml", b"annotations: {}\n", "fail"),
+    ],
+)
+def test_what_operator_sdk_does_not_load_fails(
+    minimal: Tree, path: str, content: bytes, state: str
+) -> None:
+    bundle = layout.read(minimal.merge({path: content}), "bundle")
+    [found] = scorecard.run("basic-check-spec", bundle)
+    assert found.state == state
+
+
 def test_a_bundle_that_cannot_be_loaded_fails_every_test(minimal: Tree) -> None:
     bundle = layout.read(minimal.merge({"manifests/broken.yaml": b"a: ["}), "bundle")
     for name in scorecard.TESTS:

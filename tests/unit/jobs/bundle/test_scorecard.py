@@ -163,6 +163,13 @@ def test_what_is_missing_is_named(tree: Tree, remove: str, words: str) -> None:
     assert raised.value.message == words
 
 
+def test_annotations_that_are_not_yaml_are_not_missing(tree: Tree) -> None:
+    with pytest.raises(InputError) as raised:
+        load(tree.merge({"metadata/annotations.yaml": b"a: 1\n b: 2\n"}))
+    [found] = raised.value.diagnostics
+    assert (found.rule, str(found.at)) == ("DOC001", "bundle/metadata/annotations.yaml:2:2")
+
+
 def test_a_wrong_selector_is_invalid_usage(tree: Tree) -> None:
     with pytest.raises(ConfigurationError, match="is not a label selector"):
         load(tree, "a b")
