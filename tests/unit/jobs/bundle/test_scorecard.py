@@ -167,7 +167,7 @@ def test_annotations_that_are_not_yaml_are_not_missing(tree: Tree) -> None:
     with pytest.raises(InputError) as raised:
         load(tree.merge({"metadata/annotations.yaml": b"a: 1\n b: 2\n"}))
     [found] = raised.value.diagnostics
-    assert (found.rule, str(found.at)) == ("DOC001", "bundle/metadata/annotations.yaml:2:2")
+    assert (found.rule, str(found.at)) == ("DOC001", "bundle/metadata/annotations.yaml:2:3")
 
 
 def test_a_wrong_selector_is_invalid_usage(tree: Tree) -> None:
