@@ -1,0 +1,63 @@
+"""Text from outside as text on a page: without control characters, with visible direction marks.
+
+Autoescaping keeps markup out. It does not keep out characters that the reader cannot see and
+that change what the reader believes to see; these functions do.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_CONTROLS: Final = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+# Embeddings, overrides and isolates of the bidirectional algorithm: UAX 9, section 2.
+_DIRECTIONS: Final = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# RFC 3986, sections 3.1 and 3.2. User information is refused: it misleads about the host.
+_SAFE: Final = r"[^\s\x00-\x20\x7f<>\"\\]"
+_NAME: Final = r"[^\s\x00-\x20\x7f<>\"\\/?#@:\[\]]+"
+_WEB: Final = re.compile(
+    rf"https?://(?P<host>\[[0-9a-f:.]+\]|{_NAME})(:\d{{1,5}})?([/?#]{_SAFE}*)?", re.IGNORECASE
+)
+_MAIL: Final = re.compile(rf"mailto:{_NAME}@{_NAME}(\?{_SAFE}*)?", re.IGNORECASE)
+_LONGEST_URL: Final = 2048
+
+
+def clean(text: str) -> str:
+    """`text` without control characters; marks that change the direction are visible."""
+    text = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _DIRECTIONS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+
+
+def link(url: str | None) -> str | None:
+    """`url` when a page may link to it: an absolute http, https or mailto address."""
+    url = (url or "").strip()
+    if len(url) > _LONGEST_URL:
+        return None
+    return url if _WEB.fullmatch(url) or _MAIL.fullmatch(url) else None
+
+
+def host(url: str) -> str:
+    """The host of an address as the reader can check it: names beyond ASCII in Punycode."""
+    found = _WEB.fullmatch(url.strip())
+    if found is None:
+        return ""
+    name = found["host"].lower()
+    if name.isascii():
+        return name
+    try:
+        return name.encode("idna").decode("ascii")
+    except UnicodeError:
+        return name.encode("punycode").decode("ascii")
+
+
+def shortened(text: str, longest: int) -> str:
+    """At most `longest` characters, cut after a word where there is one."""
+    text = " ".join(text.split())
+    if len(text) <= longest:
+        return text
+    cut = text[: longest - 1]
+    if not text[longest - 1].isspace() and " " in cut[longest // 2 :]:
+        cut = cut[: cut.rindex(" ")]
+    return cut.rstrip(" ,;:.") + "…"
