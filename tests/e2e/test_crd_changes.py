@@ -9,59 +9,20 @@ is refused, a number of small ones. What is dropped is looked for in the object 
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from olmkit.base import documents
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.kube import objects
 from olmkit.kube.api import ClusterError, Resource
-from olmkit.kube.crds.changes import definitions, samples
 from olmkit.kube.objects import Manifest
 from olmkit.testing.control_plane import ControlPlane
+from tests.crd_changes import CASES, CRD, MANY, crd_of, object_of, specs_of
 
 pytestmark = pytest.mark.e2e
-
-VECTORS = Path(__file__).parents[1] / "vectors" / "crd_changes.yaml"
-CASES: dict[str, dict[str, Any]] = documents.load(VECTORS.read_bytes(), "").value
-MANY = 12  # objects that a harmless change must not refuse
-CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-
-
-def crd_of(number: int, spec: Any) -> Manifest:
-    schema = {"type": "object", "properties": {"spec": {"type": "object", **spec}}}
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": schema},
-    }
-    names = {"kind": f"Thing{number}", "plural": f"thing{number}s"}
-    return {
-        "apiVersion": CRD[0],
-        "kind": CRD[1],
-        "metadata": {"name": f"{names['plural']}.example.com"},
-        "spec": {
-            "group": "example.com",
-            "names": names,
-            "scope": "Namespaced",
-            "versions": [version],
-        },
-    }
-
-
-def object_of(number: int, spec: Any, name: str = "example") -> Manifest:
-    return {
-        "apiVersion": "example.com/v1",
-        "kind": f"Thing{number}",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": spec,
-    }
 
 
 class Story:
@@ -75,15 +36,7 @@ class Story:
         """What the API server does: whether it refuses an object, and whether it drops values."""
         await self.cluster.create(self.crds, self.old)
         things = await self._established()
-        changes = definitions.of_crds(self.old, self.new)
-        shown = self.case.get("object")
-        specs = [shown] if shown is not None else []
-        specs += [one.example["spec"] for one in changes if one.example and one.refuses]
-        schema = self.old["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-        inner = schema["properties"]["spec"]
-        specs += itertools.islice(
-            (one for one in samples.several(inner, inner) if samples.fits(one, inner)), MANY
-        )
+        shown, specs = self.case.get("object"), specs_of(self.case)
         stored: list[tuple[Manifest, Any]] = []
         for count, spec in enumerate(specs):
             try:
