@@ -8,15 +8,17 @@ free one, and `0` alone means that nothing is served.
 from __future__ import annotations
 
 import asyncio
+import logging
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from aiohttp import web
+from aiohttp import http_exceptions, web
 
 from olmkit.base.diagnostics import ConfigurationError
 
+_LOG = logging.getLogger(__name__)
 _MAX_HEADER = 1 << 20
 # Go's client lets go of an idle connection after 90 s: were we first, a request that is just
 # being sent on it would fail.
@@ -25,6 +27,30 @@ _CLOSING = 5.0  # for requests under way
 # A new connection must send a whole head in this time; controller-runtime's servers wait as long.
 _HEAD = 32.0
 _SWEEP = 4.0
+_MAX_LOGGED = 120  # characters of what a client sent
+
+
+class _FaultsOfClients(logging.Filter):
+    """Logs in one line, at debug level, what is not HTTP and what was not read to its end.
+
+    aiohttp logs each with a traceback, so that any client could fill the log.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        match error:
+            case http_exceptions.HttpProcessingError():
+                text = " ".join(error.message.split())[:_MAX_LOGGED]
+                _LOG.debug("refused a malformed request: %s", text)
+            case ConnectionError():
+                _LOG.debug("a client closed the connection before the end of the answer")
+            case _:
+                return True
+        return False
+
+
+_REQUESTS = logging.getLogger(f"{__name__}.requests")
+_REQUESTS.addFilter(_FaultsOfClients())
 
 
 def parse_address(text: str) -> tuple[str | None, int] | None:
@@ -96,6 +122,7 @@ class HttpServer:
         runner = web.AppRunner(
             self._application,
             access_log=None,
+            logger=_REQUESTS,
             shutdown_timeout=_CLOSING,
             max_field_size=_MAX_HEADER,
             keepalive_timeout=_IDLE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import aiohttp
 import pytest
@@ -48,6 +49,89 @@ def test_server_answers_until_it_is_cancelled() -> None:
                 await session.get(f"http://127.0.0.1:{server.port}/")
 
     asyncio.run(work())
+
+
+@pytest.mark.parametrize(
+    "sent", [b"GET /\x00 HTTP/1.1\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\xff" * 20_000]
+)
+def test_what_is_not_http_is_refused_without_a_traceback(
+    sent: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async def work() -> None:
+        server = HttpServer("probes", web.Application(), ("127.0.0.1", 0))
+        running = asyncio.create_task(server.run())
+        await server.wait_until_ready()
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(sent)
+        assert (await reader.read()).startswith(b"HTTP/1.0 400 ")
+        writer.close()
+        running.cancel()
+        await asyncio.wait([running])
+
+    asyncio.run(work())
+    [record] = [one for one in caplog.records if one.name.startswith("olmkit.")]
+    assert (record.levelname, record.exc_info) == ("DEBUG", None)
+    assert record.getMessage().startswith("refused a malformed request: ")
+    assert len(record.getMessage()) < 160
+
+
+def test_an_answer_that_is_not_read_is_no_fault(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+
+    async def send(request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        for _ in range(100):
+            await answer.write(b"x" * 1_000_000)
+        return answer
+
+    async def work() -> None:
+        application = web.Application()
+        application.router.add_get("/", send)
+        server = HttpServer("probes", application, ("127.0.0.1", 0))
+        running = asyncio.create_task(server.run())
+        await server.wait_until_ready()
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readexactly(1000)
+        writer.transport.abort()
+        for _ in range(100):
+            if any(one.name.startswith("olmkit.") for one in caplog.records):
+                break
+            await asyncio.sleep(0.05)
+        running.cancel()
+        await asyncio.wait([running])
+
+    asyncio.run(work())
+    assert [one.levelname for one in caplog.records if one.name.startswith("olmkit.")] == ["DEBUG"]
+
+
+def test_a_handler_that_fails_is_logged_with_its_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def fail(_: web.Request) -> web.Response:
+        raise ValueError("a fault")
+
+    async def work() -> None:
+        application = web.Application()
+        application.router.add_get("/", fail)
+        server = HttpServer("probes", application, ("127.0.0.1", 0))
+        running = asyncio.create_task(server.run())
+        await server.wait_until_ready()
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{server.port}/") as answer,
+        ):
+            assert answer.status == 500
+        running.cancel()
+        await asyncio.wait([running])
+
+    asyncio.run(work())
+    [record] = [one for one in caplog.records if one.name.startswith("olmkit.")]
+    assert record.levelname == "ERROR"
+    assert record.exc_info is not None
 
 
 def test_port_that_is_taken_is_an_error_with_a_hint() -> None:
