@@ -111,6 +111,21 @@ RULES: dict[str, FindingRule] = {
         FindingRule(
             "API033", "ignored-metadata", _WARNING, "Metadata of a field does not reach the CRD."
         ),
+        FindingRule(
+            "API034",
+            "unread-default",
+            _WARNING,
+            "A default is computed, so the CRD does not have it.",
+        ),
+        FindingRule(
+            "API035",
+            "path-without-field",
+            _WARNING,
+            "A column or the scale subresource points to a field that the kind does not have.",
+        ),
+        FindingRule(
+            "API036", "unknown-verb", _WARNING, "A role allows a verb that does not exist."
+        ),
     )
 }
 

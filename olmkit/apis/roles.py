@@ -6,14 +6,25 @@ result is what people have committed and review. `core` is the empty group.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Marker
 from olmkit.apis.model import Sources
+from olmkit.base import texts
 
 Manifest = dict[str, Any]
+
+# https://kubernetes.io/docs/reference/access-authn-authz/authorization/#request-verb-resource, with
+# the special verbs of roles, users, signers and policies.
+_VERBS = (
+    *("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "*"),
+    *("bind", "escalate", "impersonate", "approve", "sign", "attest", "use", "proxy"),
+)
+_URL_VERBS = ("get", "post", "put", "patch", "delete", "head", "options", "*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +58,31 @@ def roles(sources: Sources, *, role_name: str) -> list[Manifest]:
     return [
         _role(namespace, name, merged(rules)) for (namespace, name), rules in sorted(found.items())
     ]
+
+
+def check(sources: Sources, findings: Findings) -> None:
+    """Report verbs that no API of Kubernetes has; the API server takes any text."""
+    for package in sources.packages:
+        for marker in package.markers:
+            if marker.name == "kubebuilder:rbac":
+                _check_verbs(marker, findings)
+
+
+def _check_verbs(marker: Marker, findings: Findings) -> None:
+    known = _URL_VERBS if marker.get("urls") and not marker.get("resources") else _VERBS
+    for verb in marker.get("verbs") or ():
+        if verb not in known:
+            near = difflib.get_close_matches(verb.lower(), known, n=1)
+            findings.add(
+                "API036",
+                f"`{texts.shortened(verb)}` is not a verb of the API server",
+                marker.at,
+                hint=f"did you mean `{near[0]}`?" if near else f"the verbs are {_listed(known)}",
+            )
+
+
+def _listed(verbs: Iterable[str]) -> str:
+    return ", ".join(f"`{verb}`" for verb in verbs)
 
 
 def _role(namespace: str, name: str, rules: list[PolicyRule]) -> Manifest:

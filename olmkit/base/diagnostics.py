@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from olmkit.base import texts
+
 
 class Severity(StrEnum):
     """How much a finding matters; the order of definition is the order of weight."""
@@ -73,9 +75,7 @@ def explain_command(code: str) -> str:
     return f"olmkit explain {code}"
 
 
-class Diagnostic(NamedTuple):
-    """One finding: rule, place, and what to do."""
-
+class _DiagnosticFields(NamedTuple):
     rule: str
     name: str
     severity: Severity
@@ -85,6 +85,40 @@ class Diagnostic(NamedTuple):
     hint: str = ""
     fix: Fix | None = None
     related: tuple[Related, ...] = ()
+
+
+class Diagnostic(_DiagnosticFields):
+    """One finding: rule, place, and what to do.
+
+    Values from the user's material in its texts are cut to the length that a message has room for.
+    """
+
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        rule: str,
+        name: str,
+        severity: Severity,
+        message: str,
+        at: Location | None = None,
+        subject: str = "",
+        hint: str = "",
+        fix: Fix | None = None,
+        related: tuple[Related, ...] = (),
+    ) -> Diagnostic:
+        return super().__new__(
+            cls,
+            rule,
+            name,
+            severity,
+            texts.bounded_message(message),
+            at,
+            texts.shortened(subject),
+            texts.bounded_hint(hint),
+            fix,
+            tuple(Related(one.at, texts.bounded_message(one.message)) for one in related),
+        )
 
     @property
     def docs(self) -> str:

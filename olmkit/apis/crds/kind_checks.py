@@ -13,14 +13,19 @@ from olmkit.apis.crds.flatten import Schema
 from olmkit.apis.findings import Findings
 from olmkit.apis.markers.language import Marker
 from olmkit.apis.model import Struct
-from olmkit.base import names
+from olmkit.base import names, texts
 from olmkit.base.diagnostics import Related, Severity
-from olmkit.kube.crds import selectable_fields
+from olmkit.kube.crds import field_paths, selectable_fields
 
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS = (*("byte", "date", "date-time", "double", "float", "int32", "int64", "password"),)
 _INT32 = range(-(2**31), 2**31)
 _MOST_WARNING = 256  # characters
+# Arguments with the path of a field; those of selectable fields are refused by the API server.
+_PATHS = {
+    "kubebuilder:printcolumn": ("JSONPath",),
+    "kubebuilder:subresource:scale": ("specpath", "statuspath", "selectorpath"),
+}
 
 
 def check(kind: Struct, schema: Schema, findings: Findings, *, severity: Severity) -> None:
@@ -42,6 +47,22 @@ def check(kind: Struct, schema: Schema, findings: Findings, *, severity: Severit
                 continue
         for fault in faults:
             findings.add("API028", f"the API server refuses {fault}", marker.at, severity=severity)
+        _check_paths(marker, schema, findings)
+
+
+def _check_paths(marker: Marker, schema: Schema, findings: Findings) -> None:
+    """Paths that the API server takes and that never lead to a value."""
+    for argument in _PATHS.get(marker.name, ()):
+        path = marker.get(argument) or ""
+        absent = field_paths.missing_field(schema, path)
+        if absent:
+            findings.add(
+                "API035",
+                f"`{argument}={texts.shortened(path)}` of `+{marker.name}`: "
+                f"the kind has no field `{texts.shortened(absent)}`",
+                marker.at,
+                hint="write the path of a field of the kind, with the names that the CRD has",
+            )
 
 
 @dataclass(slots=True)

@@ -124,6 +124,11 @@ class Registry:
         short = left.rpartition(":")[0] or left
         return names.get(short) if equals else None
 
+    def name(self, text: str) -> str:
+        """The name of a marker without its arguments, as its author knows it."""
+        found = (self.find(text, level) for level in Level)
+        return next((one.name for one in found if one), marker_name(text))
+
     def levels(self, text: str) -> tuple[Level, ...]:
         """The levels on which the marker is known."""
         return tuple(level for level in Level if self.find(text, level))

@@ -65,6 +65,7 @@ def _warn_unknown(comment: Comment, level: Level, findings: Findings) -> None:
         hint = f"it belongs on {places}"
         if Level.PACKAGE in levels and level is Level.TYPE:
             hint += ": put a blank line below it"
+        name = REGISTRY.name(comment.text)
         findings.add("API005", f"`+{name}` has no effect on a {level}", comment.at, hint=hint)
         return
     if comment.text.startswith(IGNORED_PREFIXES) or not comment.text[:1].isalpha():

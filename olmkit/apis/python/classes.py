@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 
 from olmkit.apis import docs
 from olmkit.apis.findings import Findings
-from olmkit.apis.markers import language
 from olmkit.apis.markers.language import Comment, Level, Marker
 from olmkit.apis.markers.reading import read_marker
 from olmkit.apis.markers.table import REGISTRY, VALIDATION
 from olmkit.apis.model import (
+    MISSING,
     Choice,
     Constrained,
     Declaration,
@@ -36,13 +36,15 @@ from olmkit.apis.python import names as python_names
 from olmkit.apis.python.annotations import TypeReader
 from olmkit.apis.python.bases import Sort
 from olmkit.apis.python.comments import Claim, Comments, Group
-from olmkit.apis.python.field_constraints import Facts
+from olmkit.apis.python.field_constraints import Facts, UnreadDefault
 from olmkit.apis.python.names import Module, Names
 from olmkit.base.diagnostics import Diagnostic, Location, Related
 
 _OTHER_FORMS = ("tag", "tag_field", "array_like")
-# Type cannot be expressed in a CRD, type is unknown, type is declared twice.
-_ABOUT_TYPES = frozenset({"API006", "API007", "API008"})
+# Type cannot be expressed in a CRD, type is unknown, type is declared twice; metadata and
+# defaults that do not reach the CRD.
+_ABOUT_TYPES = frozenset({"API006", "API007", "API008", "API033", "API034"})
+_OWN_DEFAULTS = frozenset({"kubebuilder:default", "default", "olmkit:nodefault"})
 _KIND_FIELDS = {"api_version", "kind", "metadata"}
 
 
@@ -187,6 +189,9 @@ class ModuleReader:
             )
             return
         fields = tuple(self._fields(node))
+        is_kind = self._is_kind(node, fields)
+        if is_kind:
+            fields = tuple(_without_default(one) for one in fields)
         self.declarations.append(
             Struct(
                 name=name,
@@ -195,7 +200,7 @@ class ModuleReader:
                 markers=found,
                 fields=fields,
                 bases=tuple(self._bases(node)),
-                is_kind=self._is_kind(node, fields),
+                is_kind=is_kind,
             )
         )
 
@@ -335,6 +340,8 @@ class ModuleReader:
             self._read_value(statement.value, reader, facts)
         if facts.is_excluded:
             return None
+        if facts.unread_default is not None and not any(m.name in _OWN_DEFAULTS for m in found):
+            self._warn_default(name, facts.unread_default)
         if facts.constraints:
             kind = Constrained(kind, tuple(facts.constraints))
         written, read = facts.alias or json_name, facts.read_as or (json_name,)
@@ -358,16 +365,22 @@ class ModuleReader:
             markers=tuple(found),
         )
 
+    def _warn_default(self, name: str, default: UnreadDefault) -> None:
+        self.findings.add(
+            "API034",
+            f"the default of `{name}`, `{default.text}`, is computed, so the CRD does not have it: "
+            "the API server leaves the field empty, and the model fills it",
+            default.at,
+            hint="write a literal, or a marker `+kubebuilder:default=…` above the field; "
+            "`+olmkit:nodefault` when only the model shall have it",
+        )
+
     def _read_value(self, value: ast.expr, reader: TypeReader, facts: Facts) -> None:
         if isinstance(value, ast.Call):
-            before = len(facts.constraints)
             name = self._dotted(value.func)
-            reader.facts.call(value, facts)
-            said_default = facts.is_optional or len(facts.constraints) > before
-            is_field = name.rpartition(".")[2] in ("Field", "field", "ib")
-            if not is_field and not said_default:
-                facts.is_optional = True  # a computed default
-            return
+            if name.rpartition(".")[2] in ("Field", "field", "ib"):
+                reader.facts.call(value, facts)
+                return
         reader.facts.default(value, facts)
 
     def _field_doc(self, following: ast.stmt | None, facts: Facts, claim: Claim) -> str:
@@ -488,7 +501,7 @@ class ModuleReader:
             if REGISTRY.levels(comment.text):
                 self.findings.add(
                     "API005",
-                    f"`+{language.marker_name(comment.text)}` is {where} and is not read",
+                    f"`+{REGISTRY.name(comment.text)}` is {where} and is not read",
                     comment.at,
                     hint="put it directly above what it belongs to",
                 )
@@ -508,10 +521,15 @@ class ModuleReader:
             if comment and REGISTRY.levels(comment.text):
                 self.findings.add(
                     "API005",
-                    f"`+{language.marker_name(comment.text)}` is after code and is not read",
+                    f"`+{REGISTRY.name(comment.text)}` is after code and is not read",
                     comment.at,
                     hint="put it on a separate line above",
                 )
+
+
+def _without_default(one: Field) -> Field:
+    """The field of a kind; a status has no default, since the operator writes it."""
+    return replace(one, default=MISSING) if one.json_name == "status" else one
 
 
 def _is_text(statement: ast.stmt) -> bool:

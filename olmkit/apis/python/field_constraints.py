@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from olmkit.apis.findings import Findings
-from olmkit.apis.model import MISSING, Constraint
+from olmkit.apis.model import MISSING, Constraint, Missing
 from olmkit.apis.python.literals import Literals, shown
+from olmkit.base.diagnostics import Location
 
 # What a keyword of `Field`, `Meta` or `StringConstraints` limits.
 _KEYWORDS = {
@@ -75,6 +76,18 @@ KNOWN: Final = (
 """Dotted names of other libraries that say something about a field."""
 
 
+# Values that mean "not given" where a default would be.
+_NOT_GIVEN = frozenset({"msgspec.UNSET", "attrs.NOTHING", "attr.NOTHING", "dataclasses.MISSING"})
+_FACTORIES = frozenset({"attrs.Factory", "attr.Factory"})
+
+
+class UnreadDefault(NamedTuple):
+    """A default that the source does not show: its text, and where it is."""
+
+    text: str
+    at: Location
+
+
 @dataclass(slots=True)
 class Facts:
     """What is said about one field next to its type."""
@@ -90,6 +103,7 @@ class Facts:
     description: str = ""
     example: Any = MISSING
     is_excluded: bool = False
+    unread_default: UnreadDefault | None = None
 
 
 @dataclass(slots=True)
@@ -161,7 +175,7 @@ class FactReader:
         elif key == "default":
             self.default(value, facts)
         elif key in ("default_factory", "factory"):
-            facts.is_optional = True
+            self._factory(value, facts)
         elif key == "alias" or (key == "name" and name.startswith("msgspec")):
             name_said = self._text(value)
             facts.alias = facts.alias or name_said
@@ -198,7 +212,21 @@ class FactReader:
         if isinstance(value, ast.Constant) and value.value is ...:
             return
         facts.is_optional = True
-        facts.default = self.literals.default(value)
+        if isinstance(value, ast.Call) and self._dotted(value.func) in _FACTORIES and value.args:
+            self._factory(value.args[0], facts)
+        elif self._dotted(value) not in _NOT_GIVEN:
+            self._take_default(self.literals.default_value(value), value, facts)
+
+    def _factory(self, value: ast.expr, facts: Facts) -> None:
+        """A function that makes the default: a type without arguments, or a `lambda`."""
+        facts.is_optional = True
+        self._take_default(self.literals.made_by(value), value, facts)
+
+    def _take_default(self, found: Any, value: ast.expr, facts: Facts) -> None:
+        if isinstance(found, Missing):
+            facts.unread_default = UnreadDefault(shown(value), self.literals.module.at(value))
+        elif found is not None and found != []:
+            facts.default = found
 
     def _text(self, value: ast.expr) -> str:
         found = self.literals.value(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,16 @@ from olmkit.apis.python import bases
 from olmkit.apis.python.names import Module, Names
 
 _TOO_DEEP = 60
+# What types of Python are without arguments; an empty list or mapping is not a default.
+_EMPTY: dict[str, Any] = {
+    **dict.fromkeys(f"builtins.{name}" for name in ("list", "dict", "set", "tuple", "frozenset")),
+    "builtins.str": "",
+    "builtins.int": 0,
+    "builtins.float": 0.0,
+    "builtins.bool": False,
+}
+_ARITHMETIC = {ast.Add: int.__add__, ast.Sub: int.__sub__, ast.Mult: int.__mul__}
+_LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +36,33 @@ class Literals:
         """The value of a literal, or of a constant of the sources; `MISSING` for others."""
         return _plain(self, expression)
 
-    def default(self, expression: ast.expr) -> Any:
-        """A default as the schema knows it: literals, not empty; `MISSING` for all others."""
+    def default_value(self, expression: ast.expr) -> Any:
+        """The value of a default; None for none and for an empty list or mapping.
+
+        A model without arguments is `{}`: the API server fills it with the defaults of its
+        fields, as the model does. `MISSING` for what the source does not show.
+        """
+        if isinstance(expression, ast.Call):
+            has_arguments = expression.args or expression.keywords
+            return MISSING if has_arguments else self.made_by(expression.func)
         value = self.value(expression)
-        if value is None or (isinstance(value, (list, dict)) and not value):
+        return None if isinstance(value, (list, dict)) and not value else value
+
+    def made_by(self, factory: ast.expr) -> Any:
+        """What a `default_factory` makes, as `default_value` has it."""
+        if isinstance(factory, ast.Lambda):
+            takes_nothing = not ast.unparse(factory.args)
+            return self.default_value(factory.body) if takes_nothing else MISSING
+        dotted = self.names.dotted(self.module, factory)
+        if dotted in _EMPTY:
+            return _EMPTY[dotted]
+        declared = self.names.declared(dotted)
+        if declared is None:
             return MISSING
-        return value
+        module = self.names.modules[declared.module]
+        node = module.classes.get(declared.name)
+        is_model = node is not None and bases.sort_of(self.names, module, node) is bases.Sort.MODEL
+        return {} if is_model else MISSING
 
     def resolved(self, expression: ast.expr) -> tuple[Module, ast.expr]:
         """The expression that a name means in the end, and the module that contains it."""
@@ -76,6 +108,12 @@ def _plain(literals: Literals, expression: ast.expr, depth: int = 0) -> Any:
             return value if _is_json(value) else MISSING
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
             return -number if _is_json(number) else MISSING
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _ARITHMETIC:
+            return _computed(
+                _ARITHMETIC[type(operator)],
+                _plain(literals, left, depth + 1),
+                _plain(literals, right, depth + 1),
+            )
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             return _all([_plain(literals, item, depth + 1) for item in items])
         case ast.Dict(keys=keys, values=values):
@@ -92,6 +130,14 @@ def _plain(literals: Literals, expression: ast.expr, depth: int = 0) -> Any:
             return _plain(Literals(module, literals.names), meant, depth + 1)
         case _:
             return MISSING
+
+
+def _computed(operator: Callable[[int, int], int], left: Any, right: Any) -> Any:
+    """Arithmetic of integers, such as `60 * 60`; `MISSING` for all else."""
+    if type(left) is not int or type(right) is not int:
+        return MISSING
+    result = operator(left, right)
+    return result if abs(result) <= _LARGEST else MISSING
 
 
 def _is_json(value: object) -> bool:

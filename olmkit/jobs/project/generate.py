@@ -244,6 +244,7 @@ def _wanted(
             files[path] = header + _stream([crd])
         notes += _unclaimed_crds(workspace, folder, sources, files)
     if Target.RBAC in chosen.targets:
+        roles.check(sources, findings)
         found = roles.roles(sources, role_name=project.settings.role_name)
         if found:
             files[ROLE_FILE] = header + _stream(found)

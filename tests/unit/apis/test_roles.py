@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from olmkit.apis import roles
+from olmkit.apis.findings import Findings
 from olmkit.base import documents
 
 
@@ -105,3 +106,24 @@ def test_roles_of_the_reference_generator(projects: Any, vectors: Path, case: st
     found = roles.roles(projects.marked(*markers)[0], role_name="manager-role")
     assert found == [one for one in wanted if one]
     assert b"".join(b"---\n" + documents.dump(one) for one in found) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "hints"),
+    [
+        ("groups=a,resources=x,verbs=get;list;deletecollection;*;bind", []),
+        ("groups=a,resources=x,verbs=gte;Get", ["did you mean `get`?"] * 2),
+        ("groups=a,resources=x,verbs=post", ["the verbs are `get`, `list`"]),
+        ("urls=/metrics,verbs=get;post", []),
+        ("urls=/metrics,verbs=lst", ["the verbs are `get`, `post`"]),
+    ],
+)
+def test_a_verb_that_does_not_exist_is_reported(projects: Any, text: str, hints: list[str]) -> None:
+    sources, _ = projects.marked([f"kubebuilder:rbac:{text}"])
+    findings = Findings()
+
+    roles.check(sources, findings)
+
+    assert [found.rule for found in findings] == ["API036"] * len(hints)
+    for found, hint in zip(findings, hints, strict=True):
+        assert found.hint.startswith(hint)

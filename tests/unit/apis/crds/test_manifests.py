@@ -27,7 +27,7 @@ kubebuilder:selectablefield:JSONPath=.x
 kubebuilder:deprecatedversion:warning="use v2"
 kubebuilder:metadata:annotations=a=b=c;d=e,labels=l=m"""
     made = projects.make(version("v1", markers))
-    assert made.codes == []
+    assert made.codes == ["API035"] * 5
     crd = made.crds["example.com_stuff.yaml"]
     assert crd["metadata"] == {
         "name": "stuff.example.com",
@@ -80,6 +80,27 @@ def test_a_selectable_field_must_be_in_the_schema(projects: Any) -> None:
     )
     made = projects.make(version("v1", markers))
     assert made.codes == ["API028"] * 4
+
+
+@pytest.mark.parametrize(
+    ("path", "absent"),
+    [
+        (".x", ""),
+        (".metadata.creationTimestamp", ""),
+        (".metadata.labels['a']", ""),
+        (".kind", ""),
+        (".status.conditions[?(@.type=='Ready')].status", ".status"),
+        (".y.z", ".y"),
+        (".x.z", ".x.z"),
+    ],
+)
+def test_a_column_of_a_field_that_is_not_there_is_reported(
+    projects: Any, path: str, absent: str
+) -> None:
+    marker = f'kubebuilder:printcolumn:name=A,type=string,JSONPath="{path}"'
+    made = projects.make(version("v1", marker))
+    assert made.codes == (["API035"] if absent else [])
+    assert all(found.message.endswith(f"no field `{absent}`") for found in made.findings)
 
 
 def test_an_empty_text_that_is_given_is_written_as_the_reference_does(projects: Any) -> None:
@@ -158,7 +179,7 @@ def test_kind_that_no_cluster_would_take_is_a_finding(
 def test_the_priority_of_a_column_has_32_bits(
     projects: Any, priority: int, codes: list[str]
 ) -> None:
-    column = f"kubebuilder:printcolumn:name=A,type=string,JSONPath=.a,priority={priority}"
+    column = f"kubebuilder:printcolumn:name=A,type=string,JSONPath=.x,priority={priority}"
 
     assert projects.make(version("v1", column)).codes == codes
 

@@ -167,7 +167,6 @@ def test_literal_default_is_the_schemas_default(projects: Any, line: str, defaul
         "x: dict[str, int] = {}",
         "x: list[int] = Field(default_factory=list)",
         "x: list[int] = field(default_factory=list)",
-        "x: int = compute()",
         "# +olmkit:nodefault\n    x: int = 1",
     ],
 )

@@ -49,7 +49,7 @@ def test_a_limit_with_a_name_is_a_limit(projects: Any) -> None:
 
 def test_names_that_stand_for_each_other_stand_for_nothing(projects: Any) -> None:
     spec, made = projects.spec("a: Annotated[int, A] = A", "A = B\nB = C\nC = A\n")
-    assert made.codes == []
+    assert made.codes == ["API034"]
     assert spec["properties"]["a"] == {"type": "integer"}
 
 
@@ -61,6 +61,12 @@ class Color(StrEnum):
 class Consts:
     PORT: ClassVar[int] = 80
     NAME = "x"
+
+class Part(Model):
+    size: str = "1Gi"
+
+def compute():
+    return 1
 
 DEFAULT = Color.DARK_BLUE
 ROUND = OTHER
@@ -76,12 +82,17 @@ OTHER = ROUND
         ("list[Color] = [Color.RED, Color.DARK_BLUE.value]", ["red", "blue"]),
         ("int = Consts.PORT", 80),
         ("str = Consts.NAME", "x"),
-        ("int = Consts.NOWHERE", None),
-        ("int = ROUND", None),
-        ("int = 60 * 60", None),
-        ("float = 1e400", None),
-        ("float = -1e400", None),
-        ("str = '\\ud800'", None),
+        ("int = 60 * 60", 3600),
+        ("int = Consts.PORT + 8000", 8080),
+        ("str = Field(default_factory=lambda: 'a')", "a"),
+        ("int = Field(default_factory=int)", 0),
+        ("list[int] = Field(default_factory=lambda: [1])", [1]),
+        ("list[int] = list()", None),
+        ("dict[str, int] = field(default_factory=dict)", None),
+        ("Part = Part()", {}),
+        ("Part = Field(default_factory=Part)", {}),
+        ("Part = Field(default_factory=lambda: Part())", {}),
+        ("Part | None = Part()", {}),
     ],
 )
 def test_a_default_is_what_is_in_the_text(projects: Any, field: str, default: object) -> None:
@@ -90,6 +101,52 @@ def test_a_default_is_what_is_in_the_text(projects: Any, field: str, default: ob
     assert made.codes == []
     assert spec["properties"]["a"].get("default") == default
     assert "required" not in spec
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "compute()",
+        "Part(size='2Gi')",
+        "Field(default_factory=compute)",
+        "Field(default_factory=lambda: Part(size='2Gi'))",
+        "Field(compute())",
+        "[Part()]",
+        "Consts.NOWHERE",
+        "ROUND",
+        "2**3",
+        "2 * 9223372036854775807",
+        "1e400",
+        "-1e400",
+        "'\\ud800'",
+    ],
+)
+def test_a_default_that_the_text_does_not_show_is_reported(projects: Any, value: str) -> None:
+    options = Options(allow_dangerous_types=True)
+    spec, made = projects.spec(f"a: int = {value}", CONSTANTS, options=options)
+    assert made.codes == ["API034"]
+    assert "default" not in spec["properties"]["a"]
+    assert "required" not in spec
+
+
+@pytest.mark.parametrize("marker", ["kubebuilder:default=1", "default=1", "olmkit:nodefault"])
+def test_a_computed_default_with_a_marker_is_meant(projects: Any, marker: str) -> None:
+    _, made = projects.spec(f"# +{marker}\n    a: int = max(1, 2)")
+    assert made.codes == []
+
+
+def test_the_default_of_a_part_must_satisfy_its_schema(projects: Any) -> None:
+    _, made = projects.spec("a: Part = Part()", "class Part(Model):\n    must: int\n")
+    assert made.codes == ["API028"]
+
+
+def test_a_status_has_no_default(projects: Any) -> None:
+    made = projects.module(
+        "class Status(Model):\n    ready: int = 0\n\n\n"
+        "class Thing(CustomResource):\n    status: Status = Field(default_factory=Status)\n"
+    )
+    assert made.codes == []
+    assert "default" not in made.schema()["properties"]["status"]
 
 
 @pytest.mark.parametrize("field", ["int = ...", "int = Field(...)", "Annotated[int, Ge(1)] = ..."])

@@ -1,0 +1,46 @@
+"""Text from outside in messages: bounded, so that a finding never prints a whole document."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Final
+
+MOST: Final = 160
+"""Characters of one value in a message; an image reference with its digest has room."""
+_MOST_OF_MESSAGE: Final = 600
+_MOST_OF_HINT_PART: Final = 400
+# What quotes enclose, and what has no space in it.
+_LONG: Final = r"`[^`]{%d,}`|\"[^\"]{%d,}\"|[^\s`\"]{%d,}"
+
+
+def shortened(text: str, limit: int = MOST) -> str:
+    """The text, or its beginning with `…` at its end: at most `limit` characters."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def bounded_message(text: str) -> str:
+    """A message in which each value is cut, and which is cut as a whole."""
+    return shortened(_with_short_values(text, MOST), _MOST_OF_MESSAGE)
+
+
+def bounded_hint(text: str) -> str:
+    """A hint in which only very long values are cut: commands in it can be run."""
+    return _with_short_values(text, _MOST_OF_HINT_PART)
+
+
+def _with_short_values(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return _pattern(limit).sub(lambda match: _cut(match[0], limit), text)
+
+
+@functools.cache
+def _pattern(limit: int) -> re.Pattern[str]:
+    """Compiled when a text is long, which is rare."""
+    return re.compile(_LONG % ((limit + 1,) * 3))
+
+
+def _cut(found: str, limit: int) -> str:
+    quote = found[0] if found[0] in '`"' else ""
+    return quote + shortened(found.strip(quote) if quote else found, limit) + quote
