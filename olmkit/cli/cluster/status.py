@@ -13,7 +13,7 @@ from olmkit.cli.frame.cluster_options import Target, cluster_options
 from olmkit.cli.frame.exits import Exit
 from olmkit.cli.frame.terminal import printable
 from olmkit.jobs.cluster import status as job
-from olmkit.jobs.cluster.status import Status
+from olmkit.jobs.cluster.status import Row, Status
 
 
 @command(
@@ -54,7 +54,7 @@ def _text(found: Status) -> str:
             (
                 row.olm,
                 row.namespace,
-                row.package,
+                _named(row),
                 row.channel or "-",
                 row.installed or "-",
                 str(row.explanation.readiness),
@@ -72,6 +72,11 @@ def _text(found: Status) -> str:
     return "\n\n".join(parts) or "no operators and no catalogs"
 
 
+def _named(row: Row) -> str:
+    """The package, with the name of the object that requests it where that is another one."""
+    return row.package if row.name == row.package else f"{row.package} ({row.name})"
+
+
 def _table(rows: Sequence[Sequence[str]]) -> str:
     shown = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(row[index]) for row in shown) for index in range(len(shown[0]))]
@@ -87,6 +92,7 @@ def _value(found: Status) -> dict[str, Any]:
             {
                 "olm": row.olm,
                 "namespace": row.namespace,
+                "name": row.name,
                 "package": row.package,
                 "channel": row.channel or None,
                 "catalog": row.catalog,

@@ -26,10 +26,14 @@ _ALL = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One Subscription, or ClusterExtension. `catalog` is namespace/name, or a name alone."""
+    """One Subscription, or ClusterExtension, and its name.
+
+    `catalog` is namespace/name, or a name alone.
+    """
 
     olm: str
     namespace: str
+    name: str
     package: str
     channel: str
     catalog: str
@@ -119,6 +123,7 @@ def _subscription(one: Manifest, seen: ClusterState) -> Row:
     return Row(
         olm="v0",
         namespace=objects.namespace(one),
+        name=objects.name(one),
         package=key.package,
         channel=key.channel,
         catalog=f"{key.catalog_namespace}/{key.catalog}",
@@ -140,6 +145,7 @@ def _extension(one: Manifest, state: ExtensionState) -> Row:
     return Row(
         olm="v1",
         namespace=text(kinds.spec(one).get("namespace")),
+        name=objects.name(one),
         package=text(asked.get("packageName")),
         channel=", ".join(map(str, sequence(asked.get("channels")))),
         catalog=v1.catalog_name(asked),

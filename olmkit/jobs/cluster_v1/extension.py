@@ -326,7 +326,7 @@ async def plan_upgrade(
     found = await _require(reader, name)
     asked = v1.request_of(found)
     present = text(asked.get("version"))
-    offer = await extension_choice.of_upgrade(reader, found, version or present, access)
+    offer = await extension_choice.of_upgrade(reader, found, version, access)
     notes = [*_of_range(present, version), *offer.notes]
     before, _ = v1.installed(found)
     granting: tuple[Manifest, ...] = ()

@@ -6,7 +6,8 @@ What the catalog excludes is refused; what cannot be known beforehand is a note 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.catalog import catalogs as catalog_job
 from olmkit.jobs.catalog import cluster_catalog
 from olmkit.jobs.cluster import bundle as cluster_bundle
+from olmkit.jobs.cluster.read import if_allowed
 from olmkit.kube import objects
 from olmkit.kube.objects import Manifest, sequence, text
 from olmkit.olm.explain.explanation import Diagnosis, Readiness
@@ -59,6 +61,7 @@ async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Acce
     with the image is a note: only the cluster may be able to reach the registry.
     """
     image = request.catalog_image
+    off: Sequence[Manifest] = ()
     if image:
         try:
             catalog = (await cluster_bundle.read_catalog(image, access)).catalog
@@ -73,6 +76,7 @@ async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Acce
         asked = v1.request_of(v1.cluster_extension(request))
         try:
             read = await _read(reader, asked, is_new=True)
+            off = await _switched_off(reader, asked)
         except OlmkitError as error:
             if isinstance(error, InputError):
                 raise
@@ -82,7 +86,8 @@ async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Acce
         range=version_range.parse(request.version) if request.version else None,
     )
     hint = "name one of them with `--catalog`"
-    chosen = _chosen(read, request.package, query, request.version, hint=hint)
+    with _naming(off):
+        chosen = _chosen(read, request.package, query, request.version, hint=hint)
     found = await cluster_bundle.read_chosen(
         chosen.bundle.name, _channel(chosen, read, request.package), chosen.bundle.image, access
     )
@@ -97,12 +102,15 @@ async def of_new(reader: ClusterObjects, request: ExtensionRequest, access: Acce
 async def of_upgrade(
     reader: ClusterObjects, extension: Manifest, version: str, access: Access
 ) -> Offer:
-    """What a ClusterExtension gets when it requests that range of versions.
+    """What a ClusterExtension gets when it requests that range; the present one if it is empty.
 
     Raises `InputError` when its catalogs offer nothing in the range, with the version to go to
-    first where several upgrades lead there.
+    first where several upgrades lead there. A new range is refused as well when OLM can read no
+    catalog for it; for the present one that is a note.
     """
     request = v1.request_of(extension)
+    is_changed = bool(version)
+    version = version or text(request.get("version"))
     package = text(request.get("packageName"))
     name, at = v1.installed(extension)
     is_free = not name or request.get("upgradeConstraintPolicy") == "SelfCertified"
@@ -113,11 +121,15 @@ async def of_upgrade(
     )
     try:
         read = await _read(reader, request, is_new=False)
+        off = await _switched_off(reader, request)
     except OlmkitError as error:
+        if is_changed and isinstance(error, InputError):
+            raise
         return _unknown(error)
     hint = "limit the ClusterExtension to one of them: `spec.source.catalog.selector`"
     try:
-        chosen = _chosen(read, package, query, version, hint=hint)
+        with _naming(off):
+            chosen = _chosen(read, package, query, version, hint=hint)
     except NotOfferedError as error:
         hops = () if query.installed is None else _hops(read, package, query)
         if len(hops) < 2:
@@ -145,8 +157,9 @@ async def _read(
 ) -> tuple[ClusterCatalog, ...]:
     """The catalogs that OLM reads for a ClusterExtension with this request.
 
-    Raises `InputError` when a new ClusterExtension cannot get any of them, `OlmkitError` when
-    one of them cannot be read now.
+    Raises `InputError` when there are none, and when one of them is not served and a person must
+    act; `OlmkitError` when one of them cannot be read now. `is_new`: one that is named must be
+    served now.
     """
     named = v1.catalog_name(request)
     if named and set(objects.mapping(request.get("selector"))) == {"matchLabels"}:
@@ -158,10 +171,12 @@ async def _read(
         every = await reader.list(v1.CLUSTER_CATALOG)
         selected = cluster_catalogs.read_by(every, request)
         if not selected:
-            raise InputError(_none_read(every), hint=_NONE_HINT)
+            off = cluster_catalogs.switched_off(every, request)
+            hint = cluster_catalogs.switching_on(off) if off else _NONE_HINT
+            raise InputError(_none_read(every), hint=hint)
     found = []
     for one in selected:
-        ailing = cluster_catalogs.of_catalog(one) if is_new else None
+        ailing = cluster_catalogs.of_catalog(one)
         if ailing is not None and ailing.readiness is not Readiness.WAITING:
             raise _unusable(ailing, is_one_of_many=len(selected) > 1)
         try:
@@ -169,6 +184,23 @@ async def _read(
         except InputError as error:  # it may still be served in a moment
             raise OlmkitError(error.message, hint=error.hint) from error
     return tuple(found)
+
+
+async def _switched_off(reader: ClusterObjects, request: Mapping[str, Any]) -> Sequence[Manifest]:
+    """The catalogs that OLM would read, too, if they were not switched off."""
+    every = await if_allowed(reader.list(v1.CLUSTER_CATALOG), ())
+    return cluster_catalogs.switched_off(every, request)
+
+
+@contextmanager
+def _naming(off: Sequence[Manifest]) -> Iterator[None]:
+    """Name the catalogs that are switched off where the others offer nothing."""
+    try:
+        yield
+    except NotOfferedError as error:
+        if off:
+            error.hint = cluster_catalogs.switching_on(off)
+        raise
 
 
 def _unusable(ailing: Diagnosis, *, is_one_of_many: bool) -> InputError:

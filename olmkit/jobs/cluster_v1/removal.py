@@ -86,7 +86,6 @@ async def plan(
     if extension is None and not crds:
         raise InputError(explain(ExtensionState(name=name)).message)
     listing = await operand_objects.listed(reader, crds, report=report)
-    package = extensions.request_of(extension or {}).get("packageName", name)
     workloads = await if_allowed(reader.list(kinds.DEPLOYMENT, labels=labels), ())
     place = text(kinds.spec(extension).get("namespace"))
     leases = await held_by(reader, place, map(objects.name, workloads)) if place else []
@@ -98,8 +97,8 @@ async def plan(
         workloads=workloads,
         ours=(
             *leases,
-            *await _catalogs(reader, owner, str(package)),
-            *await _account(reader, str(package)),
+            *await _catalogs(reader, owner),
+            *await _account(reader, owner),
         ),
         is_complete=delete_operands or not (listing.found or listing.unread),
         unread=tuple(one.crd for one in listing.unread),
@@ -175,19 +174,19 @@ def _joined(before: Removed, after: Removed) -> Removed:
     return replace(after, gone=(*before.gone, *after.gone))
 
 
-async def _catalogs(reader: ClusterObjects, name: str, package: str) -> Objects:
+async def _catalogs(reader: ClusterObjects, name: str) -> Objects:
     """The catalogs that olmkit created for this ClusterExtension and no other one selects."""
     others = [
         extensions.catalog_name(extensions.request_of(one))
         for one in await reader.list(extensions.CLUSTER_EXTENSION)
         if objects.name(one) != name
     ]
-    return tuple(_ours(await reader.list(extensions.CLUSTER_CATALOG), package, others))
+    return tuple(_ours(await reader.list(extensions.CLUSTER_CATALOG), name, others))
 
 
-async def _account(reader: ClusterObjects, package: str) -> Objects:
-    """The service account that olmkit created for the package, after its bindings and roles."""
-    labels = f"{install_objects.MANAGED_BY}=olmkit,{install_objects.PART_OF}={package}"
+async def _account(reader: ClusterObjects, name: str) -> Objects:
+    """What olmkit created for this ClusterExtension: bindings, roles, and then service account."""
+    labels = f"{install_objects.MANAGED_BY}=olmkit,{install_objects.PART_OF}={name}"
     found = [
         one
         for kind in _ACCOUNT_KINDS
@@ -196,8 +195,8 @@ async def _account(reader: ClusterObjects, package: str) -> Objects:
     return tuple(found)
 
 
-def _ours(catalogs: Iterable[Manifest], package: str, others: list[str]) -> Iterable[Manifest]:
+def _ours(catalogs: Iterable[Manifest], name: str, others: list[str]) -> Iterable[Manifest]:
     for one in catalogs:
         part_of = objects.labels_of(one).get(install_objects.PART_OF)
-        if install_objects.is_ours(one) and part_of == package and objects.name(one) not in others:
+        if install_objects.is_ours(one) and part_of == name and objects.name(one) not in others:
             yield one

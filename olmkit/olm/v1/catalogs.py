@@ -18,14 +18,11 @@ _TRIED = {"Retrying": Readiness.STUCK, "Blocked": Readiness.BLOCKED}
 
 
 def of_catalog(catalog: Manifest) -> Diagnosis | None:
-    """Why a ClusterCatalog is not served; None when it is."""
-    serving = kinds.any_condition(catalog, "Serving")
-    if serving.get("status") == "True":
-        return None
+    """Why OLM does not read a ClusterCatalog; None when it is served and not switched off."""
     name = objects.name(catalog)
     progressing = kinds.any_condition(catalog, "Progressing")
     link = explanation.link(catalog, text(progressing.get("reason")) or "new")
-    if is_switched_off(catalog) or text(serving.get("reason")) == "UserSpecifiedUnavailable":
+    if is_switched_off(catalog):
         return Diagnosis(
             cause="catalog-switched-off",
             message=f"the catalog `{name}` is switched off",
@@ -33,6 +30,8 @@ def of_catalog(catalog: Manifest) -> Diagnosis | None:
             links=(link,),
             readiness=Readiness.BLOCKED,
         )
+    if kinds.condition(catalog, "Serving") is not None:
+        return None
     reason = explanation.first_line(text(progressing.get("message")))
     readiness = _TRIED.get(text(progressing.get("reason")), Readiness.WAITING)
     is_tried = readiness is not Readiness.WAITING
@@ -142,6 +141,22 @@ def read_by(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequenc
     """
     selector = mapping(request.get("selector"))
     return [one for one in catalogs if not is_switched_off(one) and _selects(selector, labels(one))]
+
+
+def switched_off(catalogs: Iterable[Manifest], request: Mapping[str, Any]) -> Sequence[Manifest]:
+    """The catalogs that the request selects, and OLM leaves out."""
+    selector = mapping(request.get("selector"))
+    return [one for one in catalogs if is_switched_off(one) and _selects(selector, labels(one))]
+
+
+def switching_on(off: Sequence[Manifest]) -> str:
+    """What to do when catalogs that are switched off may have what the others do not offer."""
+    names = ", ".join(f"`{objects.name(one)}`" for one in off)
+    if len(off) == 1:
+        return (
+            f"the catalog {names} is switched off; set its `spec.availabilityMode` to `Available`"
+        )
+    return f"catalogs are switched off: {names}; set `spec.availabilityMode` of one to `Available`"
 
 
 def _selects(selector: Mapping[str, Any], found: Mapping[str, str]) -> bool:

@@ -121,34 +121,36 @@ def _none(failure: Failure, part: Part) -> Diagnosis:
     if ailing is not None:
         return ailing
     before = part["before"]
+    off = catalogs.switched_off(failure.state.catalogs, request_of(failure.extension))
+    on = catalogs.switching_on(off) if off else ""
     if before:
         return Diagnosis(
             cause="no-way",
             message=f"no catalog offers an upgrade from version {before} of `{package}`"
             f"{f' {rest}' if rest else ''}",
-            hint=_path_hint(failure, read, before),
+            hint=on or _path_hint(failure, read, before),
             readiness=failure.readiness,
         )
     return Diagnosis(
         cause="no-such-version" if rest else "no-such-package",
         message=f"no catalog has the package `{package}`{f' {rest}' if rest else ''}",
-        hint="correct version and channels, or add a catalog that has it",
+        hint=on or "correct version and channels, or add a catalog that has it",
         readiness=failure.readiness,
     )
 
 
 def _no_catalog(failure: Failure) -> Diagnosis:
     """The selector matches no catalog, or those that it matches are switched off."""
-    named = catalog_name(request_of(failure.extension))
-    for catalog in failure.state.catalogs:
-        if objects.name(catalog) == named and catalogs.is_switched_off(catalog):
-            finding = catalogs.of_catalog(catalog)
-            if finding is not None:
-                return finding
-    what = f"no ClusterCatalog `{named}` exists" if named else "no ClusterCatalog matches"
+    request = request_of(failure.extension)
+    for catalog in catalogs.switched_off(failure.state.catalogs, request):
+        finding = catalogs.of_catalog(catalog)
+        if finding is not None:
+            return finding
+    named = catalog_name(request)
+    what = f"no ClusterCatalog `{named}` exists for" if named else "no ClusterCatalog matches"
     return Diagnosis(
         cause="no-such-catalog",
-        message=f"{what} for the selector of ClusterExtension `{failure.name}`",
+        message=f"{what} the selector of ClusterExtension `{failure.name}`",
         hint="correct `spec.source.catalog.selector`, or create the catalog",
         readiness=failure.readiness,
     )

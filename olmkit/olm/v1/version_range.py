@@ -33,7 +33,10 @@ _BLANKS = re.compile(r"[ \t\n\f\r]+")
 
 def parse(text: str) -> VersionConstraint:
     """The range. Raises `InvalidRangeError` when OLM v1 or the API server refuses it."""
-    found = VersionConstraint.parse(text)
+    try:
+        found = VersionConstraint.parse(text)
+    except InvalidRangeError as error:  # its hint is for all ranges
+        raise _refused(text, error.reason) from error
     if len(text) > MAX_LENGTH:
         raise _refused(text, f"it is longer than {MAX_LENGTH} characters")
     if not _PATTERN.fullmatch(_BLANKS.sub(" ", text)):

@@ -231,6 +231,30 @@ def test_the_lease_of_the_operator_goes_last() -> None:
     run(story)
 
 
+def test_what_was_created_for_one_extension_stays_when_another_of_its_package_goes() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        await installed(reader)
+        second = {"metadata": {"name": "second"}, "spec": {"namespace": "apps", "source": {
+            "catalog": {"packageName": "cache"}}}}  # fmt: skip
+        server.put("clusterextensions", {"apiVersion": f"{GROUP}/v1",
+                                         "kind": "ClusterExtension", **second})  # fmt: skip
+        for owner in ("cache", "second"):
+            labels = {"app.kubernetes.io/managed-by": "olmkit", "app.kubernetes.io/part-of": owner}
+            server.put("serviceaccounts", {"apiVersion": "v1", "kind": "ServiceAccount", "metadata":
+                       {"name": f"{owner}-a", "namespace": "apps", "labels": labels}})  # fmt: skip
+            server.put("clustercatalogs", {"apiVersion": f"{GROUP}/v1", "kind": "ClusterCatalog",
+                       "metadata": {"name": f"{owner}-c", "labels": labels}})  # fmt: skip
+        for owner in ("cache", "second"):
+            made = await removal.plan(reader, owner, delete_operands=False)
+            names = [one["metadata"]["name"] for one in made.ours]
+            assert names == [f"{owner}-c", f"{owner}-a"]
+        rows = (await status.status(reader, package="cache")).operators
+        assert [(row.name, row.package) for row in rows] == [("cache", "cache"),
+                                                             ("second", "cache")]  # fmt: skip
+
+    run(story)
+
+
 def test_objects_go_first_and_only_when_that_is_requested() -> None:
     async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
         await installed(reader)

@@ -186,6 +186,55 @@ def test_what_is_not_known_of_an_upgrade_is_reported_with_the_reason(
     run(story, "shelf", "other")
 
 
+@pytest.mark.parametrize(
+    ("there", "catalogs", "why"),
+    [
+        (extension("away"), (), "the catalog `away` is not served yet"),
+        (extension(""), (), "the cluster has no ClusterCatalog"),
+        (extension("", selector={"matchLabels": {"a": "b"}}), ("shelf",), "no ClusterCatalog"),
+        (extension("off"), (shelf("off", availabilityMode="Unavailable"),), "is switched off"),
+        (extension("bad"), (shelf("bad", trouble="manifest unknown"),), "manifest unknown"),
+        (extension(""), ("shelf", shelf("bad", trouble="no host")), "OLM v1 reads every catalog"),
+    ],
+)
+def test_a_new_range_is_refused_when_no_catalog_can_be_read_for_it(
+    there: dict[str, Any], catalogs: tuple[str | dict[str, Any], ...], why: str
+) -> None:
+    async def story(reader: ClusterObjects) -> None:
+        with pytest.raises(InputError) as refused:
+            await extension_choice.of_upgrade(reader, there, "2.x", Access())
+        assert why in refused.value.message
+
+        found = await extension_choice.of_upgrade(reader, there, "", Access())
+        assert why in found.notes[0]
+
+    run(story, *catalogs)
+
+
+def test_a_new_range_is_accepted_when_a_catalog_may_not_be_read() -> None:
+    async def story(reader: ClusterObjects) -> None:
+        found = await extension_choice.of_upgrade(reader, extension("secret"), "2.x", Access())
+        assert "services is forbidden" in found.notes[0]
+
+    run(story, "secret")
+
+
+def test_catalogs_that_are_switched_off_are_named_when_the_others_offer_nothing() -> None:
+    off = shelf("off", availabilityMode="Unavailable")
+    queue = ExtensionRequest(package="queue", namespace="apps")
+
+    async def story(reader: ClusterObjects) -> None:
+        for question in (
+            extension_choice.of_new(reader, queue, Access()),
+            extension_choice.of_upgrade(reader, extension(""), "9.x", Access()),
+        ):
+            with pytest.raises(InputError) as refused:
+                await question
+            assert refused.value.hint.startswith("the catalog `off` is switched off; set its")
+
+    run(story, "shelf", off)
+
+
 def test_an_upgrade_that_the_catalog_does_not_offer_is_refused() -> None:
     async def story(reader: ClusterObjects) -> None:
         for version in ("9.x", "<1.0.0", "3.0.0"):

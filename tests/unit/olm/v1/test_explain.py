@@ -307,6 +307,30 @@ def test_a_catalog_explains_a_package_that_is_not_found_only_when_it_is_read() -
     assert explained(elsewhere, ailing, off).cause == "catalog-switched-off"
 
 
+def test_catalogs_that_are_switched_off_are_named() -> None:
+    off = catalog("True", "Available", name="off")  # catalogd has not processed the change
+    off["spec"]["availabilityMode"] = "Unavailable"
+    nothing = 'no bundles found for package "cache"'
+    before = f'error upgrading from currently installed version "1.0.0": {nothing}'
+    well = catalog("True", "Available", name="other")
+
+    assert explained(extension("Retrying", nothing), off).cause == "catalog-switched-off"
+    for message, cause in ((nothing, "no-such-package"), (before, "no-way")):
+        found = explained(extension("Retrying", message), off, well)
+        assert (found.cause, "the catalog `off` is switched off" in found.hint) == (cause, True)
+    named = {"matchLabels": {"olm.operatorframework.io/metadata.name": "other"}}
+    found = explained(extension("Retrying", nothing, selector=named), off, well)
+    assert "switched off" not in found.hint
+
+
+def test_a_catalog_that_was_switched_on_again_has_its_own_reason() -> None:
+    """`Serving` keeps its old reason when the image cannot be read then."""
+    found = catalogs.of_catalog(catalog("False", "UserSpecifiedUnavailable", "manifest unknown"))
+    assert found is not None
+    assert found.cause == "catalog-not-ready"
+    assert "manifest unknown" in found.message
+
+
 def test_a_catalog_that_is_blocked_is_not_tried_again() -> None:
     ailing = catalog("False", "Unavailable", "no such ref")
     tried = catalogs.of_catalog(ailing)
