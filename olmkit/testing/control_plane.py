@@ -163,6 +163,14 @@ class ControlPlane:
         """End kube-apiserver, `hard` without a word; etcd and its data stay."""
         self._stop("kube-apiserver", signal.SIGKILL if hard else signal.SIGTERM)
 
+    def pause_server(self) -> None:
+        """Let kube-apiserver stand still, as on a machine without memory; connections stay."""
+        self._processes["kube-apiserver"].send_signal(signal.SIGSTOP)
+
+    def resume_server(self) -> None:
+        """Let kube-apiserver continue after `pause_server`."""
+        self._processes["kube-apiserver"].send_signal(signal.SIGCONT)
+
     def stop(self) -> None:
         """End what runs."""
         for name in list(reversed(self._processes)):

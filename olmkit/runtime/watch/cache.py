@@ -19,7 +19,7 @@ from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.api import Cluster, ClusterError, NoSuchKind, Resource
 from olmkit.kube.labels import LabelSelector
 from olmkit.kube.objects import GVK
-from olmkit.runtime.watch.predicate import CreateEvent, Event, UpdateEvent
+from olmkit.runtime.watch.predicate import CreateEvent, DeleteEvent, Event, UpdateEvent
 from olmkit.runtime.watch.reflector import BREATH, Backoff, Reflector
 from olmkit.runtime.watch.scope import ALL_NAMESPACES as ALL_NAMESPACES
 from olmkit.runtime.watch.scope import CacheSettings as CacheSettings
@@ -59,13 +59,27 @@ class _Part:
             if number % BREATH == 0:
                 await asyncio.sleep(0)
         for number, snapshot in enumerate(snapshots, 1):
-            self._deliver(self.store.upsert(snapshot, initial=self._initial))
+            self._tell(self.store.upsert(snapshot, initial=self._initial))
             if number % BREATH == 0:
                 await asyncio.sleep(0)
         self._initial = False
 
     def upsert(self, snapshot: Snapshot) -> None:
-        self._deliver(self.store.upsert(snapshot))
+        self._tell(self.store.upsert(snapshot))
+
+    def _tell(self, event: Event) -> None:
+        """Deliver an event; a new object under an old name as a deletion and a creation.
+
+        Filters of updates compare the two, and may find no difference that they look for.
+        """
+        match event:
+            case UpdateEvent(old=Snapshot() as old, new=Snapshot() as new) if (
+                old.metadata.uid != new.metadata.uid
+            ):
+                self._deliver(DeleteEvent(old, state_unknown=True))
+                self._deliver(CreateEvent(new))
+            case _:
+                self._deliver(event)
 
     def remove(self, snapshot: Snapshot) -> None:
         event = self.store.remove(snapshot)

@@ -195,7 +195,11 @@ class ObjectFunc(Predicate):
 
 
 class _Changed(Predicate):
-    """Lets an update through when a part differs between old and new."""
+    """Lets an update through when a part differs between old and new, or the object is another.
+
+    An object that was deleted and created again under its name has another UID. Nothing that
+    is known of the old one holds for it, even if the part is the same in both.
+    """
 
     def __init__(self, what: str, part: Callable[[Snapshot], object]) -> None:
         self._what = what
@@ -205,6 +209,8 @@ class _Changed(Predicate):
         if event.old is None or event.new is None:
             _LOG.error("update without old or new object", extra={"predicate": self._what})
             return False
+        if event.old.metadata.uid != event.new.metadata.uid:
+            return True
         return self._part(event.old) != self._part(event.new)
 
 

@@ -6,11 +6,16 @@ not requested again. A watch on which nothing comes for long is ended by the cli
 opened again from the last version, where nothing is missed. That is not a failure: an
 API server on an older etcd sends no bookmarks of kinds that do not change.
 
+A watch that worked (the server kept it for a second, or sent something) and then broke is
+opened again at once, however often that happens: an idle proxy costs no time. Back-off is for
+servers that cannot be reached or that refuse, and begins again as soon as a watch works.
+
 | how it ended | next |
 | --- | --- |
-| closed by the server | watch again from the last version, at once |
-| closed within a second without an event | back off, list again |
-| 410 Gone | back off, list again, at least as new as what was seen |
+| closed or cut after it worked | watch again from the last version, at once |
+| cut before it worked | short back-off, watch again |
+| closed within a second without an event | short back-off, list again |
+| 410 Gone | short back-off, list again, at least as new as what was seen |
 | 429, or the server cannot be reached | back off, watch again; no list |
 | anything else | back off, list again |
 """
@@ -48,6 +53,7 @@ _LOG = logging.getLogger(__name__)
 
 _PAGE = 500
 _QUICK = 1.0  # a watch that ends sooner, without an event, is an error
+_SHORT = 0.1  # seconds of the first pause where the server answers
 BREATH = 200  # objects after which others may run: a few milliseconds
 _INITIAL = 60.0  # seconds for what is there to be streamed
 _INITIAL_END = "k8s.io/initial-events-end"
@@ -70,7 +76,10 @@ class Sink(Protocol):
 
 
 class Backoff:
-    """0.8 s, doubled each time, at most 30 s, plus 0 to 100 %; again after two quiet minutes."""
+    """0.8 s, doubled each time, at most 30 s, plus 0 to 100 %.
+
+    Begins again after two quiet minutes, or by `reset`.
+    """
 
     def __init__(
         self,
@@ -97,14 +106,24 @@ class Backoff:
         self._last = now + delay
         return delay
 
+    def reset(self) -> None:
+        """What was tried works: the next pause is the shortest."""
+        self._next = self._base
+
     async def pause(self) -> None:
         await asyncio.sleep(self.delay())
 
 
 class _Then(Enum):
     WATCH = "watch again"
+    WATCH_SOON = "watch again after a short pause"
     WATCH_LATER = "watch again after a pause"
-    LIST = "list again after a pause"
+    LIST_SOON = "list again after a short pause"
+    LIST_LATER = "list again after a pause"
+
+    @property
+    def lists(self) -> bool:
+        return self in (_Then.LIST_SOON, _Then.LIST_LATER)
 
 
 async def _close(stream: AsyncIterator[WatchEvent]) -> None:
@@ -154,9 +173,11 @@ class Reflector:
         self._watch_seconds = watch_seconds
         self._streaming = streaming
         self._backoff = Backoff(chance=self._chance)
+        self._short = Backoff(base=_SHORT, chance=self._chance)
         self._version: str | None = None  # the last resource version seen
         self._is_ordered = True  # what is seen comes in the order of its versions
         self._accepted: asyncio.TimerHandle | None = None
+        self._is_open = False  # the server has accepted the watch
         self.synced = asyncio.Event()
         self._facts = {
             "api_version": resource.api_version,
@@ -174,17 +195,24 @@ class Reflector:
         """Keep the copy alive until cancelled."""
         self.contact.begin()
         while True:
+            then = _Then.LIST_LATER
             try:
                 ended = await self._stream() if self._streaming else None
                 if ended is None:
                     await self._list()
-                await self._follow(ended or _Then.WATCH)
+                then = await self._follow(ended or _Then.WATCH)
             except NotFound as error:
                 self._failed("the kind is gone", _no_such_kind(self._resource, error))
             except ClusterError as error:
                 self._failed("cannot list", error)
             except Exception as error:
                 self._failed("cannot use the answer to a list", error)
+            await self._pause(then)
+
+    async def _pause(self, then: _Then) -> None:
+        if then in (_Then.WATCH_SOON, _Then.LIST_SOON):
+            await self._short.pause()
+        elif then is not _Then.WATCH:
             await self._backoff.pause()
 
     async def _list(self) -> None:
@@ -217,7 +245,8 @@ class Reflector:
                 async with asyncio.timeout(_INITIAL):
                     snapshots, reached = await self._initial(stream)
                 await self._replace(snapshots, reached)
-                self.contact.kept()
+                self._is_open = True
+                self._works()
                 return await self._drain(stream)
             except (Gone, TooLargeResourceVersion):
                 continue
@@ -277,23 +306,32 @@ class Reflector:
                 return snapshots, page.resource_version
             await asyncio.sleep(0)
 
-    async def _follow(self, then: _Then) -> None:
-        """Watch until a list is due."""
-        while then is not _Then.LIST:
-            if then is _Then.WATCH_LATER:
-                await self._backoff.pause()
+    async def _follow(self, then: _Then) -> _Then:
+        """Watch until a list is due; after which pause."""
+        while not then.lists:
+            await self._pause(then)
+            self._is_open = False
             stream = self._open(self._version or "", opened=self._accept)
             try:
                 then = await self._drain(stream)
             finally:
                 if self._accepted is not None:
                     self._accepted.cancel()
+                    self._accepted = None
                 await _close(stream)
+        return then
 
     def _accept(self) -> None:
         """The server has accepted the watch: it counts unless it is closed at once."""
+        self._is_open = True
         loop = asyncio.get_running_loop()
-        self._accepted = loop.call_later(_QUICK, self.contact.kept)
+        self._accepted = loop.call_later(_QUICK, self._works)
+
+    def _works(self) -> None:
+        """The server keeps the watch: what failed before does not count any more."""
+        self._backoff.reset()
+        self._short.reset()
+        self.contact.kept()
 
     def _open(
         self,
@@ -318,43 +356,61 @@ class Reflector:
     async def _drain(self, stream: AsyncIterator[WatchEvent]) -> _Then:
         """Take events until the watch ends; what comes next."""
         loop = asyncio.get_running_loop()
-        begun = loop.time()
+        begun, version = loop.time(), self._version
         # From no version on, all that is there comes first, as it happens to lie.
         self._is_ordered = self._version not in (None, "", "0")
-        seen = 0
         try:
-            async for event in stream:
-                self._take(event)
-                seen += 1
-                if seen % BREATH == 0:
-                    await asyncio.sleep(0)  # many events may have come at once
-        except Gone as error:
-            self._failed("the version is gone", error)
-            return _Then.LIST
-        except _WentBackError:
-            # It was restored from a backup: what was seen here never was, for it.
-            self._failed("the resource versions of the server went backwards")
-            self._version = None
-            return _Then.LIST
-        except TooManyRequests as error:
-            self._failed("the server is overloaded", error)
-            return _Then.WATCH_LATER
+            await self._take_all(stream)
         except Unreachable as error:
-            self._failed("the watch broke", error)
-            return _Then.WATCH_LATER
-        except ClusterError as error:
-            self._failed("the watch was refused", error)
-            return _Then.LIST
-        except (msgspec.MsgspecError, RecursionError) as error:
-            self._failed("an event cannot be read", error)
-            return _Then.LIST
-        if not seen and loop.time() - begun < _QUICK:
-            self._failed("the watch was closed at once")
-            return _Then.LIST
+            if not self._is_open:
+                self._failed("the watch cannot be opened", error)
+                return _Then.WATCH_LATER
+            if self._version == version and loop.time() - begun < _QUICK:
+                self._failed("the watch was cut at once", error)
+                return _Then.WATCH_SOON
+            _LOG.debug("the watch was cut", extra=self._facts | {"error": str(error)})
+        except (ClusterError, _WentBackError, msgspec.MsgspecError, RecursionError) as error:
+            return self._after(error)
+        else:
+            if self._version == version and loop.time() - begun < _QUICK:
+                self._failed("the watch was closed at once")
+                return _Then.LIST_SOON
         if not self._is_ordered:
-            return _Then.LIST  # there is no version to continue from
-        self.contact.kept()  # silence is not a failure: the server kept it until its end
+            return _Then.LIST_SOON  # there is no version to continue from
+        self._works()  # silence is not a failure: the server kept it until its end
         return _Then.WATCH
+
+    async def _take_all(self, stream: AsyncIterator[WatchEvent]) -> None:
+        seen = 0
+        async for event in stream:
+            self._take(event)
+            seen += 1
+            if seen % BREATH == 0:
+                await asyncio.sleep(0)  # many events may have come at once
+
+    def _after(self, error: Exception) -> _Then:
+        """What comes next when the server refuses the watch, or sends what cannot be used."""
+        match error:
+            case Gone():
+                self._failed("the version is gone", error)
+                return _Then.LIST_SOON
+            case _WentBackError():
+                # It was restored from a backup: what was seen here never was, for it.
+                self._failed("the resource versions of the server went backwards")
+                self._version = None
+                return _Then.LIST_SOON
+            case TooManyRequests() if error.is_of_webhook:
+                self._failed("the server cannot convert what it stores", error)
+                return _Then.WATCH_LATER
+            case TooManyRequests():
+                self._failed("the server is overloaded", error)
+                return _Then.WATCH_LATER
+            case ClusterError():
+                self._failed("the watch was refused", error)
+                return _Then.LIST_LATER
+            case _:
+                self._failed("an event cannot be read", error)
+                return _Then.LIST_LATER
 
     def _take(self, event: WatchEvent) -> None:
         # A bookmark is not an object: only its version means something.
@@ -371,7 +427,7 @@ class Reflector:
         self._is_ordered = self._is_ordered or event.type is not EventType.ADDED
         if snapshot.metadata.resource_version and self._is_ordered:
             self._version = snapshot.metadata.resource_version
-        self.contact.kept()
+        self._works()
 
     def _snapshot(self, raw: bytes) -> Snapshot:
         if self._metadata_only:
@@ -389,6 +445,8 @@ class Reflector:
     def _failed(self, what: str, error: Exception | None = None) -> None:
         if isinstance(error, Forbidden):
             error.hint = _needed(self._resource, self._namespace)
+        elif isinstance(error, TooManyRequests) and error.is_of_webhook:
+            error.hint = "check that the conversion webhook of the kind answers"
         self.contact.failed(what, error)
 
 

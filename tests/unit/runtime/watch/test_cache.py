@@ -118,10 +118,11 @@ def test_list_after_a_lost_watch_tells_what_was_missed() -> None:
         server.compact()
         await asyncio.sleep(30)
         assert sorted(map(told, events)) == [
-            "changed again",
             "changed changed",
             "changed same",
+            "lost again",
             "lost gone",
+            "new again",
         ]
         uids = {
             (one.old.metadata.uid == one.new.metadata.uid, one.new.key.name)

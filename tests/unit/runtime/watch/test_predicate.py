@@ -161,3 +161,18 @@ def test_missing_functions_let_everything_through() -> None:
 def test_a_bad_selector_is_refused_when_the_filter_is_made() -> None:
     with pytest.raises(InputError, match="not a label selector"):
         predicate.matching_labels("a in b")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        predicate.RESOURCE_VERSION_CHANGED,
+        predicate.GENERATION_CHANGED,
+        predicate.ANNOTATIONS_CHANGED,
+        predicate.LABELS_CHANGED,
+    ],
+)
+def test_another_object_under_the_same_name_has_changed(asked: Predicate) -> None:
+    old, new = (_object(uid=uid, generation=1, resourceVersion="5") for uid in "xy")
+    assert asked.admits(UpdateEvent(old, new))
+    assert not asked.admits(UpdateEvent(old, old))

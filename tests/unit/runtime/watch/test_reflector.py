@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import json
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -51,6 +52,7 @@ class _Server:
         self.lists = list(lists)
         self.watches = list(watches)
         self.asked: list[str] = []
+        self.at: list[float] = []  # when each watch was requested
 
     async def resource(self, api_version: str, kind: str) -> Resource:  # noqa: ARG002
         return RESOURCE
@@ -67,12 +69,15 @@ class _Server:
 
     async def watch(self, resource: Resource, **options: Any) -> AsyncIterator[WatchEvent]:  # noqa: ARG002
         self.asked.append(f"watch {options['resource_version']}")
+        self.at.append(asyncio.get_running_loop().time())
         script = self.watches.pop(0) if self.watches else [asyncio.Event().wait]
         for step in script:
             if isinstance(step, WatchEvent):
                 yield step
             elif isinstance(step, Exception):
                 raise step
+            elif step == "accepted":
+                options["opened"]()
             elif isinstance(step, int | float):
                 await asyncio.sleep(step)
             else:
@@ -156,6 +161,40 @@ def test_how_a_watch_ends_decides_what_comes_next(end: Exception, next_: str) ->
         _Server([_page("a"), _page("a", version=30)], [[_event(EventType.ADDED, "b", 11), 2, end]])
     )
     assert asked[2] == next_
+
+
+def test_watch_that_worked_and_was_cut_is_opened_again_at_once_each_time() -> None:
+    cut = ["accepted", 5, Unreachable("reset by peer", temporary=True)]
+    server = _Server([_page("a")], [cut] * 20)
+    asked, _ = _story(server, seconds=120)
+    assert asked[1:] == ["watch 10"] * 21
+    assert [round(two - one, 3) for one, two in zip(server.at, server.at[1:], strict=False)] == (
+        [5.0] * 20
+    )
+
+
+def test_watch_that_is_cut_at_once_is_opened_after_growing_pauses_and_not_listed() -> None:
+    cut = ["accepted", 0.01, Unreachable("reset by peer", temporary=True)]
+    works = ["accepted", 5, Unreachable("reset by peer", temporary=True)]
+    server = _Server([_page("a")], [*[cut] * 6, works, cut])
+    asked, _ = _story(server, seconds=120)
+    assert set(asked[1:]) == {"watch 10"}
+    pauses = [two - one for one, two in zip(server.at, server.at[1:], strict=False)]
+    assert 0.1 <= pauses[0] <= 0.3
+    assert all(one < two * 1.3 for one, two in itertools.pairwise(pauses[:6]))
+    assert pauses[5] > 2
+    assert pauses[7] <= 0.3, "it worked in between"
+
+
+def test_server_that_cannot_be_reached_again_after_it_worked_is_tried_soon_first() -> None:
+    away = [Unreachable("refused", temporary=True)]
+    works = ["accepted", 5, Unreachable("reset by peer", temporary=True)]
+    server = _Server([_page("a")], [*[away] * 5, works, away])
+    _story(server, seconds=200)
+    pauses = [two - one for one, two in zip(server.at, server.at[1:], strict=False)]
+    assert pauses[4] > 10
+    assert pauses[5] == 5
+    assert pauses[6] <= 1.7
 
 
 def test_a_watch_that_is_closed_at_once_is_an_error_and_lists_again() -> None:
