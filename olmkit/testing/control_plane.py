@@ -164,7 +164,7 @@ class ControlPlane:
         self._stop("kube-apiserver", signal.SIGKILL if hard else signal.SIGTERM)
 
     def pause_server(self) -> None:
-        """Let kube-apiserver stand still, as on a machine without memory; connections stay."""
+        """Stop kube-apiserver from running, as a machine without memory does; connections stay open."""
         self._processes["kube-apiserver"].send_signal(signal.SIGSTOP)
 
     def resume_server(self) -> None:

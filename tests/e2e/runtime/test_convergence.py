@@ -78,7 +78,7 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @dataclass
 class World:
-    """What the controller saw last of each object, beside what the server has."""
+    """What the controller saw last of each object, compared with what the server has."""
 
     direct: HttpCluster
     resource: Resource
