@@ -164,7 +164,7 @@ class ControlPlane:
         self._stop("kube-apiserver", signal.SIGKILL if hard else signal.SIGTERM)
 
     def pause_server(self) -> None:
-        """Stop kube-apiserver from running, as a machine without memory does; connections stay open."""
+        """Stop kube-apiserver without closing its connections, as a busy machine does."""
         self._processes["kube-apiserver"].send_signal(signal.SIGSTOP)
 
     def resume_server(self) -> None:
