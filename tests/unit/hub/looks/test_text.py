@@ -22,7 +22,7 @@ from olmkit.hub.looks import text
         'https://example.com/"onclick',
         "data:text/html,x",
         "file:///etc/passwd",
-        "mailto:nobody",
+        "mailto:team",
         "https://example.com/" + "x" * 3000,
         "",
         None,
