@@ -77,6 +77,19 @@ def svg(packages: Sequence[Package]) -> str:
     )
 
 
+def inline(package: Package) -> str:
+    """The picture of one package for a page that has the style itself (class `picture`).
+
+    The page has its facts as text too, so that it is hidden from screen readers.
+    """
+    drawing = _Drawing(package)
+    width = max(_WIDTH, drawing.width)
+    height = drawing.height + 2 * _MARGIN + _LEGEND
+    body = [*drawing.draw(_MARGIN, width), *_legend(drawing.height + 2 * _MARGIN)]
+    frame = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    return "\n".join([f'<svg class="picture" {frame} aria-hidden="true">', *body, "</svg>"])
+
+
 class _Drawing:
     """One package: its rows, its lanes, and where they are."""
 

@@ -1,0 +1,39 @@
+"""One function from the value of a page to its HTML."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from olmkit.hub.looks import environment
+from olmkit.hub.pages import (
+    AboutPage,
+    CrdPage,
+    ErrorPage,
+    GraphPage,
+    KindPage,
+    ListPage,
+    OperatorPage,
+    Page,
+)
+
+_TEMPLATES: Final = {
+    ListPage: "list.html",
+    OperatorPage: "operator.html",
+    GraphPage: "graph.html",
+    CrdPage: "crd.html",
+    KindPage: "kind.html",
+    AboutPage: "about.html",
+    ErrorPage: "error.html",
+}
+
+
+def html(page: Page, *, site: str, root: str, clean_links: bool = False) -> str:
+    """The page as HTML; the same value gives the same text.
+
+    `site` is the title of the hub, `root` the relative way to its first page: `""` there,
+    `"../../"` on `p/PACKAGE/`. With `clean_links`, links leave out `index.html`: a server finds
+    it, pages that are opened from disk need it.
+    """
+    return environment.fill(
+        _TEMPLATES[type(page)], root, {"page": page, "site": site}, clean_links=clean_links
+    )

@@ -1,0 +1,165 @@
+"""Pages as HTML: complete, the same for the same value, with nothing active from outside."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import runpy
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.hub.looks import environment, files, pages
+from olmkit.hub import pages as v
+
+SAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "fixtures" / "hub_pages.py"))
+PAGES: dict[str, v.Page] = SAMPLE["pages"]()
+OPERATOR = PAGES["p/memcached-operator/"]
+OURS = {"theme.js", "hub.js", "index.js"}
+VOID = {"meta", "link", "img", "input", "br", "hr", "rect", "circle", "path"}
+
+
+def _emptied(page: v.Page, **fields: Any) -> Any:
+    """The page with every text and list empty, except for `fields`."""
+    empty: dict[str, Any] = {}
+    for name in (field.name for field in dataclasses.fields(page)):
+        value = getattr(page, name)
+        empty[name] = type(value)() if isinstance(value, str | tuple) else None
+    if isinstance(page, v.OperatorPage):
+        empty["install"] = v.Install()
+    return dataclasses.replace(page, **{**empty, **fields})
+
+
+class _Reader(HTMLParser):
+    """Elements with their attributes; fails when one is not closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), (tag, attrs)
+        self.elements.append((tag, dict(attrs)))
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def _html(path: str, page: v.Page, **options: Any) -> str:
+    root = "../" * path.count("/")
+    return pages.html(page, site="Community operators", root=root, **options)
+
+
+@pytest.mark.parametrize("path", PAGES)
+@pytest.mark.parametrize("is_hostile", [False, True], ids=["ordinary", "hostile"])
+def test_pages_are_well_formed_and_carry_nothing_active(path: str, is_hostile: bool) -> None:
+    page = SAMPLE["hostile"](PAGES[path]) if is_hostile else PAGES[path]
+    text = _html(path, page)
+    reader = _Reader(text)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert sum(tag == "h1" for tag, _ in reader.elements) == 1
+    for tag, attributes in reader.elements:
+        assert tag not in {"style", "iframe", "object", "embed", "base"}
+        assert "style" not in attributes
+        assert not [name for name in attributes if name.startswith("on")]
+        if tag == "script":
+            assert str(attributes["src"]).rsplit("/", 1)[1] in OURS
+        if tag in {"img", "link"}:
+            address = attributes.get("src") or attributes.get("href") or ""
+            assert not re.match(r"[a-z]+:|//", address)
+        if tag == "a":
+            address = attributes.get("href") or ""
+            if re.match(r"[a-z]+:|//", address, re.IGNORECASE):
+                assert re.match(r"(https?://|mailto:)", address)
+                assert "noopener" in (attributes.get("rel") or "")
+    assert "\u202e" not in text
+    assert "\x00" not in text
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_the_same_value_gives_the_same_page(path: str) -> None:
+    assert _html(path, PAGES[path]) == _html(path, SAMPLE["pages"]()[path])
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        v.ListPage(tiles=(), facets=(), has_deprecated=False),
+        _emptied(PAGES["p/memcached-operator/"]),
+        _emptied(PAGES["crd/abc/v1/"]),
+        v.KindPage(kind="X", group="", providers=()),
+        v.AboutPage(catalogs=(), report=()),
+        v.ErrorPage(title="", text=""),
+    ],
+    ids=lambda page: type(page).__name__,
+)
+def test_pages_of_little_are_complete(page: v.Page) -> None:
+    _Reader(_html("", page))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_has_the_policy_and_no_absolute_link_of_the_hub(path: str) -> None:
+    text = _html(path, PAGES[path])
+    assert "script-src &#39;self&#39;" in text or "script-src 'self'" in text
+    assert "unsafe" not in environment.POLICY
+    for _, attributes in _Reader(text).elements:
+        for name in ("href", "src"):
+            assert not (attributes.get(name) or "").startswith("/")
+
+
+def test_links_work_from_disk_and_are_short_on_a_server() -> None:
+    on_disk = _html("", PAGES[""])
+    served = _html("", PAGES[""], clean_links=True)
+    assert 'href="./p/memcached-operator/index.html"' in on_disk
+    assert 'href="./p/memcached-operator/"' in served
+    assert "index.html" not in served
+    operator = _html("p/memcached-operator/", PAGES["p/memcached-operator/"])
+    assert "../../p/memcached-operator/index.html?channel=candidate" in operator
+
+
+def test_what_the_catalog_does_not_carry_is_not_called_none() -> None:
+    page = _emptied(OPERATOR, permissions=None)
+    assert "does not carry the permissions" in _html("", page)
+    page = _emptied(OPERATOR, permissions=())
+    assert "requests no permissions" in _html("", page)
+
+
+def test_examples_that_cannot_be_read_are_shown_as_written() -> None:
+    page = _emptied(OPERATOR, examples_error="not JSON",
+        examples_raw="[{",
+    )
+    assert "could not be read: not JSON" in _html("", page)
+
+
+def test_an_unknown_capability_is_shown_as_written() -> None:
+    page = _emptied(OPERATOR, capability="Super"
+    )
+    assert "Super (unknown level)" in _html("", page)
+
+
+def test_the_index_is_a_script_that_a_text_cannot_end() -> None:
+    assert files.index_script('[{"name":"</script>"}]') == (
+        'window.hubIndex = [{"name":"\\u003c/script>"}];\n'
+    )
+
+
+def test_the_shared_files_request_nothing_from_elsewhere() -> None:
+    for name, data in files.shared().items():
+        text = data.decode().replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"https?://|@import|url\(|innerHTML|eval\(", text), name
+    assert sum(map(len, files.shared().values())) < 60_000
