@@ -70,7 +70,7 @@ ELSEWHERE = {
     "olm/resolver/*.py": "conformance/resolution/test_resolver.py",
     "olm/v1/*.py": "unit/olm/v1/test_explain.py",
     # Jobs: through the job that uses them.
-    "hub/looks/*.py": "unit/hub/looks/test_pages.py",
+    "hub/*.py": "unit/hub/looks/test_pages.py",
     "jobs/bundle/fix.py": "unit/cli/bundle/test_validate.py",
     "jobs/catalog/check.py": "golden/catalog",
     "jobs/bundle/compare.py": "unit/jobs/bundle/test_unpack.py",

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from olmkit.hub.looks import environment, files, pages
 from olmkit.hub import pages as v
+from olmkit.hub.looks import environment, files, pages
 
 SAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "fixtures" / "hub_pages.py"))
 PAGES: dict[str, v.Page] = SAMPLE["pages"]()
@@ -140,15 +140,16 @@ def test_what_the_catalog_does_not_carry_is_not_called_none() -> None:
 
 
 def test_examples_that_cannot_be_read_are_shown_as_written() -> None:
-    page = _emptied(OPERATOR, examples_error="not JSON",
+    page = _emptied(
+        OPERATOR,
+        examples_error="not JSON",
         examples_raw="[{",
     )
     assert "could not be read: not JSON" in _html("", page)
 
 
 def test_an_unknown_capability_is_shown_as_written() -> None:
-    page = _emptied(OPERATOR, capability="Super"
-    )
+    page = _emptied(OPERATOR, capability="Super")
     assert "Super (unknown level)" in _html("", page)
 
 
