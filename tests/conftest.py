@@ -163,6 +163,12 @@ def built(program: str) -> str:
 
 
 @pytest.fixture(scope="session")
+def built_program() -> Callable[[str], str]:
+    """Builds a set of `scripts/build-programs`; a path in its folder, with the name of the set."""
+    return built
+
+
+@pytest.fixture(scope="session")
 def kustomize() -> str:
     """`KUSTOMIZE`, else the one that we build."""
     return os.environ.get("KUSTOMIZE") or built("kustomize")

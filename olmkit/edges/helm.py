@@ -1,0 +1,286 @@
+"""The helm program, versions 3 and 4: one process for each thing that is done to a release.
+
+Values go through a file that only this user can read, never through the command line. A process
+that takes too long, or whose caller is cancelled, gets SIGTERM, on which Helm writes the state of
+the release, and SIGKILL after some seconds; it has its own session, so its children end with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from olmkit.base.diagnostics import ConfigurationError, RemoteError
+from olmkit.edges import paths
+
+_CHUNK = 64 * 1024
+_OUTPUT = 64 << 20  # bytes; what a dry run prints is a whole release
+_MESSAGE = 4000  # characters of what helm says about an error
+_GRACE = 10.0  # seconds between the two signals
+
+
+@dataclass(eq=False)
+class HelmError(RemoteError):
+    """Helm ended with an error; the message is what it said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A folder or a packed chart, its name, and the digest of its files."""
+
+    path: Path
+    name: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """What a release is made from; `overrides` are strings, as `--set-string` reads them.
+
+    `label` is stored with the release as `label_name`.
+    """
+
+    chart: Chart
+    values: Any
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    label_name: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Helm:
+    """The program, as which user it works, and how long a call may take (seconds).
+
+    `environment` is that of the process; `home` is a folder for what helm caches.
+    """
+
+    program: str
+    version: str
+    environment: Mapping[str, str]
+    home: Path
+    timeout: float = 900.0
+
+    @property
+    def is_3(self) -> bool:
+        """Whether flags are those of Helm 3."""
+        return self.version.removeprefix("v").startswith("3.")
+
+    async def install(self, release: str, namespace: str, inputs: Inputs) -> None:
+        """Make the release; raises `HelmError`."""
+        async with self._given(inputs) as flags:
+            await self._run("install", release, str(inputs.chart.path), "-n", namespace, *flags)
+
+    async def upgrade(
+        self, release: str, namespace: str, inputs: Inputs, *, force: bool = False
+    ) -> None:
+        """Bring the release to these inputs; `force` replaces objects instead of changing them."""
+        more = [self._force] if force else [] if self.is_3 else ["--force-conflicts"]
+        async with self._given(inputs) as flags:
+            await self._run(
+                "upgrade", release, str(inputs.chart.path), "-n", namespace, *flags, *more
+            )
+
+    async def render(
+        self, release: str, namespace: str, inputs: Inputs, *, is_there: bool, on_server: bool
+    ) -> str:
+        """The manifest that an install, or an upgrade where it `is_there`, would have.
+
+        `on_server` lets the function `lookup` of templates read the cluster.
+        """
+        verb = "upgrade" if is_there else "install"
+        where = "server" if on_server else "client"
+        async with self._given(inputs) as flags:
+            output = await self._run(
+                verb,
+                release,
+                str(inputs.chart.path),
+                "-n",
+                namespace,
+                f"--dry-run={where}",
+                "-o",
+                "json",
+                *flags,
+            )
+        try:
+            found = json.loads(output)["manifest"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise HelmError(f"`helm {verb} --dry-run` did not print a release: {error}") from None
+        return str(found)
+
+    async def rollback(self, release: str, namespace: str, revision: int, *, force: bool) -> None:
+        """Bring back an earlier revision."""
+        more = [self._force] if force else []
+        await self._run("rollback", release, str(revision), "-n", namespace, *more)
+
+    async def uninstall(self, release: str, namespace: str, *, wait: bool = False) -> None:
+        """Delete the objects and the history; with `wait`, return when the objects are gone."""
+        more = ["--wait"] if wait else []
+        await self._run("uninstall", release, "-n", namespace, *more)
+
+    @property
+    def _force(self) -> str:
+        return "--force" if self.is_3 else "--force-replace"
+
+    @contextlib.asynccontextmanager
+    async def _given(self, inputs: Inputs) -> AsyncIterator[list[str]]:
+        """The flags for values, overrides and label; the file of values lives as long."""
+        with paths.temporary_folder() as folder:
+            file = folder / "values.json"
+            file.touch(mode=0o600, exist_ok=False)
+            file.write_text(json.dumps(inputs.values), encoding="utf-8")
+            flags = ["-f", str(file)]
+            for key, value in inputs.overrides.items():
+                flags += ["--set-string", f"{key}={value}"]
+            if inputs.label:
+                flags += ["--labels", f"{inputs.label_name}={inputs.label}"]
+            yield flags
+
+    async def _run(self, *words: str) -> bytes:
+        code, output, said = await _call([self.program, *words], self._environment(), self.timeout)
+        if code:
+            raise _error(words[0], code, said)
+        return output
+
+    def _environment(self) -> dict[str, str]:
+        folders = {
+            f"HELM_{name}_HOME": str(self.home / name.lower())
+            for name in ("CACHE", "CONFIG", "DATA")
+        }
+        # What stores releases elsewhere, or as another user, is not ours to take over.
+        kept = {key: value for key, value in self.environment.items() if key[:5] != "HELM_"}
+        return kept | folders
+
+
+async def helm(
+    program: str, *, environment: Mapping[str, str], home: Path, kubeconfig: Path | None = None
+) -> Helm:
+    """The program of this name or path; raises `ConfigurationError` when it is none."""
+    found = dict(environment)
+    if kubeconfig is not None:
+        found["KUBECONFIG"] = str(kubeconfig)
+    code, output, said = await _call(
+        [program, "version", "--template", "{{.Version}}"], found, _GRACE * 3
+    )
+    version = output.decode(errors="replace").strip()
+    if code or not version.startswith(("v3.", "v4.")):
+        words = (said or version or f"it ended with code {code}").strip()
+        raise ConfigurationError(
+            f"`{program}` is not a helm program of version 3 or 4: {words:.300}",
+            hint="name one with `--helm`",
+        )
+    return Helm(program=program, version=version, environment=found, home=home)
+
+
+def chart(path: Path) -> Chart:
+    """A chart of the disk; raises `ConfigurationError` when there is none."""
+    from olmkit.base import documents
+    from olmkit.edges import disk
+
+    digest = hashlib.sha256()
+    if paths.is_file(path):
+        data = path.read_bytes()
+        digest.update(data)
+        # A packed chart is named `NAME-VERSION.tgz`; its own file is the authority.
+        described = _packed_description(data)
+    else:
+        described = disk.read_if_there(path / "Chart.yaml")
+        for file in sorted(one for one in path.rglob("*") if one.is_file()):
+            digest.update(str(file.relative_to(path)).encode() + b"\0")
+            digest.update(hashlib.sha256(file.read_bytes()).digest())
+    if described is None:
+        raise ConfigurationError(
+            f"`{path}` is not a chart: `Chart.yaml` does not exist",
+            hint="`chart` in `watches.yaml` names the folder of a chart, or a packed chart",
+        )
+    name = documents.load(described, str(path / "Chart.yaml")).get("name")
+    if not isinstance(name, str) or not name:
+        raise ConfigurationError(f"`{path / 'Chart.yaml'}` has no `name`")
+    return Chart(path=path, name=name, digest=digest.hexdigest())
+
+
+def _packed_description(data: bytes) -> bytes | None:
+    import io
+    import tarfile
+
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+            for member in archive:
+                if member.name.count("/") == 1 and member.name.endswith("/Chart.yaml"):
+                    file = archive.extractfile(member)
+                    return file.read(1 << 20) if file else None
+    except (tarfile.TarError, EOFError, OSError):
+        return None
+    return None
+
+
+async def _call(
+    command: Sequence[str], environment: Mapping[str, str], seconds: float
+) -> tuple[int, bytes, str]:
+    """Exit code, output and error output of a process that ends in time."""
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    except OSError as error:
+        words = (error.strerror or str(error)).lower()
+        raise ConfigurationError(
+            f"cannot run `{command[0]}`: {words}", hint="install Helm, or name it with `--helm`"
+        ) from error
+    assert process.stdout is not None  # noqa: S101 - both are pipes
+    assert process.stderr is not None  # noqa: S101
+    try:
+        async with asyncio.timeout(seconds):
+            output, said, code = await asyncio.gather(
+                _read(process.stdout, _OUTPUT), _read(process.stderr, _OUTPUT), process.wait()
+            )
+    except TimeoutError:
+        raise HelmError(
+            f"`helm {command[1]}` was ended after {seconds:g} s", temporary=True
+        ) from None
+    finally:
+        if process.returncode is None:
+            await asyncio.shield(_end(process))
+    return code, output, said.decode(errors="replace")
+
+
+async def _read(stream: asyncio.StreamReader, limit: int) -> bytes:
+    found = bytearray()
+    while chunk := await stream.read(_CHUNK):
+        found += chunk
+        if len(found) > limit:
+            raise HelmError(f"helm prints more than {limit >> 20} MiB")
+    return bytes(found)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_GRACE):
+                await process.wait()
+                return
+
+
+def _error(verb: str, code: int, said: str) -> HelmError:
+    """What helm says, without its warnings; whether trying again may help."""
+    lines = [line for line in said.splitlines() if line and not line.startswith("WARNING")]
+    message = "\n".join(lines).removeprefix("Error: ").strip()[:_MESSAGE]
+    away = ("cluster unreachable", "connection refused", "i/o timeout", "TLS handshake timeout")
+    return HelmError(
+        message or f"`helm {verb}` ended with code {code}",
+        temporary=any(words in message for words in away),
+    )
