@@ -132,6 +132,11 @@ def path_with(folder: Path, environment: Mapping[str, str]) -> str:
     return os.pathsep.join([str(folder), found]) if found else str(folder)
 
 
+def own_python() -> str:
+    """The Python that runs this."""
+    return sys.executable
+
+
 def python_of(folder: Path) -> str:
     """The Python of a project's own environment, where it has one; else the one that runs this."""
     own = folder / ".venv" / "bin" / "python"

@@ -31,9 +31,10 @@ class RunPlan:
 
 def check_language(project: Project) -> None:
     """Raise `ConfigurationError` for a project whose operator Python cannot run."""
-    if project.language not in ("python", ""):
+    if project.language not in ("python", "helm", ""):
         raise ConfigurationError(
-            f"the operator of this project is written for `{project.language}`, not for Python",
+            f"the operator of this project is written for `{project.language}`, not for Python "
+            "and not for Helm",
             hint="its own build runs it: `make run`",
         )
 
@@ -69,13 +70,17 @@ def plan(
     )
 
 
+HELM_ENTRYPOINT = ("python", "-m", "olmkit.hybrid", "helm")
+"""How the operator of a `watches.yaml` of charts starts."""
+
+
 def kinds(project: Project) -> tuple[GVK, ...]:
     """The kinds that the operator's controllers are for."""
     return tuple(
         dict.fromkeys(
             GVK(group=api.qualified_group, version=api.version, kind=api.kind)
             for api in project.own_apis()
-            if api.has_controller
+            if api.has_controller or project.language == "helm"
         )
     )
 

@@ -37,6 +37,7 @@ PROJECT: Final = "the project's files"
 GENERATE: Final = "`olmkit generate`"
 SCAFFOLD: Final = "`olmkit create` and `olmkit edit`"
 BUNDLE: Final = "`olmkit bundle generate`"
+WATCHES: Final = "`watches.yaml` of Helm operators"
 SCORECARD: Final = "`olmkit bundle scorecard`"
 RENDER: Final = "`olmkit catalog render`"
 TEMPLATE: Final = "`olmkit catalog template`"
@@ -106,6 +107,13 @@ FINDINGS: Final = tuple(
             ("PRJ119", "cert-manager-annotation", _WARNING, "cert-manager overwrites the CA."),
             ("PRJ120", "kustomization", _ERROR, "An overlay cannot be built."),
             ("PRJ121", "idle-patch", _WARNING, "A patch matches no resource."),
+        ),
+        WATCHES: (
+            ("WCH001", "watches-shape", _ERROR, "The file or an entry has a wrong form."),
+            ("WCH002", "unknown-watch-key", _WARNING, "A key of an entry is not read."),
+            ("WCH003", "incomplete-watch", _ERROR, "An entry lacks `version`, `kind` or `chart`."),
+            ("WCH004", "watch-value", _ERROR, "A key of an entry has an unusable value."),
+            ("WCH005", "repeated-watch", _ERROR, "A kind has more than one entry."),
         ),
         SCORECARD: (("SCD002", "scorecard-config-type", _ERROR, "A value has the wrong type."),),
         RENDER: (

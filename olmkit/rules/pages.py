@@ -19,6 +19,7 @@ FOLDER: Final = "docs/reference/rules"
 FAMILIES: Final[Mapping[str, str]] = {
     "API": "types and markers",
     "CFG": "configuration files",
+    "WCH": "`watches.yaml` of Helm operators",
     "PRJ": "projects, scaffolds and generated bundles",
     "SRV": "served catalogs",
 }

@@ -84,6 +84,7 @@ ELSEWHERE = {
     "jobs/cluster_v1/*.py": "unit/jobs/cluster_v1/test_extension.py",
     "jobs/validation.py": "unit/jobs/bundle/test_validate.py",
     # The runtime, and the API server double that answers as the real one does.
+    "hybrid/helm_operator.py": "e2e/hybrid/test_helm.py",
     "runtime/kinds.py": "unit/runtime/serve/test_webhook_admission.py",
     "runtime/work/*.py": "unit/runtime/work/test_controller.py",
     "testing/apiserver/*.py": "conformance/apiserver",

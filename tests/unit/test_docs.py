@@ -47,6 +47,8 @@ def _check(words: list[str]) -> None:
     options = {one for param in command.params for one in (*param.opts, *param.secondary_opts)}
     options |= {"--help", "-h"}
     for word in rest:
+        if word == "--":
+            break  # what follows is for the program that the command runs
         if re.match(r"--?[a-z]", word):
             assert word.split("=")[0] in options, f"no such option: {word} in {' '.join(words)}"
 

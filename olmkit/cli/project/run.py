@@ -19,6 +19,7 @@ from olmkit.jobs.project.run import RunOptions
     olmkit run
     olmkit run -n staging --context kind-dev
     olmkit run -- --log-level debug
+    olmkit run -- --once --check
     """,
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
@@ -31,6 +32,9 @@ def run(app: App, *, arguments: tuple[str, ...], no_check: bool, target: Target)
     manager Deployment in `config/manager`; your own environment takes precedence. With `-n`, it
     watches only that namespace (`WATCH_NAMESPACE`). Signals are passed on, and the exit code is
     that of the operator.
+
+    In a Helm project (layout `helm.sdk.operatorframework.io/v1`), the charts of `watches.yaml` are
+    run with the helm program on the path; `-- --once --check` shows what would change.
     """
     options = RunOptions(
         project=app.project,

@@ -57,9 +57,11 @@ def prepare(options: RunOptions, environment: Mapping[str, str]) -> Ready:
     pyproject = disk.read_if_there(folder / config.PYPROJECT_FILE)
     project = config.parse(disk.read_if_there(folder / config.PROJECT_FILE), pyproject)
     run_plan.check_language(project)
+    is_helm = project.language == "helm"
     plan = run_plan.plan(
-        _entrypoint(folder, pyproject, project),
-        python=processes.python_of(folder),
+        run_plan.HELM_ENTRYPOINT if is_helm else _entrypoint(folder, pyproject, project),
+        # What runs charts is a part of olmkit, not of the project.
+        python=processes.own_python() if is_helm else processes.python_of(folder),
         manifests=_manifests(folder),
         namespace=options.namespace,
         arguments=options.arguments,

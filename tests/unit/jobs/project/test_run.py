@@ -214,3 +214,30 @@ def test_environment_of_the_project_is_preferred(project: Path, tmp_path: Path) 
     ready = run_job.prepare(RunOptions(project=project, kubeconfig=config), {})
     assert ready.plan.command == (str(python), "-m", "toy")
     assert ready.environment["PYTHONPATH"] == str(project)
+
+
+def test_a_helm_project_is_run_by_olmkit_itself(tmp_path: Path) -> None:
+    (tmp_path / "PROJECT").write_text(
+        'version: "3"\nlayout: [helm.sdk.operatorframework.io/v1]\nprojectName: toy\n'
+        "domain: example.com\nplugins: {}\nresources:\n- {api: {crdVersion: v1, namespaced: true}, "
+        "domain: example.com, group: toys, version: v1, kind: Toy}\n"
+    )
+    (tmp_path / "config").write_text("{}")
+    kubeconfig = tmp_path / "kubeconfig"
+    cluster = {"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}
+    context = {"name": "c", "context": {"cluster": "c", "user": "u"}}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [cluster],
+        "contexts": [context],
+        "users": [{"name": "u", "user": {}}],
+    }
+    kubeconfig.write_text(json.dumps(config))
+    ready = run_job.prepare(
+        RunOptions(project=tmp_path, kubeconfig=kubeconfig, arguments=("--once", "--check")), {}
+    )
+    command = (sys.executable, "-m", "olmkit.hybrid", "helm", "--once", "--check")
+    assert ready.plan.command == command
+    assert ready.kinds == (TOY.gvk,)

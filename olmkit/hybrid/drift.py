@@ -1,0 +1,99 @@
+"""Objects of a release next to those in the cluster: ownership, and what differs."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from olmkit.hybrid import releases
+from olmkit.kube import changes, objects
+from olmkit.kube.objects import Manifest
+
+CHART_LABEL = "helm.sdk.operatorframework.io/chart"
+OWNER_ANNOTATION = "operator-sdk/primary-resource"
+OWNER_TYPE_ANNOTATION = "operator-sdk/primary-resource-type"
+_SERVERS_OWN = ("managedFields", "resourceVersion", "generation", "creationTimestamp", "uid")
+
+
+def as_helm_applies(manifest: Manifest, *, release: str, namespace: str) -> Manifest:
+    """The object with what Helm adds to each: who manages it, and for which release."""
+    made = copy.deepcopy(manifest)
+    metadata = made.setdefault("metadata", {})
+    metadata["labels"] = dict(objects.labels_of(made)) | {"app.kubernetes.io/managed-by": "Helm"}
+    metadata["annotations"] = dict(objects.annotations_of(made)) | {
+        "meta.helm.sh/release-name": release,
+        "meta.helm.sh/release-namespace": namespace,
+    }
+    metadata.pop("creationTimestamp", None)
+    return made
+
+
+def is_kept(manifest: Manifest) -> bool:
+    """Whether the object stays when its release goes, and so gets no owner."""
+    return objects.annotations_of(manifest).get("helm.sh/resource-policy", "").strip() == "keep"
+
+
+def ownership(owner: Manifest, live: Manifest, *, chart: str) -> Manifest | None:
+    """What has to be applied so that `live` belongs to `owner`; None when it does already.
+
+    An owner reference where Kubernetes allows one, else the two annotations of operator-lib.
+    With the UID of `live`, so that applying it never creates an object.
+    """
+    metadata: dict[str, Any] = {"labels": {CHART_LABEL: chart}}
+    has_it = objects.labels_of(live).get(CHART_LABEL) == chart
+    namespace = objects.namespace(owner)
+    if not namespace or namespace == objects.namespace(live):
+        uid = objects.metadata(owner).get("uid")
+        listed = objects.sequence(objects.metadata(live).get("ownerReferences"))
+        has_it &= any(isinstance(one, dict) and one.get("uid") == uid for one in listed)
+        metadata["ownerReferences"] = [
+            {
+                "apiVersion": owner.get("apiVersion"),
+                "kind": objects.kind(owner),
+                "name": objects.name(owner),
+                "uid": uid,
+                "controller": True,
+                "blockOwnerDeletion": True,
+            }
+        ]
+    else:
+        group = objects.gvk(owner).group
+        wanted = {
+            OWNER_ANNOTATION: f"{namespace}/{objects.name(owner)}",
+            OWNER_TYPE_ANNOTATION: f"{objects.kind(owner)}.{group}".rstrip("."),
+        }
+        annotations = objects.annotations_of(live)
+        has_it &= all(annotations.get(key) == value for key, value in wanted.items())
+        metadata["annotations"] = wanted
+    if has_it:
+        return None
+    for key in ("name", "namespace", "uid"):
+        if value := objects.metadata(live).get(key):
+            metadata[key] = value
+    return {"apiVersion": live.get("apiVersion"), "kind": live.get("kind"), "metadata": metadata}
+
+
+def differences(live: Manifest, wanted: Manifest) -> Iterator[str]:
+    """The fields that differ, each as a line without the data of Secrets."""
+    for step in changes.json_patch(_own(live), _own(wanted)):
+        value = step.get("value")
+        if releases.is_secret(wanted) and step["path"].startswith(("/data", "/stringData")):
+            value = releases.MASK
+        yield f"{step['op']} {step['path']}" + (
+            "" if step["op"] == "remove" else f": {value!r:.200}"
+        )
+
+
+def is_changed(live: Manifest, wanted: Manifest) -> bool:
+    """Whether more differs than what the server keeps for itself."""
+    return not changes.same(_own(live), _own(wanted))
+
+
+def _own(manifest: Manifest) -> Manifest:
+    metadata = {
+        key: value for key, value in objects.metadata(manifest).items() if key not in _SERVERS_OWN
+    }
+    return {key: value for key, value in manifest.items() if key != "status"} | {
+        "metadata": metadata
+    }

@@ -1,0 +1,47 @@
+"""Releases that failed: what failed with some input is not tried with it again at once.
+
+A release that fails runs hooks and makes objects each time. So the pause grows from 15 seconds
+to an hour, whatever wakes the object; a change of its spec is another input, and is tried at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+FIRST = 15.0  # seconds
+LONGEST = 3600.0
+
+
+@dataclass(slots=True)
+class _Failure:
+    input: str
+    pause: float
+    until: float
+
+
+@dataclass(slots=True)
+class Failures:
+    """By the UID of the object; `clock` gives seconds that never go back."""
+
+    clock: Callable[[], float]
+    _found: dict[str, _Failure] = field(default_factory=dict)
+
+    def pause(self, uid: str, wanted: str) -> float:
+        """How many seconds to wait before this input may be tried; 0: now."""
+        failure = self._found.get(uid)
+        if failure is None or failure.input != wanted:
+            return 0.0
+        return max(0.0, failure.until - self.clock())
+
+    def note(self, uid: str, wanted: str) -> float:
+        """It failed; how many seconds until the next try."""
+        last = self._found.get(uid)
+        is_repeated = last is not None and last.input == wanted
+        pause = min(LONGEST, last.pause * 2) if last is not None and is_repeated else FIRST
+        self._found[uid] = _Failure(wanted, pause, self.clock() + pause)
+        return pause
+
+    def forget(self, uid: str) -> None:
+        """It succeeded, or the object is gone."""
+        self._found.pop(uid, None)

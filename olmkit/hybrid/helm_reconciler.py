@@ -1,0 +1,410 @@
+"""One kind whose objects are releases of a chart: install, upgrade, correct drift, uninstall.
+
+A pass reads the newest revision from its Secret and compares what it was made from with what it
+should be made from. So nothing is rendered while nothing has changed, and a chart with random
+values is not upgraded again and again. A release that another program made does not say
+what it was made from: there, the rendered objects are compared.
+"""
+
+from __future__ import annotations
+
+import difflib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from olmkit.base.diagnostics import InputError, OlmkitError
+from olmkit.edges.helm import Chart, Helm, HelmError, Inputs
+from olmkit.hybrid import drift, durations, releases, status
+from olmkit.hybrid.failures import Failures
+from olmkit.hybrid.releases import Release
+from olmkit.hybrid.watches import HelmWatch
+from olmkit.kube import finalizers, objects
+from olmkit.kube.api import ClusterError, NotFound
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.client import Client
+from olmkit.runtime.events import WARNING, EventRecorder
+from olmkit.runtime.work.reconcile import Request, Result
+
+_LOG = logging.getLogger(__name__)
+FINALIZER = "helm.sdk.operatorframework.io/uninstall-release"
+OLD_FINALIZER = "uninstall-helm-release"
+_PREFIX = "helm.sdk.operatorframework.io/"
+_SECRET = GVK(group="", version="v1", kind="Secret")
+_MANAGER = "helm"  # Helm's own name, so that a repair changes no ownership of fields
+
+WatchKinds = Callable[[frozenset[GVK]], Awaitable[None]]
+"""Makes events of objects of these kinds wake the objects that they belong to."""
+
+
+@dataclass(slots=True, kw_only=True)
+class HelmReconciler:
+    """`period` in seconds: how often an object is looked at that nothing wakes.
+
+    `hides_overrides` masks override values in events. `now` is the time as conditions write it.
+    """
+
+    watch: HelmWatch
+    chart: Chart
+    helm: Helm
+    client: Client
+    failures: Failures
+    now: Callable[[], str]
+    period: float = 60.0
+    recorder: EventRecorder | None = None
+    hides_overrides: bool = False
+    watch_kinds: WatchKinds | None = None
+    _compared: dict[str, str] = field(default_factory=dict, init=False)
+
+    async def reconcile(self, request: Request) -> Result:
+        """Look at one object; raises what the cluster said, after it is in the status."""
+        owner = await self.client.get(self.watch.gvk, request)
+        if owner is None or not self._is_selected(owner):
+            return Result()
+        if finalizers.is_being_deleted(owner):
+            return await self._delete(owner)
+        wanted = self._inputs(owner)
+        if pause := self.failures.pause(_uid(owner), wanted.label):
+            return Result(requeue_after=pause)
+        if not finalizers.contains(owner, FINALIZER):
+            changed = _copy(owner)
+            finalizers.add(changed, FINALIZER)
+            owner = await self.client.patch(owner, changed, locked=True)
+        found = status.of(owner)
+        status.initialized(found, now=self.now())
+        try:
+            pause = await self._bring(owner, wanted, found)
+        except OlmkitError as error:
+            status.irreconcilable(found, message=str(error), now=self.now())
+            await self._report(owner, found)
+            raise
+        await self._report(owner, found)
+        return Result(requeue_after=pause or self._period(owner))
+
+    async def differences(self, request: Request) -> list[str]:
+        """What a pass would change, as lines without secrets; nothing is written."""
+        owner = await self.client.get(self.watch.gvk, request)
+        if owner is None or not self._is_selected(owner):
+            return []
+        release = releases.current(await self._stored(owner))
+        if finalizers.is_being_deleted(owner):
+            return ["uninstall the release"] if release else []
+        wanted = self._inputs(owner)
+        if _is_to_install(release):
+            listed = (
+                [f"the release of revision {release.revision}, which failed"]
+                if release
+                else [
+                    _named(one)
+                    for one in releases.manifests(
+                        await self._rendered(owner, wanted, is_there=False)
+                    )
+                ]
+            )
+            return ["install the release", *(f"  {one}" for one in listed)]
+        assert release is not None  # noqa: S101 - it would have to be installed
+        self._check_chart(release)
+        if await self._is_outdated(owner, release, wanted):
+            new = await self._rendered(owner, wanted, is_there=True)
+            return ["upgrade the release", *_diff(release.manifest, new)]
+        return await self._repair(owner, release, is_rehearsal=True)
+
+    # One pass
+
+    async def _bring(self, owner: Manifest, wanted: Inputs, found: dict[str, Any]) -> float:
+        """Make the release so; 0, or the seconds until it may be tried again."""
+        release = releases.current(await self._healed(owner))
+        if release is not None:
+            self._check_chart(release)
+        doing = status.INSTALL if _is_to_install(release) else status.UPGRADE
+        done = ""
+        try:
+            if release is None or _is_to_install(release):
+                self._tell_overrides(owner)
+                await self._install(owner, wanted, release)
+                done = doing
+            elif await self._is_outdated(owner, release, wanted):
+                self._tell_overrides(owner)
+                await self._upgrade(owner, wanted, release)
+                done = doing
+        except HelmError as error:
+            return await self._failed(owner, wanted, found, doing, error)
+        if done or release is None:
+            release = releases.current(await self._stored(owner))
+        if release is None:
+            raise HelmError(f"helm has stored no release `{objects.name(owner)}`")
+        await self._repair(owner, release)
+        self.failures.forget(_uid(owner))
+        status.deployed(found, release, done=done, now=self.now())
+        if self.watch_kinds is not None and self.watch.watches_dependents:
+            listed = releases.manifests(release.manifest)
+            await self.watch_kinds(frozenset(objects.gvk(one) for one in listed))
+        return 0.0
+
+    async def _failed(
+        self,
+        owner: Manifest,
+        wanted: Inputs,
+        found: dict[str, Any],
+        doing: str,
+        error: HelmError,
+    ) -> float:
+        pause = self.failures.note(_uid(owner), wanted.label)
+        status.failed(found, doing=doing, message=error.message, now=self.now())
+        facts = {"object": f"{objects.namespace(owner)}/{objects.name(owner)}", "pause": pause}
+        _LOG.error("helm failed", extra=facts | {"doing": doing, "error": error.message})
+        return pause
+
+    async def _install(self, owner: Manifest, wanted: Inputs, left: Release | None) -> None:
+        """Install; what is left of an attempt that failed is uninstalled before and after."""
+        name, namespace = objects.name(owner), objects.namespace(owner)
+        if left is not None:
+            await self.helm.uninstall(name, namespace)
+        try:
+            await self.helm.install(name, namespace, wanted)
+        except HelmError:
+            if await self._stored(owner):
+                await self.helm.uninstall(name, namespace)
+            raise
+
+    async def _upgrade(self, owner: Manifest, wanted: Inputs, last: Release) -> None:
+        name, namespace = objects.name(owner), objects.namespace(owner)
+        try:
+            await self.helm.upgrade(
+                name, namespace, wanted, force=_is_set(owner, "upgrade-force", default=False)
+            )
+        except HelmError:
+            newest = max((one.revision for one in await self._stored(owner)), default=0)
+            if newest > last.revision and last.status == releases.DEPLOYED:
+                force = _is_set(owner, "rollback-force", default=True)
+                await self.helm.rollback(name, namespace, last.revision, force=force)
+            raise
+
+    async def _delete(self, owner: Manifest) -> Result:
+        ours = [one for one in (FINALIZER, OLD_FINALIZER) if finalizers.contains(owner, one)]
+        if not ours:
+            self._forget(owner)
+            return Result()
+        if pause := self.failures.pause(_uid(owner), status.UNINSTALL):
+            return Result(requeue_after=pause)
+        found = status.of(owner)
+        try:
+            if await self._stored(owner):
+                await self.helm.uninstall(
+                    objects.name(owner),
+                    objects.namespace(owner),
+                    wait=_is_set(owner, "uninstall-wait", default=False),
+                )
+        except HelmError as error:
+            status.failed(found, doing=status.UNINSTALL, message=error.message, now=self.now())
+            await self._report(owner, found)
+            pause = self.failures.note(_uid(owner), status.UNINSTALL)
+            _LOG.error("helm failed", extra={"doing": "Uninstall", "error": error.message})
+            return Result(requeue_after=pause)
+        status.uninstalled(found, now=self.now())
+        try:
+            owner = await self._report(owner, found)
+            changed = _copy(owner)
+            for one in ours:
+                finalizers.remove(changed, one)
+            await self.client.patch(owner, changed, locked=True)
+        except NotFound:
+            pass  # someone took our finalizer off meanwhile
+        self._forget(owner)
+        return Result()
+
+    def _forget(self, owner: Manifest) -> None:
+        self.failures.forget(_uid(owner))
+        self._compared.pop(_uid(owner), None)
+
+    # What is there
+
+    async def _stored(self, owner: Manifest) -> list[Release]:
+        """The revisions that are not superseded, from the server: no Secret is cached."""
+        name = objects.name(owner)
+        secrets = await self.client.direct.list(
+            _SECRET,
+            namespace=objects.namespace(owner),
+            labels=f"owner=helm,name={name},status!=superseded",
+        )
+        return [releases.decode(one) for one in secrets]
+
+    async def _healed(self, owner: Manifest) -> list[Release]:
+        """The same without those that helm left in the middle, which it refuses to work on."""
+        found = await self._stored(owner)
+        for one in found:
+            if one.is_pending:
+                facts = {"release": one.name, "revision": one.revision, "was": one.status}
+                _LOG.warning("revision was left in the middle", extra=facts)
+                await self.client.delete(_SECRET, Request(one.secret, objects.namespace(owner)))
+        return [one for one in found if not one.is_pending]
+
+    def _check_chart(self, release: Release) -> None:
+        if release.chart != self.chart.name:
+            raise InputError(
+                f"duplicate release name: the release `{release.name}` is of the chart "
+                f"`{release.chart}`, not of `{self.chart.name}`",
+                hint="give the object another name, or uninstall that release",
+            )
+
+    async def _is_outdated(self, owner: Manifest, release: Release, wanted: Inputs) -> bool:
+        """Whether an upgrade is needed."""
+        if release.status != releases.DEPLOYED:
+            return True
+        known = release.input or self._compared.get(_uid(owner), "")
+        if known and known != wanted.label:
+            return True
+        if known and not self.watch.renders_on_server:
+            return False
+        new = await self._rendered(owner, wanted, is_there=True)
+        if releases.same(new, release.manifest):
+            self._compared[_uid(owner)] = wanted.label
+            return False
+        if releases.same(new, await self._rendered(owner, wanted, is_there=True)):
+            return True
+        # Of an adopted release nothing else says whether it is up to date.
+        _LOG.warning("the chart renders random values", extra={"release": release.name})
+        return False
+
+    async def _rendered(self, owner: Manifest, wanted: Inputs, *, is_there: bool) -> str:
+        return await self.helm.render(
+            objects.name(owner),
+            objects.namespace(owner),
+            wanted,
+            is_there=is_there,
+            on_server=self.watch.renders_on_server,
+        )
+
+    async def _repair(
+        self, owner: Manifest, release: Release, *, is_rehearsal: bool = False
+    ) -> list[str]:
+        """Bring the objects of the release to what its manifest says; what had to be done."""
+        done: list[str] = []
+        for one in releases.manifests(release.manifest):
+            done += await self._repair_object(owner, one, is_rehearsal=is_rehearsal)
+        if done and not is_rehearsal:
+            _LOG.info("drift corrected", extra={"release": release.name, "changes": len(done)})
+        return done
+
+    async def _repair_object(
+        self, owner: Manifest, wanted: Manifest, *, is_rehearsal: bool
+    ) -> list[str]:
+        namespace = objects.namespace(owner)
+        gvk = objects.gvk(wanted)
+        resource = await self.client.cluster.resource(gvk.api_version, gvk.kind)
+        applied = drift.as_helm_applies(wanted, release=objects.name(owner), namespace=namespace)
+        if resource.namespaced:
+            applied["metadata"].setdefault("namespace", namespace)
+        key = Request(objects.name(applied), objects.namespace(applied))
+        helm = Client(self.client.cluster, None, field_manager=_MANAGER)
+        live = await helm.get(gvk, key)
+        if live is None:
+            if is_rehearsal:
+                return [f"create {_named(applied)}"]
+            live = await helm.apply(applied)
+            done = [f"create {_named(applied)}"]
+        else:
+            should = await helm.rehearsal.apply(applied)
+            done = []
+            if drift.is_changed(live, should):
+                fields = drift.differences(live, should)
+                done = [f"change {_named(applied)}: {field}" for field in fields]
+                if not is_rehearsal:
+                    live = await helm.apply(applied)
+        if is_rehearsal or drift.is_kept(wanted):
+            return done
+        belongs = drift.ownership(owner, live, chart=self.chart.name)
+        if belongs is not None:
+            await self.client.apply(belongs)
+        return done
+
+    # What it should be
+
+    def _inputs(self, owner: Manifest) -> Inputs:
+        values = objects.mapping(owner.get("spec"))
+        overrides = self.watch.override_values
+        label = releases.digest(
+            chart=self.chart.digest, helm=self.helm.version, values=values, overrides=overrides
+        )
+        return Inputs(
+            chart=self.chart,
+            values=values,
+            overrides=overrides,
+            label_name=releases.INPUT_LABEL,
+            label=label,
+        )
+
+    def _is_selected(self, owner: Manifest) -> bool:
+        selector = self.watch.selector
+        return selector is None or selector.matches(objects.labels_of(owner))
+
+    def _period(self, owner: Manifest) -> float:
+        said = objects.annotations_of(owner).get(f"{_PREFIX}reconcile-period")
+        if said is not None:
+            try:
+                return max(0.0, durations.parse(said))
+            except ValueError as error:
+                _LOG.warning("annotation is not read", extra={"error": str(error)})
+        return self.watch.reconcile_period or self.period
+
+    def _tell_overrides(self, owner: Manifest) -> None:
+        if self.recorder is None:
+            return
+        for key, value in self.watch.override_values.items():
+            shown = releases.MASK if self.hides_overrides else value
+            self.recorder.event(
+                owner,
+                WARNING,
+                "OverrideValuesInUse",
+                "Release",
+                f"Chart value {key!r} overridden to {shown!r} by operator's watches.yaml",
+            )
+
+    async def _report(self, owner: Manifest, found: Mapping[str, Any]) -> Manifest:
+        """Write the status when it differs."""
+        if found == owner.get("status"):
+            return owner
+        changed = {**owner, "status": dict(found)}
+        try:
+            return await self.client.patch(owner, changed, subresource="status")
+        except NotFound:
+            return owner  # it went away meanwhile
+        except ClusterError as error:
+            _LOG.error("status not written", extra={"error": str(error)})
+            raise
+
+
+def _is_to_install(release: Release | None) -> bool:
+    """There is none, or the first attempt failed; a later revision that failed is upgraded."""
+    return release is None or (release.status != releases.DEPLOYED and release.revision == 1)
+
+
+def _copy(manifest: Manifest) -> Manifest:
+    metadata = dict(objects.metadata(manifest))
+    if "finalizers" in metadata:
+        metadata["finalizers"] = list(metadata["finalizers"])
+    return {**manifest, "metadata": metadata}
+
+
+def _uid(manifest: Manifest) -> str:
+    return objects.text(objects.metadata(manifest).get("uid"))
+
+
+def _named(manifest: Manifest) -> str:
+    return f"{objects.kind(manifest)} {objects.name(manifest)}"
+
+
+def _is_set(owner: Manifest, name: str, *, default: bool) -> bool:
+    """An annotation that Go's `strconv.ParseBool` reads; anything else is the default."""
+    said = objects.annotations_of(owner).get(_PREFIX + name, "")
+    if said in ("1", "t", "T", "true", "TRUE", "True"):
+        return True
+    return default and said not in ("0", "f", "F", "false", "FALSE", "False")
+
+
+def _diff(old: str, new: str) -> list[str]:
+    lines = difflib.unified_diff(
+        releases.masked(old).splitlines(), releases.masked(new).splitlines(), lineterm="", n=2
+    )
+    return [line for line in lines if not line.startswith(("---", "+++"))]

@@ -1,0 +1,165 @@
+"""Releases as Helm 3 and 4 keep them in Secrets, and what their manifests hold.
+
+The format is that of Helm's package `storage/driver`: the key `release` of a Secret of type
+`helm.sh/release.v1` is base64 of gzip of JSON, and the labels say name, revision and status.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.base import documents
+from olmkit.base.diagnostics import InputError
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest
+
+DEPLOYED = "deployed"
+INPUT_LABEL = "olmkit.dev/input"
+"""Label of a release: the digest of what it was made from."""
+MASK = "***"
+_LIMIT = 64 << 20  # bytes of a release; a Secret holds 1 MiB, so this is a bomb
+_GZIP = 31
+_SHORT = 4  # characters; shorter values are found in many texts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """One revision. `input` is what `digest` gave when it was made; empty when another made it."""
+
+    name: str
+    revision: int
+    status: str
+    secret: str
+    chart: str = ""
+    manifest: str = ""
+    notes: str = ""
+    input: str = ""
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether helm ended in the middle; it refuses to work on such a release."""
+        return self.status.startswith("pending-") or self.status == "uninstalling"
+
+
+def decode(secret: Manifest) -> Release:
+    """The release of a Secret; raises `InputError` when there is none in it."""
+    labels = objects.labels_of(secret)
+    name = objects.name(secret)
+    try:
+        data = base64.b64decode(objects.text(objects.mapping(secret.get("data")).get("release")))
+        packed = base64.b64decode(data, validate=True)
+        unpacked = _unpacked(packed) if packed[:2] == b"\x1f\x8b" else packed
+        value = json.loads(unpacked)
+        revision = int(value["version"])
+    except (binascii.Error, ValueError, KeyError, TypeError, zlib.error, RecursionError) as error:
+        raise InputError(f"the Secret `{name}` holds no release of Helm: {error}") from None
+    info = objects.mapping(value.get("info"))
+    chart = objects.mapping(objects.mapping(value.get("chart")).get("metadata"))
+    return Release(
+        name=objects.text(value.get("name")),
+        revision=revision,
+        status=objects.text(info.get("status")) or labels.get("status", ""),
+        secret=name,
+        chart=objects.text(chart.get("name")),
+        manifest=objects.text(value.get("manifest")),
+        notes=objects.text(info.get("notes")),
+        input=labels.get(INPUT_LABEL, ""),
+    )
+
+
+def current(stored: Iterable[Release]) -> Release | None:
+    """The newest revision that is deployed, else the newest that is not pending."""
+    settled = sorted((one for one in stored if not one.is_pending), key=lambda one: one.revision)
+    deployed = [one for one in settled if one.status == DEPLOYED]
+    return next(reversed(deployed or settled), None)
+
+
+def digest(*, chart: str, helm: str, values: Any, overrides: Mapping[str, str]) -> str:
+    """What a release is made from, as the value of a label: 40 hexadecimal digits.
+
+    `chart` is the digest of its files, `helm` the version of the program.
+    """
+    whole = json.dumps([chart, helm, values, dict(overrides)], sort_keys=True)
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def manifests(text: str) -> list[Manifest]:
+    """The objects of a manifest, lists taken apart; raises `InputError` for what is not YAML."""
+    found: list[Manifest] = []
+    for document in documents.load_all(text.encode(), "manifest"):
+        if isinstance(document.value, dict):
+            found += objects.items_of(document.value)
+    return found
+
+
+def same(left: str, right: str) -> bool:
+    """Whether two manifests hold the same objects; order, comments and blank lines do not count."""
+    return _sorted(left) == _sorted(right)
+
+
+def masked(text: str) -> str:
+    """The manifest without the data of its Secrets; unchanged when it has none."""
+    found = manifests(text)
+    if not any(is_secret(one) for one in found):
+        return text
+    return documents.dump_all(_masked(one) for one in found).decode()
+
+
+def secrets_of(found: Iterable[Manifest]) -> list[str]:
+    """The values that the Secrets among these objects hold, as texts; the longest first."""
+    values: set[str] = set()
+    for one in found:
+        if not is_secret(one):
+            continue
+        for value in objects.mapping(one.get("stringData")).values():
+            values.add(objects.scalar_text(value))
+        for value in objects.mapping(one.get("data")).values():
+            text = objects.scalar_text(value)
+            values.add(text)
+            try:
+                values.add(base64.b64decode(text, validate=True).decode())
+            except (ValueError, binascii.Error):
+                continue
+    return sorted((one for one in values if len(one) >= _SHORT), key=lambda one: (-len(one), one))
+
+
+def hidden(text: str, values: Sequence[str]) -> str:
+    """The text with each of these values masked."""
+    for value in values:
+        text = text.replace(value, MASK)
+    return text
+
+
+def is_secret(manifest: Manifest) -> bool:
+    """Whether the object is a Secret of Kubernetes."""
+    return manifest.get("apiVersion") == "v1" and objects.kind(manifest) == "Secret"
+
+
+def _masked(manifest: Manifest) -> Manifest:
+    if not is_secret(manifest):
+        return manifest
+    hidden_fields = {
+        name: dict.fromkeys(objects.mapping(manifest.get(name)), MASK)
+        for name in ("data", "stringData")
+        if name in manifest
+    }
+    return manifest | hidden_fields
+
+
+def _sorted(text: str) -> list[str]:
+    return sorted(json.dumps(one, sort_keys=True, default=str) for one in manifests(text))
+
+
+def _unpacked(packed: bytes) -> bytes:
+    stream = zlib.decompressobj(_GZIP)
+    found = stream.decompress(packed, _LIMIT)
+    if stream.unconsumed_tail:
+        raise ValueError(f"it unpacks to more than {_LIMIT >> 20} MiB")
+    return found

@@ -1,0 +1,79 @@
+"""The status of an object that a release belongs to, as helm-operator writes it.
+
+Conditions `Initialized`, `Deployed`, `ReleaseFailed` and `Irreconcilable`; the last two are removed
+when all is well. `deployedRelease.manifest` holds no data of Secrets, which differs from
+helm-operator: who may read the object need not be allowed to read Secrets.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from olmkit.hybrid import releases
+from olmkit.hybrid.releases import Release
+from olmkit.kube import conditions, objects
+from olmkit.kube.objects import Manifest
+
+INSTALL, UPGRADE, UNINSTALL = "Install", "Upgrade", "Uninstall"
+
+
+def of(manifest: Manifest) -> dict[str, Any]:
+    """A copy of the status with a list of conditions."""
+    status = copy.deepcopy(dict(objects.mapping(manifest.get("status"))))
+    listed = objects.sequence(status.get("conditions"))
+    status["conditions"] = [one for one in listed if isinstance(one, dict)]
+    return status
+
+
+def initialized(status: dict[str, Any], *, now: str) -> None:
+    """The object was seen."""
+    if conditions.find(status["conditions"], "Initialized") is None:
+        _set(status, "Initialized", "True", "", "", now)
+
+
+def deployed(status: dict[str, Any], release: Release, *, done: str, now: str) -> None:
+    """A release is in place; `done` is `INSTALL` or `UPGRADE`, or empty when nothing was done."""
+    found = releases.manifests(release.manifest)
+    notes = releases.hidden(release.notes, releases.secrets_of(found))
+    if done:
+        _set(status, "Deployed", "True", f"{done}Successful", notes, now)
+    elif not conditions.is_true(status["conditions"], "Deployed"):
+        reason = "UpgradeSuccessful" if release.revision > 1 else "InstallSuccessful"
+        _set(status, "Deployed", "True", reason, notes, now)
+    for type_ in ("ReleaseFailed", "Irreconcilable"):
+        conditions.remove_condition(status["conditions"], type_)
+    status["deployedRelease"] = {
+        "name": release.name,
+        "manifest": releases.masked(release.manifest),
+    }
+
+
+def failed(status: dict[str, Any], *, doing: str, message: str, now: str) -> None:
+    """Helm could not do it: `doing` is one of the three."""
+    _set(status, "ReleaseFailed", "True", f"{doing}Error", message, now)
+    conditions.remove_condition(status["conditions"], "Irreconcilable")
+
+
+def irreconcilable(status: dict[str, Any], *, message: str, now: str) -> None:
+    """The pass could not be finished for another reason."""
+    _set(status, "Irreconcilable", "True", "ReconcileError", message, now)
+
+
+def uninstalled(status: dict[str, Any], *, now: str) -> None:
+    """The release is gone."""
+    _set(status, "Deployed", "False", "UninstallSuccessful", "", now)
+    conditions.remove_condition(status["conditions"], "ReleaseFailed")
+    conditions.remove_condition(status["conditions"], "Irreconcilable")
+    status.pop("deployedRelease", None)
+
+
+def _set(
+    status: dict[str, Any], type_: str, value: str, reason: str, message: str, now: str
+) -> None:
+    new: conditions.Condition = {"type": type_, "status": value}
+    if reason:
+        new["reason"] = reason
+    if message:
+        new["message"] = message[: conditions.MAX_MESSAGE]
+    conditions.set_condition(status["conditions"], new, now=now)

@@ -1,0 +1,207 @@
+"""Passes over one object, on the API server double with a program that acts as helm."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base.diagnostics import Location
+from olmkit.edges import helm
+from olmkit.edges.cluster.client import HttpCluster
+from olmkit.edges.cluster.kubeconfig import ClusterConfig
+from olmkit.hybrid.failures import FIRST, Failures
+from olmkit.hybrid.helm_reconciler import FINALIZER, HelmReconciler
+from olmkit.hybrid.watches import HelmWatch
+from olmkit.kube.api import Resource
+from olmkit.kube.labels import LabelSelector
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.client import Client
+from olmkit.runtime.work.reconcile import Request
+from olmkit.testing.apiserver.server import ApiServer
+
+CACHE = GVK(group="demo.example.com", version="v1", kind="Cache")
+CONFIG = GVK(group="", version="v1", kind="ConfigMap")
+SECRET = GVK(group="", version="v1", kind="Secret")
+RESOURCES = [
+    Resource(gvk=CACHE, plural="caches", subresources=frozenset({"status"})),
+    Resource(gvk=CONFIG, plural="configmaps"),
+    Resource(gvk=SECRET, plural="secrets"),
+]
+ONE = Request("one", "ns")
+FAKE = Path(__file__).parent / "fake_helm.py"
+
+
+@dataclass(eq=False)
+class Rig:
+    reconciler: HelmReconciler
+    client: Client
+    server: ApiServer
+    calls_file: Path
+    times: list[float] = field(default_factory=lambda: [0.0])
+
+    def calls(self) -> list[str]:
+        """What helm was called for since the last time."""
+        found = self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
+        self.calls_file.write_text("")
+        return [one for one in found if not one.startswith("version")]
+
+    async def conditions(self) -> list[tuple[str, str, str]]:
+        owner = await self.client.require(CACHE, ONE)
+        return [
+            (one["type"], one["status"], one.get("reason", ""))
+            for one in owner["status"]["conditions"]
+        ]
+
+    async def change(self, **spec: Any) -> None:
+        owner = await self.client.require(CACHE, ONE)
+        await self.client.patch(owner, {**owner, "spec": owner["spec"] | spec})
+
+
+def owner(**spec: Any) -> Manifest:
+    return {
+        "apiVersion": CACHE.api_version,
+        "kind": "Cache",
+        "metadata": {"name": "one", "namespace": "ns"},
+        "spec": spec,
+    }
+
+
+def run(
+    folder: Path, test: Callable[[Rig], Awaitable[None]], selector: LabelSelector | None = None
+) -> None:
+    async def whole() -> None:
+        chart = folder / "chart"
+        chart.mkdir()
+        (chart / "Chart.yaml").write_text("name: cache\nversion: 0.1.0\n")
+        program = folder / "helm"
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{FAKE}" "$@"\n')
+        program.chmod(0o700)
+        async with ApiServer.of(RESOURCES).serving() as server:
+            config = {"clusters": [{"cluster": {"server": server.url}}]}
+            (folder / "kubeconfig").write_text(json.dumps(config))
+            environment = {"CALLS": str(folder / "calls"), "PATH": "/usr/bin:/bin"}
+            found = await helm.helm(
+                str(program),
+                environment=environment,
+                home=folder,
+                kubeconfig=folder / "kubeconfig",
+            )
+            times = [0.0]
+            async with HttpCluster(ClusterConfig(server=server.url)) as cluster:
+                client = Client(cluster, None, field_manager="test")
+                reconciler = HelmReconciler(
+                    watch=HelmWatch(
+                        gvk=CACHE, chart="chart", at=Location("watches.yaml"), selector=selector
+                    ),
+                    chart=helm.chart(chart),
+                    helm=found,
+                    client=client,
+                    failures=Failures(lambda: times[0]),
+                    now=lambda: "2026-01-01T00:00:00Z",
+                )
+                await test(Rig(reconciler, client, server, folder / "calls", times))
+
+    asyncio.run(whole())
+
+
+def test_one_release_from_install_to_uninstall(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.client.create(owner(size="1"))
+        assert await rig.reconciler.differences(ONE) == [
+            "install the release",
+            "  ConfigMap one",
+        ]
+        assert rig.calls() == ["install one dry"]
+        assert (await rig.reconciler.reconcile(ONE)).requeue_after == 60
+        assert rig.calls() == ["install one"]
+        assert await rig.conditions() == [
+            ("Initialized", "True", ""),
+            ("Deployed", "True", "InstallSuccessful"),
+        ]
+        found = await rig.client.require(CACHE, ONE)
+        assert found["metadata"]["finalizers"] == [FINALIZER]
+        config = await rig.client.require(CONFIG, ONE)
+        assert config["metadata"]["ownerReferences"][0]["uid"] == found["metadata"]["uid"]
+
+        # A pass without a change calls no helm and writes nothing but dry runs.
+        await rig.reconciler.reconcile(ONE)
+        before = len(rig.server.writes())
+        await rig.reconciler.reconcile(ONE)
+        assert rig.calls() == []
+        assert rig.server.writes()[before:] == [("PATCH", "/api/v1/namespaces/ns/configmaps/one")]
+
+        await rig.client.patch(config, {**config, "data": {"size": "9"}})
+        assert await rig.reconciler.differences(ONE) == [
+            "change ConfigMap one: replace /data/size: '1'"
+        ]
+        await rig.reconciler.reconcile(ONE)
+        assert (await rig.client.require(CONFIG, ONE))["data"] == {"size": "1"}
+
+        await rig.change(size="2")
+        shown = await rig.reconciler.differences(ONE)
+        assert shown[0] == "upgrade the release"
+        assert rig.calls() == ["upgrade one dry"]
+        await rig.reconciler.reconcile(ONE)
+        assert rig.calls() == ["upgrade one"]
+        assert ("Deployed", "True", "UpgradeSuccessful") in await rig.conditions()
+
+        await rig.client.delete(CACHE, ONE)
+        assert await rig.reconciler.differences(ONE) == ["uninstall the release"]
+        await rig.reconciler.reconcile(ONE)
+        assert rig.calls() == ["uninstall one"]
+        assert await rig.client.get(CACHE, ONE) is None
+
+    run(tmp_path, story)
+
+
+def test_what_failed_waits_and_another_spec_does_not(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.client.create(owner(size="broken"))
+        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
+        assert ("ReleaseFailed", "True", "InstallError") in await rig.conditions()
+        found = await rig.client.require(CACHE, ONE)
+        assert found["status"]["conditions"][-1]["message"] == "UPGRADE FAILED: the size is broken"
+        rig.calls()
+        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST
+        assert rig.calls() == []
+        rig.times[0] += FIRST
+        assert (await rig.reconciler.reconcile(ONE)).requeue_after == FIRST * 2
+        assert rig.calls() == ["install one"]
+        await rig.change(size="1")
+        await rig.reconciler.reconcile(ONE)
+        assert await rig.conditions() == [
+            ("Initialized", "True", ""),
+            ("Deployed", "True", "InstallSuccessful"),
+        ]
+
+    run(tmp_path, story)
+
+
+def test_an_object_that_the_selector_leaves_out_is_not_touched(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.client.create(owner(size="1"))
+        await rig.reconciler.reconcile(ONE)
+        assert await rig.reconciler.differences(ONE) == []
+        assert rig.calls() == []
+        assert "finalizers" not in (await rig.client.require(CACHE, ONE))["metadata"]
+
+    run(tmp_path, story, LabelSelector.parse({"tier": "db"}))
+
+
+def test_a_release_of_another_chart_is_refused(tmp_path: Path) -> None:
+    async def story(rig: Rig) -> None:
+        await rig.client.create(owner(size="1"))
+        await rig.reconciler.reconcile(ONE)
+        rig.reconciler.chart = helm.Chart(path=tmp_path, name="other", digest="d")
+        with pytest.raises(Exception, match="duplicate release name"):
+            await rig.reconciler.reconcile(ONE)
+        assert ("Irreconcilable", "True", "ReconcileError") in await rig.conditions()
+
+    run(tmp_path, story)

@@ -1,0 +1,52 @@
+"""The status as helm-operator writes it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from olmkit.hybrid import status
+from olmkit.hybrid.releases import Release
+
+RELEASE = Release(
+    name="one",
+    revision=1,
+    status="deployed",
+    secret="s",
+    manifest="apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {a: hunter22}\n",
+    notes="log in with hunter22",
+)
+
+
+def shown(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
+    return [
+        (one["type"], one["status"], one.get("reason", ""), one.get("message", ""))
+        for one in found["conditions"]
+    ]
+
+
+def test_from_first_sight_to_the_end() -> None:
+    found = status.of({})
+    status.initialized(found, now="t1")
+    status.deployed(found, RELEASE, done=status.INSTALL, now="t1")
+    assert shown(found) == [
+        ("Initialized", "True", "", ""),
+        ("Deployed", "True", "InstallSuccessful", "log in with ***"),
+    ]
+    assert "hunter22" not in str(found)
+    assert found["deployedRelease"]["name"] == "one"
+    status.failed(found, doing=status.UPGRADE, message="no", now="t2")
+    assert shown(found)[2:] == [("ReleaseFailed", "True", "UpgradeError", "no")]
+    status.irreconcilable(found, message="away", now="t3")
+    assert shown(found)[3:] == [("Irreconcilable", "True", "ReconcileError", "away")]
+    status.deployed(found, RELEASE, done="", now="t4")
+    assert [one["lastTransitionTime"] for one in found["conditions"]] == ["t1", "t1"]
+    status.uninstalled(found, now="t5")
+    assert shown(found)[1] == ("Deployed", "False", "UninstallSuccessful", "")
+    assert "deployedRelease" not in found
+
+
+def test_what_others_wrote_stays() -> None:
+    found = status.of({"status": {"other": 1, "conditions": [{"type": "Mine", "status": "True"}]}})
+    status.initialized(found, now="t1")
+    assert found["other"] == 1
+    assert [one["type"] for one in found["conditions"]] == ["Mine", "Initialized"]
