@@ -1,0 +1,150 @@
+"""Icons of packages as files: known images only, and SVG made again from an allowlist.
+
+A page shows an icon as an image, where scripts do not run. The file has an address of its own,
+and opened there a script of an SVG would run.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+from olmkit.catalog.blobs import icons
+from olmkit.kube.objects import mapping, sequence
+
+MAX_ICON: Final = 256 * 1024
+_ENDINGS: Final = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/gif": "gif",
+    "image/webp": "webp",
+}
+_ELEMENTS: Final = frozenset(
+    {
+        *("svg", "g", "path", "circle", "rect", "ellipse", "line", "polyline", "polygon"),
+        *("defs", "stop", "linearGradient", "radialGradient", "clipPath", "mask", "use"),
+        *("text", "tspan", "title", "desc", "symbol", "switch"),
+    }
+)
+_ATTRIBUTE: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{0,40}")
+_MAX_ELEMENTS: Final = 5000
+_SVG: Final = "http://www.w3.org/2000/svg"
+
+
+def of_package(fields: Mapping[str, Any], csv: Mapping[str, Any]) -> tuple[str, bytes] | None:
+    """Path and bytes of the icon of the package, else of the CSV; None when neither has one."""
+    spec = mapping(csv.get("spec"))
+    for found in (mapping(fields.get("icon")), *map(mapping, sequence(spec.get("icon"))[:1])):
+        data = _decoded(found.get("base64data"))
+        made = _file(data) if data else None
+        if made is not None:
+            return made
+    return None
+
+
+def _decoded(value: Any) -> bytes:
+    if isinstance(value, bytes):
+        return value if len(value) <= MAX_ICON else b""
+    if not isinstance(value, str) or len(value) > MAX_ICON * 2:
+        return b""
+    try:
+        data = base64.b64decode("".join(value.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+    return data if len(data) <= MAX_ICON else b""
+
+
+def _file(data: bytes) -> tuple[str, bytes] | None:
+    ending = _ENDINGS.get(icons.detect(data), "")
+    if not ending:
+        drawn = svg(data)
+        if drawn is None:
+            return None
+        data, ending = drawn, "svg"
+    return f"icons/{hashlib.sha256(data).hexdigest()[:20]}.{ending}", data
+
+
+def svg(data: bytes) -> bytes | None:
+    """The drawing of an SVG alone: without scripts, styles, references to elsewhere; or None."""
+    made = _Drawing()
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = made.start
+    parser.EndElementHandler = made.end
+    parser.CharacterDataHandler = made.characters
+    parser.StartDoctypeDeclHandler = made.refuse
+    parser.EntityDeclHandler = made.refuse
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, _RefusedError, ValueError):
+        return None
+    return "".join(made.parts).encode() if made.is_svg else None
+
+
+class _RefusedError(Exception):
+    pass
+
+
+class _Drawing:
+    """What is kept while the text is read."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.is_svg = False
+        self._open: list[bool] = []
+        self._left_out = 0
+        self._count = 0
+
+    def refuse(self, *_: object) -> None:
+        raise _RefusedError
+
+    def start(self, name: str, attributes: Mapping[str, str]) -> None:
+        space, _, local = name.rpartition(" ")
+        if not self._open:
+            if local != "svg" or space not in ("", _SVG):
+                raise _RefusedError
+            self.is_svg = True
+        self._count += 1
+        if self._count > _MAX_ELEMENTS or len(self._open) > 200:
+            raise _RefusedError
+        is_kept = not self._left_out and local in _ELEMENTS and space in ("", _SVG)
+        self._open.append(is_kept)
+        if not is_kept:
+            self._left_out += 1
+            return
+        kept = "".join(f" {key}={quoteattr(value)}" for key, value in _attributes(attributes))
+        first = f' xmlns="{_SVG}"' if len(self._open) == 1 else ""
+        self.parts.append(f"<{local}{first}{kept}>")
+
+    def end(self, name: str) -> None:
+        if self._open.pop():
+            self.parts.append(f"</{name.rpartition(' ')[2]}>")
+        else:
+            self._left_out -= 1
+
+    def characters(self, data: str) -> None:
+        if not self._left_out:
+            self.parts.append(escape(data))
+
+
+def _attributes(given: Mapping[str, str]) -> list[tuple[str, str]]:
+    kept = []
+    for name, value in given.items():
+        local = name.rpartition(" ")[2]
+        if not _ATTRIBUTE.fullmatch(local) or local.lower().startswith("on"):
+            continue
+        if local == "href" and not re.fullmatch(r"#[\w.-]+", value):
+            continue
+        if " " in name and local != "href":
+            continue
+        if local == "style" and ("url" in value.lower() or "@" in value or "\\" in value):
+            continue
+        if "url" in value.lower() and not re.fullmatch(r"\s*url\(#[\w.-]+\)\s*", value):
+            continue
+        kept.append((local, value))
+    return sorted(dict(kept).items())

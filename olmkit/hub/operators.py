@@ -1,0 +1,390 @@
+"""The page of one version of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.base.json import text as json_text
+from olmkit.base.tree import Tree
+from olmkit.bundle import layout, model
+from olmkit.bundle.changes import difference
+from olmkit.bundle.changes.change import Area, Change
+from olmkit.catalog.blobs import properties
+from olmkit.catalog.model import Bundle, Channel, Package
+from olmkit.hub import apis, installs, paths, permissions, stated, upgrades
+from olmkit.hub.installs import Where
+from olmkit.hub.looks import markdown
+from olmkit.hub.looks.text import shortened
+from olmkit.hub.pages import (
+    Badge,
+    Choice,
+    Compare,
+    CompareGroup,
+    CompareItem,
+    Dependency,
+    Deprecation,
+    Fact,
+    Hops,
+    Image,
+    Item,
+    Link,
+    Newer,
+    OperatorPage,
+    VersionRow,
+)
+from olmkit.hub.records import Record
+from olmkit.kube.objects import GVK, mapping, text
+from olmkit.olm import kinds
+
+_SUMMARY: Final = 200  # characters
+_NEAR: Final = 30  # rows of the table of versions on each side of the shown version
+_EXTRAS: Final = ("changes", "recommendations", "screenshots", "license", "containsSecurityUpdates")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Providers:
+    """Who provides what on the whole site: by kind and by package; and who requires a package."""
+
+    kinds: Mapping[GVK, tuple[Link, ...]]
+    packages: Mapping[str, tuple[Link, ...]]
+    dependents: Mapping[str, tuple[Link, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shared:
+    """What all pages of a package have in common."""
+
+    package: Package
+    base: str
+    fields: Mapping[str, Any]
+    icon: str | None
+    members: Mapping[str, tuple[Channel, ...]]
+    rows: tuple[VersionRow, ...]
+    hops: tuple[Hops, ...]
+    where: Where
+    providers: Providers
+
+
+def page(record: Record, before: Record | None, shared: Shared, *, is_first: bool) -> OperatorPage:
+    """The page of a bundle; `before`: what it replaces. `is_first`: that of the package."""
+    package = shared.package
+    bundle = record.bundle
+    of = shared.members.get(bundle.name, ())
+    default, _ = upgrades.default_channel(package)
+    channel = next((one for one in of if one is default), of[0] if of else None)
+    head = upgrades.head(channel) if channel is not None else None
+    examples = stated.examples(record)
+    capability, level = stated.capability(record)
+    provider, url = stated.provider(record)
+    return OperatorPage(
+        package=package.name,
+        folder=paths.folder(package.name),
+        bundle=bundle.name,
+        href=paths.bundle(shared.base, package.name, bundle.name),
+        display_name=stated.display_name(record, package.name),
+        version=record.version,
+        icon=shared.icon,
+        provider=provider,
+        provider_url=url,
+        summary=summary(record, shared.fields),
+        description=text(record.spec.get("description")) or text(shared.fields.get("description")),
+        badges=tuple(_badges(record, package)),
+        deprecations=tuple(_deprecations(bundle, package, channel)),
+        notices=tuple(_notices(record, shared, channel)),
+        newer=_newer(bundle, channel, shared),
+        channels=_channels(shared, channel),
+        versions_of_channel=_versions(shared, channel, bundle),
+        install=installs.of_record(
+            record, package.name, channel, head.name if head else "", shared.where
+        ),
+        apis=apis.of_record(record, examples),
+        examples_error=examples.error,
+        examples_raw=examples.raw,
+        dependencies=tuple(_dependencies(record, shared.providers)),
+        dependents=shared.providers.dependents.get(package.name, ()),
+        permissions=permissions.of_record(record),
+        permissions_of_olm=permissions.OF_OLM,
+        images=tuple(_images(record)),
+        versions=_near(shared.rows, bundle.name),
+        hops=shared.hops if is_first else (),
+        graph_href=paths.graph(shared.base, package.name),
+        compare=compare(before, record) if before is not None else None,
+        capability=capability,
+        capability_level=level,
+        facts=tuple(_facts(record)),
+    )
+
+
+def summary(record: Record, fields: Mapping[str, Any]) -> str:
+    """One line: the annotation, else the beginning of the description."""
+    written = record.annotations.get("description", "").strip()
+    if written:
+        return shortened(written, _SUMMARY)
+    for body in (text(record.spec.get("description")), text(fields.get("description"))):
+        plain = markdown.plain(body[:4000]) if body.strip() else ""
+        if plain:
+            return shortened(plain, _SUMMARY)
+    return ""
+
+
+def _badges(record: Record, package: Package) -> Iterator[Badge]:
+    if package.deprecation is not None or upgrades.is_deprecated(record.bundle):
+        yield Badge(label="deprecated", kind="warn")
+    if installs.refusal_of_v1(record):
+        yield Badge(label="needs OLM v0")
+    if record.annotations.get("certified", "").strip().lower() == "true":
+        yield Badge(label="certified", kind="good")
+    if text(record.spec.get("maturity")).lower() == "deprecated":
+        yield Badge(label="maturity: deprecated", kind="warn")
+    if record.annotations.get("operators.operatorframework.io/operator-type") == "non-standalone":
+        yield Badge(label="not for use on its own")
+
+
+def _deprecations(
+    bundle: Bundle, package: Package, channel: Channel | None
+) -> Iterator[Deprecation]:
+    if package.deprecation is not None:
+        yield Deprecation(what=f"Package {package.name}", message=package.deprecation)
+    if channel is not None and channel.deprecation is not None:
+        yield Deprecation(what=f"Channel {channel.name}", message=channel.deprecation)
+    if bundle.deprecation is not None:
+        yield Deprecation(
+            what=f"Version {bundle.version or bundle.name}", message=bundle.deprecation
+        )
+
+
+def _notices(record: Record, shared: Shared, channel: Channel | None) -> Iterator[str]:
+    _, note = upgrades.default_channel(shared.package)
+    if note:
+        yield note
+    if channel is not None:
+        found = upgrades.head_note(channel)
+        if found:
+            yield found
+    if len(record.bundle.properties.identities) != 1 or record.bundle.version is None:
+        yield "The version of this bundle cannot be read."
+    if not record.spec.get("displayName") and not record.has_manifests:
+        yield "This catalog carries no description of this version: it is in the bundle image."
+
+
+def _newer(bundle: Bundle, channel: Channel | None, shared: Shared) -> Newer | None:
+    head = upgrades.head(channel) if channel is not None else None
+    if channel is None or head is None or head.bundle is None or head.name == bundle.name:
+        return None
+    return Newer(
+        channel=channel.name,
+        version=str(head.bundle.version or head.name),
+        href=paths.bundle(shared.base, shared.package.name, head.name),
+    )
+
+
+def _channels(shared: Shared, current: Channel | None) -> tuple[Choice, ...]:
+    made = []
+    for channel in upgrades.channels(shared.package):
+        head = upgrades.head(channel)
+        if head is None or head.bundle is None:
+            continue
+        default = " (default)" if channel.name == shared.package.default_channel else ""
+        gone = ", deprecated" if channel.deprecation is not None else ""
+        made.append(
+            Choice(
+                label=f"{channel.name}: {head.bundle.version or head.name}{default}{gone}",
+                href=paths.bundle(shared.base, shared.package.name, head.name),
+                current=channel is current,
+            )
+        )
+    return tuple(made)
+
+
+def _versions(shared: Shared, channel: Channel | None, bundle: Bundle) -> tuple[Choice, ...]:
+    if channel is None:
+        return ()
+    head = upgrades.head(channel)
+    listed = [one for one in upgrades.bundles(shared.package) if one.name in channel.entries]
+    return tuple(
+        Choice(
+            label=f"{one.version or one.name}{' (head)' if head and one.name == head.name else ''}",
+            href=paths.bundle(shared.base, shared.package.name, one.name),
+            current=one.name == bundle.name,
+        )
+        for one in listed
+    )
+
+
+def _near(rows: Sequence[VersionRow], name: str) -> tuple[VersionRow, ...]:
+    """The rows around a version: the graph page has all, and pages stay small."""
+    place = next((index for index, row in enumerate(rows) if row.bundle == name), 0)
+    first = max(0, min(place - _NEAR, len(rows) - 2 * _NEAR - 1))
+    return tuple(
+        VersionRow(
+            label=row.label,
+            bundle=row.bundle,
+            href=row.href,
+            channels=row.channels,
+            edges=row.edges,
+            badges=row.badges,
+            deprecation=row.deprecation,
+            current=row.bundle == name,
+        )
+        for row in rows[first : first + 2 * _NEAR + 1]
+    )
+
+
+def _dependencies(record: Record, providers: Providers) -> Iterator[Dependency]:
+    found = record.bundle.properties
+    for other in found.required_packages:
+        yield Dependency(
+            text=f"package {other.package}, version {other.version_range}",
+            providers=providers.packages.get(other.package, ()),
+        )
+    required = dict.fromkeys(
+        (
+            *found.required,
+            *(apis.gvk(one, is_service=service) for one, service in record.owned("required")),
+        )
+    )
+    for kind in required:
+        yield Dependency(
+            text=f"API {kind.kind} {kind.group}/{kind.version}",
+            providers=providers.kinds.get(kind, ()),
+        )
+    for one in found.others:
+        if one.type == properties.CONSTRAINT:
+            value = mapping(one.value)
+            words = text(value.get("failureMessage")) or shortened(
+                json_text.compact(value).decode(), 300
+            )
+            yield Dependency(text=f"constraint: {words}")
+
+
+def _images(record: Record) -> Iterator[Image]:
+    seen: set[str] = set()
+    if record.bundle.image:
+        seen.add(record.bundle.image)
+        yield Image(reference=record.bundle.image, name="bundle")
+    for one in record.bundle.related_images:
+        if one.image and one.image not in seen:
+            seen.add(one.image)
+            yield Image(reference=one.image, name=one.name)
+
+
+def _facts(record: Record) -> Iterator[Fact]:
+    notes = record.annotations
+    yield Fact(label="Categories", items=_items(stated.categories(record)))
+    yield Fact(label="Install modes", items=_items(modes(record)))
+    kube = text(record.spec.get("minKubeVersion"))
+    yield Fact(
+        label="Kubernetes",
+        items=(Item(text=f"{kube.removeprefix('v')} or newer", note="OLM v1 does not check it"),)
+        if kube
+        else (),
+    )
+    for label, value in (
+        ("Newest Kubernetes", notes.get("operatorhub.io/ui-metadata-max-k8s-version", "")),
+        ("Newest OpenShift", _max_openshift(record)),
+    ):
+        if value:
+            yield Fact(label=label, items=(Item(text=value),))
+    yield Fact(label="Architectures", items=_platforms(record, "arch", "amd64"))
+    yield Fact(label="Operating systems", items=_platforms(record, "os", "linux"))
+    features = stated.features(record)
+    if features:
+        items = tuple(
+            Item(text=name, note="" if value else "not supported")
+            for name, value in features.items()
+        )
+        yield Fact(label="Features", items=items)
+    yield Fact(label="Created", items=_items((notes.get("createdAt", ""),)))
+    yield Fact(label="Maturity", items=_items((text(record.spec.get("maturity")),)))
+    yield Fact(label="Repository", items=_addresses((notes.get("repository", ""),)))
+    yield Fact(label="Support", items=_addresses((notes.get("support", ""),)))
+    for label, key in (("Links", "links"), ("Maintainers", "maintainers")):
+        items = tuple(Item(text=name, url=url) for name, url in stated.listed(record, key))
+        yield Fact(label=label, items=items)
+    yield Fact(label="Keywords", items=_items(stated.keywords(record)))
+    for key in ("operators.openshift.io/valid-subscription", "console.openshift.io/plugins"):
+        if notes.get(key):
+            yield Fact(label=key.rpartition("/")[2], items=(Item(text=notes[key]),))
+    for key in _EXTRAS:
+        value = notes.get(f"artifacthub.io/{key}", "")
+        if value:
+            yield Fact(label=key, items=(Item(text=shortened(value, 500)),))
+
+
+def _items(values: Sequence[str]) -> tuple[Item, ...]:
+    return tuple(Item(text=value) for value in values if value)
+
+
+def _addresses(values: Sequence[str]) -> tuple[Item, ...]:
+    return tuple(
+        Item(text=value, url=value if ":" in value else "") for value in values if value.strip()
+    )
+
+
+def modes(record: Record) -> tuple[str, ...]:
+    return kinds.supported_modes(record.csv)
+
+
+def _platforms(record: Record, of: str, assumed: str) -> tuple[Item, ...]:
+    found = stated.platforms(record, of)
+    return _items(found) if found else (Item(text=assumed, note="assumed"),)
+
+
+def _max_openshift(record: Record) -> str:
+    for one in record.bundle.properties.others:
+        if one.type == properties.MAX_OPENSHIFT:
+            return str(one.value)
+    return ""
+
+
+# Differences
+
+
+_TITLES: Final = {area: str(area).replace("-", " ").capitalize() for area in Area}
+
+
+def compare(before: Record, record: Record) -> Compare | None:
+    """What differs as `bundle diff` finds it; None when the catalog does not carry both alike."""
+    if before.has_manifests != record.has_manifests:
+        return None
+    try:
+        found = difference.of_bundles(_bundle(before), _bundle(record))
+    except OlmkitError:
+        return None
+    groups: dict[str, list[CompareItem]] = {}
+    for change in found.changes:
+        groups.setdefault(_TITLES[change.area], []).append(_item(change))
+    return Compare(
+        label=before.version or before.bundle.name,
+        groups=tuple(
+            CompareGroup(title=title, items=tuple(items)) for title, items in groups.items()
+        ),
+    )
+
+
+def _item(change: Change) -> CompareItem:
+    kind = ""
+    for words, name in (("removed", "removed"), ("gains", "gained"), ("added", "added")):
+        if words in change.rule or words in change.message:
+            kind = name
+            break
+    return CompareItem(text=change.message, kind=kind)
+
+
+def _bundle(record: Record) -> model.Bundle:
+    """The bundle as if it were on the disk, of what the catalog carries."""
+    files = {
+        f"manifests/{number:04}.json": json_text.compact(one)
+        for number, one in enumerate(record.manifests)
+    }
+    notes = {
+        model.MEDIA_TYPE: "registry+v1",
+        model.MANIFESTS: "manifests/",
+        model.METADATA: "metadata/",
+        model.PACKAGE: record.bundle.package,
+    }
+    files["metadata/annotations.yaml"] = json_text.compact({"annotations": notes})
+    return layout.read(Tree(files))

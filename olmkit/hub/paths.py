@@ -1,0 +1,45 @@
+"""Where pages are, relative to the first page. Only names that are safe become part of a path."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import Final
+
+_SAFE: Final = re.compile(r"[a-z0-9]([a-zA-Z0-9._+-]{0,198}[a-zA-Z0-9])?")
+_SAFE_KIND: Final = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
+# Names in `p/PKG/` and of folders of web servers that are not bundles.
+_RESERVED: Final = frozenset({"graph", "index.html", "package.json", "feed.xml"})
+
+
+def folder(name: str) -> str:
+    """`name` when it may be the name of a folder on any system, else a hash of it."""
+    if _SAFE.fullmatch(name) and ".." not in name and name not in _RESERVED:
+        return name
+    return digest(name.encode("utf-8", "replace"))
+
+
+def digest(data: bytes) -> str:
+    return "x" + hashlib.sha256(data).hexdigest()[:16]
+
+
+def package(base: str, name: str) -> str:
+    """The page of a package; `base` is empty or the folder of its catalog with a slash."""
+    return f"{base}p/{folder(name)}/"
+
+
+def bundle(base: str, package_name: str, name: str) -> str:
+    return f"{package(base, package_name)}{folder(name)}/"
+
+
+def graph(base: str, name: str) -> str:
+    return f"{package(base, name)}graph/"
+
+
+def kind(group: str, name: str) -> str:
+    shown = name if _SAFE_KIND.fullmatch(name) else digest(name.encode("utf-8", "replace"))
+    return f"api/{folder(group)}/{shown}/"
+
+
+def crd(found: str, version: str) -> str:
+    return f"crd/{found}/{folder(version)}/"

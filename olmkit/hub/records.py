@@ -1,0 +1,105 @@
+"""What a catalog carries of one bundle: its CSV, as far as it is there, and its manifests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from olmkit.bundle.model import CRD_KIND, CSV_KIND
+from olmkit.catalog.blobs import blob as blobs
+from olmkit.catalog.blobs import outline, properties
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.model import Bundle, Package
+from olmkit.kube import objects
+from olmkit.kube.objects import Manifest, mapping, sequence, text
+
+_MOVED = {
+    "crdDescriptions": "customresourcedefinitions",
+    "apiServiceDefinitions": "apiservicedefinitions",
+}
+_METADATA = ("annotations", "labels")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """A bundle as a page shows it.
+
+    `csv` is that of `olm.bundle.object`, else made of `olm.csv.metadata`, else empty;
+    `has_manifests` tells the first case, in which permissions, workloads and CRDs are there.
+    """
+
+    bundle: Bundle
+    csv: Mapping[str, Any]
+    manifests: tuple[Manifest, ...]
+    has_manifests: bool
+
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        return mapping(self.csv.get("spec"))
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        return objects.annotations_of(self.csv)
+
+    @property
+    def version(self) -> str:
+        """The version of the `olm.package` property, as written; empty if there is none."""
+        return str(self.bundle.version) if self.bundle.version is not None else ""
+
+    @property
+    def crds(self) -> Mapping[str, Manifest]:
+        """The CustomResourceDefinitions by name."""
+        found = (one for one in self.manifests if objects.kind(one) == CRD_KIND)
+        return {objects.name(one): one for one in found}
+
+    def owned(self, section: str = "owned") -> Iterator[tuple[Mapping[str, Any], bool]]:
+        """Each description of an owned or `required` API, and whether it is of an API service."""
+        for part in ("customresourcedefinitions", "apiservicedefinitions"):
+            for one in sequence(mapping(self.spec.get(part)).get(section)):
+                if isinstance(one, Mapping):
+                    yield one, part == "apiservicedefinitions"
+
+
+def of_bundle(bundle: Bundle) -> Record:
+    """What the blob of a bundle carries. Raises `InputError` when it cannot be read."""
+    blob = outline.blob_at(bundle.place)
+    fields = blob.fields
+    manifests = tuple(_manifests(blob, fields))
+    whole = next((one for one in manifests if objects.kind(one) == CSV_KIND), None)
+    found = whole if whole is not None else _of_metadata(bundle, fields)
+    return Record(
+        bundle=bundle, csv=found, manifests=manifests or (found,), has_manifests=whole is not None
+    )
+
+
+def package_fields(package: Package) -> Mapping[str, Any]:
+    """The fields of the `olm.package` blob: description and icon."""
+    return mapping(outline.blob_at(package.place).fields)
+
+
+def _manifests(blob: Blob, fields: dict[str, Any]) -> Iterator[Manifest]:
+    for index, item in enumerate(fields["properties"] or ()):
+        if item["type"] == properties.OBJECT:
+            try:
+                value = json.loads(blobs.bundle_object(blob, fields, index))
+            except ValueError:  # it begins like JSON, and OLM does not read it either
+                continue
+            if isinstance(value, dict):
+                yield value
+
+
+def _of_metadata(bundle: Bundle, fields: Mapping[str, Any]) -> Manifest:
+    given: Mapping[str, Any] = {}
+    for item in fields["properties"] or ():
+        if item["type"] == properties.CSV_METADATA:
+            given = mapping(item["value"])
+            break
+    spec = {_MOVED.get(key, key): value for key, value in given.items() if key not in _METADATA}
+    return {
+        "apiVersion": "operators.coreos.com/v1alpha1",
+        "kind": CSV_KIND,
+        "metadata": {"name": bundle.name, **{key: mapping(given.get(key)) for key in _METADATA}},
+        "spec": {**spec, "version": text(str(bundle.version or ""))},
+    }

@@ -1,0 +1,226 @@
+"""Which bundle a page shows, the table of versions, and the way from each version to the newest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from olmkit.base.diagnostics import InputError
+from olmkit.catalog.graph import links, upgrades
+from olmkit.catalog.graph.upgrades import BrokenChannelError, End, Start, UpgradePath
+from olmkit.catalog.model import NO_VERSION, Bundle, Channel, Entry, Package
+from olmkit.hub import paths
+from olmkit.hub.pages import Badge, Hops, Step, VersionRow
+
+_DEPRECATED = "olm.deprecated"
+_MAX_SKIPS = 6
+_MAX_STEPS = 24
+_MAX_STARTS = 400
+
+
+def default_channel(package: Package) -> tuple[Channel | None, str]:
+    """The default channel, else the one with the highest head; and a note in that case."""
+    found = package.channels.get(package.default_channel)
+    if found is not None:
+        return found, ""
+    ordered = channels(package)
+    if not ordered:
+        return None, "This package has no channel: OLM v0 cannot install it."
+    return ordered[0], (
+        f"The default channel `{package.default_channel}` is not in the catalog: this page shows "
+        f"channel `{ordered[0].name}`."
+    )
+
+
+def head(channel: Channel) -> Entry | None:
+    """The head that pages show: of several, or of a cycle, the highest version with a bundle."""
+    names = links.heads(channel) or tuple(channel.entries)
+    found = {name: channel.entries[name] for name in names if channel.entries[name].bundle}
+    ordered = links.by_descending_version(found or dict(channel.entries))
+    return ordered[0] if ordered else None
+
+
+def head_note(channel: Channel) -> str:
+    """What is wrong with the heads of a channel; empty when it has exactly one."""
+    found = links.heads(channel)
+    if len(found) == 1 or not channel.entries:
+        return ""
+    if not found:
+        return (
+            f"Upgrades in channel `{channel.name}` form a cycle, so it has no head: OLM v0 "
+            "refuses this channel."
+        )
+    listed = ", ".join(f"`{name}`" for name in found)
+    return (
+        f"Channel `{channel.name}` has {len(found)} heads ({listed}): OLM v0 refuses this channel, "
+        "OLM v1 does not."
+    )
+
+
+def channels(package: Package) -> tuple[Channel, ...]:
+    """The default channel first, then by the version of the head, then by name."""
+
+    def version(channel: Channel) -> object:
+        found = head(channel)
+        return (found.version if found else NO_VERSION).key
+
+    by_name = sorted(package.channels.values(), key=lambda one: one.name)
+    by_head = sorted(by_name, key=version, reverse=True)  # type: ignore[arg-type]
+    return tuple(sorted(by_head, key=lambda one: one.name != package.default_channel))
+
+
+def shown(package: Package) -> Bundle | None:
+    """The bundle of the package's page: the head of its default channel."""
+    channel, _ = default_channel(package)
+    found = head(channel) if channel is not None else None
+    if found is not None and found.bundle is not None:
+        return found.bundle
+    ordered = bundles(package)
+    return ordered[0] if ordered else None
+
+
+def bundles(package: Package) -> tuple[Bundle, ...]:
+    """All bundles, the highest version first, those without a version last, by name."""
+    by_name = sorted(package.bundles.values(), key=lambda one: one.name)
+    return tuple(
+        sorted(
+            by_name,
+            key=lambda one: (one.version is not None, (one.version or NO_VERSION).key),
+            reverse=True,
+        )
+    )
+
+
+def members(package: Package) -> Mapping[str, tuple[Channel, ...]]:
+    """The channels of each bundle or entry."""
+    found: dict[str, list[Channel]] = {}
+    for channel in channels(package):
+        for name in channel.entries:
+            found.setdefault(name, []).append(channel)
+    return {name: tuple(listed) for name, listed in found.items()}
+
+
+def is_deprecated(bundle: Bundle) -> bool:
+    return bundle.deprecation is not None or _DEPRECATED in bundle.properties.order
+
+
+def rows(package: Package, base: str, current: str = "") -> tuple[VersionRow, ...]:
+    """A row for each bundle, and one for each entry without a bundle."""
+    listed = members(package)
+    heads = {channel.name: frozenset(links.heads(channel)) for channel in package.channels.values()}
+    skipped = {channel.name: links.skipped(channel) for channel in package.channels.values()}
+
+    def row(name: str, bundle: Bundle | None) -> VersionRow:
+        of = listed.get(name, ())
+        badges = [
+            Badge(label=f"head of {channel.name}", kind="accent")
+            for channel in of
+            if name in heads[channel.name]
+        ]
+        if bundle is not None and is_deprecated(bundle):
+            badges.append(Badge(label="deprecated", kind="warn"))
+        if of and all(name in skipped[channel.name] for channel in of):
+            badges.append(Badge(label="skipped: OLM v0 does not select it"))
+        version = str(bundle.version) if bundle is not None and bundle.version else ""
+        return VersionRow(
+            label=version or name,
+            bundle=name,
+            href=paths.bundle(base, package.name, name) if bundle is not None else "",
+            channels=tuple(channel.name for channel in of),
+            edges=tuple(dict.fromkeys(_edges(of, name))),
+            badges=tuple(badges),
+            deprecation=bundle.deprecation if bundle is not None else None,
+            current=bool(current) and name == current,
+        )
+
+    made = [row(one.name, one) for one in bundles(package)]
+    missing = sorted(name for name in listed if name not in package.bundles)
+    return (*made, *(row(name, None) for name in missing))
+
+
+def _edges(of: tuple[Channel, ...], name: str) -> Iterator[str]:
+    for channel in of:
+        entry = channel.entries[name]
+        where = f" ({channel.name})" if len(of) > 1 else ""
+        if entry.replaces:
+            known = "" if entry.replaces in channel.entries else ", which is not in this channel"
+            yield f"replaces {entry.replaces}{known}{where}"
+        if entry.skips:
+            shown_ = ", ".join(entry.skips[:_MAX_SKIPS])
+            more = len(entry.skips) - _MAX_SKIPS
+            yield f"skips {shown_}{f' and {more} more' if more > 0 else ''}{where}"
+        if entry.skip_range:
+            yield f"upgrades from each version in {entry.skip_range}{where}"
+
+
+def hops(package: Package, base: str) -> tuple[Hops, ...]:
+    """The way of OLM v0 in the default channel from each version, newest first."""
+    channel, _ = default_channel(package)
+    if channel is None:
+        return ()
+    listed = [one for one in bundles(package) if one.name in members(package)][:_MAX_STARTS]
+    starts = [Start(one.name, one.version) for one in listed]
+    try:
+        ways = upgrades.upgrade_paths(channel, starts)
+    except BrokenChannelError:
+        return ()
+
+    def label(name: str) -> str:
+        found = package.bundles.get(name)
+        return str(found.version) if found is not None and found.version else name
+
+    made = []
+    for start, way in zip(starts, ways, strict=True):
+        made.append(
+            Hops(
+                label=label(start.name),
+                text=_verdict(way, channel.name, label),
+                steps=_steps(way, package, base, label),
+                v1=_v1(package, start, label),
+            )
+        )
+    return tuple(made)
+
+
+def _steps(
+    way: UpgradePath, package: Package, base: str, label: Callable[[str], str]
+) -> tuple[Step, ...]:
+    names = [hop.entry.name for hop in way.hops]
+    made = [
+        Step(
+            label=label(name),
+            href=paths.bundle(base, package.name, name) if name in package.bundles else "",
+        )
+        for name in names
+    ]
+    left = len(made) - _MAX_STEPS
+    if left > 0:
+        half = _MAX_STEPS // 2
+        return (*made[:half], Step(label=f"{left} more"), *made[-half:])
+    return tuple(made)
+
+
+def _verdict(way: UpgradePath, channel: str, label: Callable[[str], str]) -> str:
+    count = len(way.hops)
+    hops_ = "1 upgrade" if count == 1 else f"{count} upgrades"
+    if way.end is End.CIRCLE:
+        return f"upgrades in channel {channel} form a cycle."
+    if way.end is End.STRANDED:
+        if not count:
+            return f"channel {channel} offers no upgrade from this version."
+        return (
+            f"OLM v0 gets to {label(way.last)} in {hops_}; from there, channel {channel} offers "
+            "no upgrade."
+        )
+    if not count:
+        return f"this is the newest version that OLM v0 installs from channel {channel}."
+    return f"OLM v0 gets to {label(way.last)} in {hops_}."
+
+
+def _v1(package: Package, start: Start, label: Callable[[str], str]) -> str:
+    try:
+        way = upgrades.path_of_v1(package, (), start)
+    except InputError:
+        return ""
+    if not way.hops:
+        return "OLM v1 offers no upgrade."
+    return f"OLM v1 upgrades to {label(way.hops[0].entry.name)}, if no channel is requested."

@@ -1,0 +1,280 @@
+"""The pages agree with the model of the catalog, and a faulty package costs its own pages only."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from olmkit.base.documents import load_yaml
+from olmkit.catalog import model
+from olmkit.catalog.blobs.blob import Blob
+from olmkit.catalog.graph import links
+from olmkit.catalog.model import Catalog
+from olmkit.hub import all_pages, paths
+from olmkit.hub.all_pages import Source
+from olmkit.hub.installs import Where
+from olmkit.hub.looks import markdown
+from olmkit.hub.pages import (
+    AboutPage,
+    CrdPage,
+    ErrorPage,
+    KindPage,
+    ListPage,
+    OperatorPage,
+    Site,
+)
+from olmkit.jobs.catalog import catalogs
+
+ROOT = Path(__file__).resolve().parents[3]
+PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 20).decode()
+
+
+def site_of(*found: tuple[str, Catalog]) -> Site:
+    sources = [Source(name=name, catalog=one, where=Where(name=name)) for name, one in found]
+    return all_pages.of_catalogs(sources, title="demo")
+
+
+def report_of(site: Site) -> list[str]:
+    page = site.pages["about/"]
+    assert isinstance(page, AboutPage)
+    return [one.text for one in page.report]
+
+
+def operator(site: Site, path: str) -> OperatorPage:
+    page = site.pages[path]
+    assert isinstance(page, OperatorPage)
+    return page
+
+
+def tiles(site: Site) -> list[str]:
+    page = site.pages[""]
+    assert isinstance(page, ListPage)
+    return [one.name for one in page.tiles]
+
+
+def blobs(package: str, **csv: Any) -> list[dict[str, Any]]:
+    """A package with two versions in `stable`, the second of them with `csv` as its metadata."""
+    modes = [{"type": "AllNamespaces", "supported": True}]
+    metadata = {
+        "crdDescriptions": {"owned": [], "required": []},
+        "apiServiceDefinitions": {},
+        "displayName": package.title(),
+        "provider": {"name": "Example, Inc."},
+        "installModes": modes,
+        **csv,
+    }
+    return [
+        {
+            "schema": "olm.package",
+            "name": package,
+            "defaultChannel": "stable",
+            "icon": {"base64data": PNG, "mediatype": "image/svg+xml"},
+        },
+        {
+            "schema": "olm.channel",
+            "package": package,
+            "name": "stable",
+            "entries": [
+                {"name": f"{package}.v1.0.0"},
+                {"name": f"{package}.v1.1.0", "replaces": f"{package}.v1.0.0"},
+            ],
+        },
+        *(
+            {
+                "schema": "olm.bundle",
+                "package": package,
+                "name": f"{package}.v{version}",
+                "image": f"quay.io/example/{package}:v{version}",
+                "properties": [
+                    {"type": "olm.package", "value": {"packageName": package, "version": version}},
+                    {"type": "olm.csv.metadata", "value": metadata},
+                ],
+            }
+            for version in ("1.0.0", "1.1.0")
+        ),
+    ]
+
+
+def catalog_of(*listed: dict[str, Any]) -> Catalog:
+    return model.of_blobs(Blob.of(one) for one in listed)
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Site:
+    return site_of(("demo", catalogs.read(str(ROOT / "catalog"), valid=False)))
+
+
+def test_the_shipped_catalog_has_all_pages_and_no_failure(shipped: Site) -> None:
+    assert report_of(shipped) == []
+    page = operator(shipped, "p/memcached-operator/")
+    assert page.bundle in shipped.data["p/memcached-operator/package.json"]["shownBundle"]
+    assert page.permissions
+    assert page.apis
+    assert all(one.examples for one in page.apis)
+    assert any(isinstance(one, CrdPage) and one.fields for one in shipped.pages.values())
+    assert any(isinstance(one, KindPage) and one.providers for one in shipped.pages.values())
+
+
+def test_links_lead_to_pages_that_exist(shipped: Site) -> None:
+    page = operator(shipped, "p/memcached-operator/")
+    listed = [page.href, page.graph_href]
+    listed += [one.href for one in (*page.channels, *page.versions, *page.versions_of_channel)]
+    listed += [one for api in page.apis for one in (api.href, api.schema_href)]
+    assert [one for one in listed if one and one not in shipped.pages] == []
+    assert page.icon is None or page.icon in shipped.files
+
+
+def test_manifests_are_yaml_of_the_objects_that_olm_reads(shipped: Site) -> None:
+    install = operator(shipped, "p/memcached-operator/").install
+    assert {one.mode for one in install.variants if one.olm == "v0"}
+    for variant in install.variants:
+        for number, text in enumerate(variant.yaml.split("---\n")):
+            value = load_yaml(text.encode(), str(number)).value
+            assert set(value) >= {"apiVersion", "kind", "metadata"}
+        assert variant.yaml in variant.command
+
+
+def test_an_older_version_is_pinned_and_approved_by_hand() -> None:
+    site = site_of(("demo", catalog_of(*blobs("cache"))))
+    old = operator(site, "p/cache/cache.v1.0.0/")
+    v0 = next(one for one in old.install.variants if one.olm == "v0")
+    assert "startingCSV: cache.v1.0.0" in v0.yaml
+    assert "installPlanApproval: Manual" in v0.yaml
+    assert old.newer is not None
+    assert old.newer.href == "p/cache/cache.v1.1.0/"
+    head = operator(site, "p/cache/")
+    assert "startingCSV" not in head.install.variants[0].yaml
+    assert head.version == "1.1.0"
+    assert [one.label for one in head.channels] == ["stable: 1.1.0 (default)"]
+
+
+def test_icons_are_recognised_by_their_bytes() -> None:
+    site = site_of(("demo", catalog_of(*blobs("cache"))))
+    (path,) = site.files
+    assert path.endswith(".png")
+    assert operator(site, "p/cache/").icon == path
+
+
+def test_a_catalog_without_manifests_does_not_say_that_there_are_no_permissions() -> None:
+    site = site_of(("demo", catalog_of(*blobs("cache"))))
+    assert operator(site, "p/cache/").permissions is None
+
+
+def test_deprecations_of_all_levels_are_shown_and_sort_last() -> None:
+    deprecations = {
+        "schema": "olm.deprecations",
+        "package": "alpha",
+        "entries": [
+            {"reference": {"schema": "olm.package"}, "message": "use zeta"},
+            {"reference": {"schema": "olm.channel", "name": "stable"}, "message": "closed"},
+            {"reference": {"schema": "olm.bundle", "name": "alpha.v1.1.0"}, "message": "broken"},
+        ],
+    }
+    site = site_of(("demo", catalog_of(*blobs("alpha"), *blobs("zeta"), deprecations)))
+    assert tiles(site) == ["zeta", "alpha"]
+    found = operator(site, "p/alpha/").deprecations
+    assert [one.message for one in found] == ["use zeta", "closed", "broken"]
+
+
+def test_null_fields_and_bad_annotations_cost_nothing_but_themselves() -> None:
+    bad = blobs(
+        "bad",
+        displayName=None,
+        description=None,
+        provider=None,
+        links=[{"name": "x"}],
+        keywords=[1, None],
+        maintainers=None,
+        annotations={
+            "alm-examples": "{broken",
+            "operatorframework.io/suggested-namespace": "Not A Name",
+            "operatorframework.io/suggested-namespace-template": "[]",
+            "operators.openshift.io/infrastructure-features": "no JSON",
+            "operators.operatorframework.io/internal-objects": "5",
+        },
+    )
+    site = site_of(("demo", catalog_of(*bad)))
+    assert report_of(site) == []
+    page = operator(site, "p/bad/")
+    assert page.display_name == "bad"
+    assert page.examples_error
+    assert page.examples_raw == "{broken"
+    assert any("not a valid name" in one for one in page.install.notes)
+
+
+def test_a_package_that_fails_costs_its_own_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = markdown.plain
+
+    def broken(text: str) -> str:
+        if "explode" in text:
+            raise ValueError("cannot read it")
+        return read(text)
+
+    monkeypatch.setattr(markdown, "plain", broken)
+    site = site_of(("demo", catalog_of(*blobs("bad", description="explode"), *blobs("good"))))
+    assert isinstance(site.pages["p/bad/"], ErrorPage)
+    assert operator(site, "p/good/").version == "1.1.0"
+    assert sorted(tiles(site)) == ["bad", "good"]
+    (line,) = report_of(site)
+    assert "package bad" in line
+
+
+def test_two_catalogs_do_not_merge_a_package() -> None:
+    one, other = catalog_of(*blobs("cache")), catalog_of(*blobs("cache"))
+    site = site_of(("one", one), ("other", other))
+    assert tiles(site) == ["cache", "cache"]
+    assert operator(site, "c/one/p/cache/").href == "c/one/p/cache/cache.v1.1.0/"
+    assert operator(site, "c/other/p/cache/").href == "c/other/p/cache/cache.v1.1.0/"
+
+
+def test_several_heads_and_a_missing_default_channel_are_said() -> None:
+    listed = blobs("cache")
+    listed[0]["defaultChannel"] = "gone"
+    listed[1]["entries"] = [{"name": "cache.v1.0.0"}, {"name": "cache.v1.1.0"}]
+    page = operator(site_of(("demo", catalog_of(*listed))), "p/cache/")
+    assert page.version == "1.1.0"
+    assert any("`gone` is not in the catalog" in one for one in page.notices)
+    assert any("2 heads" in one for one in page.notices)
+
+
+def test_names_that_are_no_names_of_files_become_a_hash() -> None:
+    assert paths.folder("memcached-operator") == "memcached-operator"
+    for name in ("../../etc", "a/b", "", ".", "graph", "a\0b", "ä", "x" * 300):
+        assert paths.folder(name).startswith("x")
+        assert paths.folder(name).isalnum()
+
+
+def test_a_hostile_package_name_is_neither_a_path_nor_a_command() -> None:
+    listed = json.loads(
+        json.dumps(blobs("evil")).replace('"evil"', json.dumps("../x; rm -rf $(y)"))
+    )
+    site = site_of(("demo", catalog_of(*listed)))
+    assert not [path for path in site.pages if ".." in path or ";" in path]
+    page = next(one for one in site.pages.values() if isinstance(one, OperatorPage))
+    assert page.install.variants == ()
+
+
+@pytest.mark.parametrize("name", ["v4.14", "v4.18"])
+def test_heads_channels_and_deprecations_of_real_catalogs_equal_the_model(
+    name: str, cases: Path
+) -> None:
+    catalog = catalogs.read(str(cases / "catalogs" / name), valid=False)
+    site = site_of(("demo", catalog))
+    assert report_of(site) == []
+    for package in catalog.packages.values():
+        page = operator(site, paths.package("", package.name))
+        channel = package.channels[package.default_channel]
+        head = links.head(channel)
+        assert head is not None
+        assert (page.bundle, page.version) == (head.name, str(head.version))
+        assert page.channels[0].label.startswith(f"{package.default_channel}: ")
+        assert len(page.channels) == len(package.channels)
+        shown = {one.what: one.message for one in page.deprecations}
+        assert shown.get(f"Package {package.name}") == package.deprecation
+        graph = site.data[f"{paths.package('', package.name)}package.json"]
+        for one in graph["channels"]:
+            assert one["heads"] == list(links.heads(package.channels[one["name"]]))

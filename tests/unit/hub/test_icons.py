@@ -1,0 +1,58 @@
+"""Icons become files that do nothing but show a picture."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from olmkit.hub import icons
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h8v8z"/></svg>'
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        b"<script>alert(1)</script>",
+        b"<foreignObject><body xmlns='http://www.w3.org/1999/xhtml'>x</body></foreignObject>",
+        b"<a xmlns:xlink='http://www.w3.org/1999/xlink' xlink:href='javascript:alert(1)'><g/></a>",
+        b"<style>@import 'https://example.com/x.css'</style>",
+        b"<image href='https://example.com/x.png'/>",
+        b"<g onload='alert(1)'/>",
+        b"<use href='https://example.com/x.svg#y'/>",
+        b"<g style='background:url(https://example.com/x)'/>",
+        b"<rect fill='url(https://example.com/x)'/>",
+        b"<g><set attributeName='href' to='javascript:alert(1)'/></g>",
+    ],
+)
+def test_nothing_of_an_svg_runs_or_loads(inside: bytes) -> None:
+    drawn = icons.svg(SVG.replace(b"<path", inside + b"<path"))
+    assert drawn is not None
+    assert b'd="M0 0h8v8z"' in drawn
+    for word in (b"alert", b"example.com", b"script", b"foreign", b"xhtml", b"import"):
+        assert word not in drawn
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b'<!DOCTYPE svg [<!ENTITY a "b">]><svg xmlns="http://www.w3.org/2000/svg">&a;</svg>',
+        b"<html><svg/></html>",
+        b"<svg",
+        b"<svg xmlns='http://www.w3.org/2000/svg'>" + b"<g>" * 300 + b"</g>" * 300 + b"</svg>",
+        b"",
+    ],
+)
+def test_what_is_not_a_plain_svg_is_not_an_icon(text: bytes) -> None:
+    assert icons.svg(text) is None
+
+
+def test_the_icon_of_the_package_comes_first_and_a_bad_one_is_passed_over() -> None:
+    csv = {"spec": {"icon": [{"base64data": base64.b64encode(SVG).decode()}]}}
+    found = icons.of_package({"icon": {"base64data": "%%%"}}, csv)
+    assert found is not None
+    assert found[0].endswith(".svg")
+    large = base64.b64encode(b"\x89PNG" + b"\0" * icons.MAX_ICON).decode()
+    assert icons.of_package({"icon": {"base64data": large}}, {}) is None
+    assert icons.of_package({}, {"spec": {"icon": None}}) is None
