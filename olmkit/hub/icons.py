@@ -1,7 +1,7 @@
 """Icons of packages as files: known images only, and SVG made again from an allowlist.
 
-A page shows an icon as an image, where scripts do not run. The file has an address of its own,
-and opened there a script of an SVG would run.
+A page shows an icon as an image, where scripts do not run. The file also has an address,
+and opened there, a script of an SVG would run.
 """
 
 from __future__ import annotations

@@ -48,6 +48,8 @@ ELSEWHERE = {
     "bundle/scorecard/*.py": "unit/jobs/cluster/test_scorecard.py",
     "edges/git.py": "unit/jobs/submission/test_check.py",
     "submission/*.py": "unit/rules/test_submissions.py",
+    # Pages: made of whole catalogs, and held against the model.
+    "hub/*.py": "unit/hub/test_all_pages.py",
     # Kubernetes and images.
     "kube/api.py": "unit/edges/cluster/test_client.py",
     "kube/crds/changes/*.py": "unit/kube/crds/changes",
