@@ -49,6 +49,7 @@ ELSEWHERE = {
     "edges/git.py": "unit/jobs/submission/test_check.py",
     "submission/*.py": "unit/rules/test_submissions.py",
     # Pages: made of whole catalogs, and held against the model.
+    "hub/looks/*.py": "unit/hub/looks/test_pages.py",
     "hub/*.py": "unit/hub/test_all_pages.py",
     # Kubernetes and images.
     "kube/api.py": "unit/edges/cluster/test_client.py",
@@ -72,7 +73,6 @@ ELSEWHERE = {
     "olm/resolver/*.py": "conformance/resolution/test_resolver.py",
     "olm/v1/*.py": "unit/olm/v1/test_explain.py",
     # Jobs: through the job that uses them.
-    "hub/*.py": "unit/hub/looks/test_pages.py",
     "jobs/bundle/fix.py": "unit/cli/bundle/test_validate.py",
     "jobs/catalog/check.py": "golden/catalog",
     "jobs/bundle/compare.py": "unit/jobs/bundle/test_unpack.py",
