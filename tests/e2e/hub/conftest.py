@@ -1,0 +1,112 @@
+"""The pages of the hub in Debian's chromium: ordinary and hostile values, served on loopback."""
+
+from __future__ import annotations
+
+import functools
+import json
+import runpy
+import threading
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from olmkit.hub.looks import environment, files, pages
+
+CHROMIUM = Path("/usr/bin/chromium")
+
+
+def write_site(folder: Path, *, hostile: bool = False) -> None:
+    """A hub with one page of each type; each text of the publisher is an attack if `hostile`."""
+    sample = runpy.run_path(str(Path(__file__).parents[2] / "fixtures" / "hub_pages.py"))
+    change = sample["hostile"] if hostile else lambda page: page
+    for path, page in sample["pages"]().items():
+        name = path if path.endswith(".html") else f"{path}index.html"
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = pages.html(change(page), site="Community operators", root="../" * path.count("/"))
+        target.write_text(text, "utf-8")
+    for name, data in files.shared().items():
+        (folder / files.FOLDER).mkdir(exist_ok=True)
+        (folder / files.FOLDER / name).write_bytes(data)
+    search = [{k: change(v) for k, v in entry.items()} for entry in sample["SEARCH"]]
+    (folder / "index.js").write_text(files.index_script(json.dumps(search)), "utf-8")
+
+
+class _Handler(SimpleHTTPRequestHandler):
+    def end_headers(self) -> None:
+        policy = f"{environment.POLICY}; frame-ancestors 'none'"
+        self.send_header("Content-Security-Policy", policy)
+        super().end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def serve(folder: Path) -> Iterator[str]:
+    handler = functools.partial(_Handler, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def site_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hub")
+    write_site(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(site_folder: Path) -> Iterator[str]:
+    yield from serve(site_folder)
+
+
+@pytest.fixture(scope="session")
+def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    folder = tmp_path_factory.mktemp("hostile")
+    write_site(folder, hostile=True)
+    yield from serve(folder)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.fail("chromium is not installed: run `sh scripts/system-packages --e2e`")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=str(CHROMIUM))
+        yield started
+        started.close()
+
+
+class Watched:
+    """A page that remembers what must not happen: messages, errors, requests elsewhere."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.page: Page = context.new_page()
+        self.faults: list[str] = []
+        self.page.on("console", lambda message: self.faults.append(f"console: {message.text}"))
+        self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        self.page.on("dialog", lambda dialog: self.faults.append(f"dialog: {dialog.message}"))
+        self.page.on("request", lambda request: self._request(request.url))
+
+    def _request(self, url: str) -> None:
+        if not url.startswith(("http://127.0.0.1:", "file:///", "blob:", "data:")):
+            self.faults.append(f"request: {url}")
+
+
+@pytest.fixture
+def watched(browser: Browser) -> Iterator[Watched]:
+    """A page in a context of its own; the test fails if anything was wrong on it."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    made = Watched(context)
+    yield made
+    context.close()
+    assert made.faults == []

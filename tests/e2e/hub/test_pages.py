@@ -1,0 +1,166 @@
+"""The pages of the hub in a browser: accessible, quiet, complete without a script, harmless."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.e2e
+
+SAMPLE = runpy.run_path(str(Path(__file__).parents[2] / "fixtures" / "hub_pages.py"))
+PATHS = tuple(path if path.endswith(".html") else f"{path}index.html" for path in SAMPLE["pages"]())
+OPERATOR = "p/memcached-operator/index.html"
+SECTIONS = ("install", "description", "apis", "dependencies", "permissions", "images", "versions")
+
+
+def _violations(page: Page) -> list[str]:
+    found: list[dict[str, Any]] = Axe().run(page).response["violations"]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 768, 1440])
+def test_no_page_violates_a_rule_of_accessibility(
+    browser: Browser, site: str, scheme: Any, width: int
+) -> None:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
+    )
+    page = context.new_page()
+    for path in PATHS:
+        page.goto(site + path)
+        assert _violations(page) == [], path
+        overflow = "document.documentElement.scrollWidth - innerWidth"
+        assert page.evaluate(overflow) <= 0, path
+    context.close()
+
+
+def test_opened_sections_are_accessible_too(watched: Any, site: str) -> None:
+    watched.page.goto(site + OPERATOR)
+    watched.page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
+    assert _violations(watched.page) == []
+
+
+def test_the_stored_theme_wins_over_the_system(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site)
+    before = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Dark theme").click()
+    page.goto(site + OPERATOR)
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
+    assert _violations(page) == []
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_are_quiet_and_request_nothing_elsewhere(watched: Any, site: str, path: str) -> None:
+    watched.page.goto(site + path)
+    watched.page.wait_for_load_state("networkidle")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_hostile_catalog_is_harmless(watched: Any, hostile_site: str, path: str) -> None:
+    page = watched.page
+    page.goto(hostile_site + path)
+    page.wait_for_load_state("networkidle")
+    for details in page.locator("main details > summary").all()[:20]:
+        if details.is_visible():
+            details.click()
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("script:not([src]), iframe, [onerror], [onload], [style]").count() == 0
+    assert page.locator("img").count() == page.locator("img[src*=favicon]").count()
+
+
+def test_search_over_a_hostile_index_is_harmless(watched: Any, hostile_site: str) -> None:
+    page = watched.page
+    page.goto(hostile_site)
+    page.get_by_role("searchbox").fill("<script>")
+    expect(page.locator("#tiles > li:visible")).to_have_count(3)
+    page.goto(hostile_site + "index.html?q=%22%3E%3Cimg%20src=x%20onerror=window.hacked=1%3E&cat=x")
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_pages_work_from_disk(watched: Any, site_folder: Path, path: str) -> None:
+    watched.page.goto(f"file://{site_folder / path}")
+    watched.page.wait_for_load_state("load")
+    if path == "index.html":
+        watched.page.get_by_role("searchbox").fill("prometheus")
+        expect(watched.page.locator("#tiles > li:visible")).to_have_count(1)
+        watched.page.get_by_role("link", name="Memcached").first.wait_for(state="hidden")
+
+
+def test_everything_is_legible_without_a_script(browser: Browser, site: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(site)
+    expect(page.locator("#tiles > li")).to_have_count(3)
+    expect(page.get_by_role("searchbox")).to_be_hidden()  # it would do nothing
+    page.get_by_role("link", name="Memcached").first.click()
+    for section in SECTIONS:
+        expect(page.locator(f"#{section} h2").first).to_be_visible()
+    expect(page.locator(".variant:visible")).to_have_count(1)
+    page.locator(".choices label", has_text="OpenShift").click()
+    page.locator(".choices label", has_text="Own namespace").click()
+    shown = page.locator(".variant:visible")
+    expect(shown).to_have_count(1)
+    expect(shown).to_contain_text("OLM v0 on openshift, OwnNamespace")
+    page.locator(".choices label", has_text="OLM v1").click()
+    expect(page.locator(".variant:visible")).to_contain_text("OLM v1 cannot install this version")
+    for path in PATHS:
+        page.goto(site + path)
+        expect(page.locator("h1")).to_be_visible()
+    context.close()
+
+
+def test_manifests_are_copied_and_downloaded_as_written(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site + OPERATOR)
+    page.locator(".variant:visible").get_by_role("button", name="Copy manifests").click()
+    expect(page.locator("#live")).to_have_text("Copied to the clipboard")
+    assert page.evaluate("navigator.clipboard.readText()") == SAMPLE["MANIFESTS"]
+    with page.expect_download() as waiting:
+        page.locator(".variant:visible").get_by_role("button", name="Download").click()
+    assert waiting.value.suggested_filename == "memcached-operator.yaml"
+    assert waiting.value.path().read_text() == SAMPLE["MANIFESTS"]
+
+
+def test_hops_from_the_readers_version(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site + OPERATOR)
+    page.get_by_label("I have version").select_option(label="1.2.0")
+    expect(page.locator(".hop:visible")).to_have_count(1)
+    expect(page.locator(".hop:visible")).to_contain_text("From 1.2.0")
+
+
+def test_the_menu_of_channels_navigates(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site + OPERATOR)
+    page.locator("select[data-goto]").first.select_option(label="candidate: 1.3.2")
+    page.wait_for_url("**/p/memcached-operator/index.html?channel=candidate")
+
+
+def test_fields_are_filtered_by_their_path(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site + "crd/abc/v1/index.html")
+    page.get_by_label("Filter fields").fill("labels")
+    expect(page.locator(".fields li:visible")).to_have_count(3)
+    page.goto(site + "crd/abc/v1/index.html#spec.template.labels")
+    expect(page.locator("[id='spec.template.labels']")).to_be_visible()
+
+
+def test_print_has_the_text_and_not_the_controls(watched: Any, site: str) -> None:
+    page = watched.page
+    page.goto(site + OPERATOR)
+    page.emulate_media(media="print")
+    expect(page.locator(".top")).to_be_hidden()
+    expect(page.locator("#description h2")).to_be_visible()
+    assert len(page.pdf()) > 5000
