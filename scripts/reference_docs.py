@@ -21,7 +21,7 @@ _SAME = """\
 Every command prints results to stdout and everything else to stderr; `-o json` prints one
 value, also if the command fails. Exit codes: 0 success · 1 the answer is negative, for
 example findings of severity error · 2 invalid usage · 3 an error of a registry, a cluster
-or the disk · 70 an internal error of olmkit · 130 interrupted."""
+or the disk · 70 an internal error of olmkit · 130 interrupted · 143 ended by SIGTERM."""
 
 
 def commands_page() -> Tree:

@@ -12,6 +12,7 @@ import gc
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NoReturn
@@ -276,21 +277,25 @@ class LazyGroup(click.Group):
             left = [name for name in left if name not in names]
         self._write_section(formatter, "Other" if not self.prefix else "Commands", left, width)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; without arguments the help is the answer, and not an error."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with a suggestion for a mistyped name."""
-        try:
+        """As click does, with a suggestion for a name that does not exist."""
+        if args[0].startswith("-") or self.get_command(ctx, args[0]):
             return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            import difflib
+        from olmkit.cli.frame import other_names
 
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
-            if not near:
-                raise
-            raise click.UsageError(
-                f"{error.message} Did you mean `{self.prefix}{near[0]}`?", ctx
-            ) from None
+        meant = other_names.suggestion(self.prefix, args, [*COMMANDS, *GROUPS])
+        line = " ".join(("olmkit", meant))
+        suggested = f" Did you mean `{line}`?" if meant else ""
+        raise click.UsageError(f"No such command '{args[0]}'.{suggested}", ctx)
 
     def _write_section(
         self, formatter: click.HelpFormatter, title: str, names: Sequence[str], width: int
@@ -467,9 +472,17 @@ def _misused(error: click.ClickException, arguments: Sequence[str]) -> int:
         misuse = ConfigurationError(error.format_message())
         sys.stdout.write(output.envelope(command, None, error=misuse) + "\n")
     else:
-        with contextlib.suppress(OSError):
-            error.show()
+        _tell(misuse_text(error.format_message(), context.command_path if context else "olmkit"))
     return Exit.USAGE
+
+
+def misuse_text(message: str, command: str) -> str:
+    """A message of click in the form that all errors have; a question in it is the hint."""
+    said, _, meant = message.partition(" Did you mean ")
+    said = re.sub(r"'([^'`]+)'", r"`\1`", said.rstrip(".").replace("\n", " "))
+    meant = re.sub(r"'([^'`]+)'", r"`\1`", meant)
+    hint = f"did you mean {meant}" if meant else f"`{command} --help` shows the usage"
+    return f"error: {said[:1].lower()}{said[1:]}\nhint: {hint}"
 
 
 def _wants_json(context: click.Context | None, arguments: Sequence[str]) -> bool:

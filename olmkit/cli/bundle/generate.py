@@ -125,7 +125,10 @@ def generate(
     result = job.write(prepared, digests=digests, dry_run=dry_run or check)
     app.emit(
         _json(result, explain=explain),
-        text=lambda: _text(result, dry_run=dry_run or check, explain=explain),
+        text=lambda: app.told(
+            _text(result, dry_run=dry_run or check, explain=explain),
+            is_result=dry_run or check or explain,
+        ),
         diagnostics=_told(app, result.diagnostics),
     )
     if check and result.changes:

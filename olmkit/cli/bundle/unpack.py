@@ -49,7 +49,9 @@ def unpack(
             "image": found.pinned or None,
             "changes": output.changes_json(found.changes),
         },
-        text=lambda: output.changes_text(found.changes, dry_run=dry_run),
+        text=lambda: app.told(
+            output.changes_text(found.changes, dry_run=dry_run), is_result=dry_run
+        ),
     )
     if not found.changes:
         app.terminal.note(f"{found.folder} is up to date")

@@ -57,6 +57,10 @@ class App:
         self.report(diagnostics)
         self.terminal.result(text if isinstance(text, str) else text())
 
+    def told(self, text: str, *, is_result: bool) -> str:
+        """What was done, such as a list of written files: quiet users see it as a result alone."""
+        return text if is_result or not self.terminal.quiet else ""
+
     def report(self, diagnostics: Sequence[Diagnostic]) -> None:
         """Show findings on stderr."""
         if diagnostics:

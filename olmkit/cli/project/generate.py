@@ -67,7 +67,10 @@ def generate(
     result = job.generate(app.project, options, dry_run=is_dry)
     app.emit(
         {"changes": output.changes_json(result.changes), "files": list(result.files)},
-        text=lambda: output.changes_text(result.changes, dry_run=is_dry) or "nothing to change",
+        text=lambda: app.told(
+            output.changes_text(result.changes, dry_run=is_dry) or "nothing to change",
+            is_result=is_dry,
+        ),
         diagnostics=result.diagnostics,
     )
     if check and result.changes:

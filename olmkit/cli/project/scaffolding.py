@@ -50,6 +50,9 @@ def emit(app: App, result: ScaffoldResult, *, dry_run: bool) -> None:
     """The files that were made or changed, and what only the author can do."""
     app.emit(
         {"changes": output.changes_json(result.changes)},
-        text=lambda: output.changes_text(result.changes, dry_run=dry_run) or "nothing to change",
+        text=lambda: app.told(
+            output.changes_text(result.changes, dry_run=dry_run) or "nothing to change",
+            is_result=dry_run,
+        ),
         diagnostics=result.diagnostics,
     )

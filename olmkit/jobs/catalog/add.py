@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from olmkit.base.diagnostics import Diagnostic, InputError, Severity
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, Severity
 from olmkit.base.tree import Changes, Tree, diff
 from olmkit.catalog.bundles.migrate import Level
 from olmkit.catalog.changes import addition
@@ -48,14 +48,15 @@ class Added:
 async def add(catalog: Path, bundle: str, options: AddOptions, *, dry_run: bool = False) -> Added:
     """Put a bundle into the catalog at `catalog`, a folder or one file, which need not exist.
 
-    Raises `InputError` when it cannot be there, and then nothing is written.
+    Raises `InputError` when it cannot be there, `ConfigurationError` when the location of its
+    image is not known; then nothing is written.
     """
     read = await render.read_bundle(
         bundle,
         RenderOptions(image=options.image, level=options.level, access=options.access),
     )
     if not read.rendered.image:
-        raise InputError(
+        raise ConfigurationError(
             f"the location of the image of `{read.source.name}` is not known",
             hint="pass `--image registry/name:v{version}`",
         )

@@ -11,6 +11,7 @@ import pytest
 
 from olmkit.base.diagnostics import ConfigurationError, InputError, RemoteError
 from olmkit.cli import main
+from olmkit.cli.frame import other_names
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.main import COMMANDS, GROUPS, SECTIONS, CommandEntry, LazyGroup
 
@@ -76,7 +77,77 @@ def test_help_imports_neither_http_nor_yaml() -> None:
 
 def test_a_mistyped_command_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["bundel"]) == 2
-    assert "Did you mean `bundle`?" in capsys.readouterr().err
+    assert "hint: did you mean `olmkit bundle`?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("catalog ls", "catalog list"),
+        ("catalog list ./c", "catalog list packages ./c"),
+        ("bundle run", "install --bundle"),
+        ("bundle upgrade x", "upgrade --bundle"),
+        ("cleanup x", "uninstall"),
+        ("scorecard", "bundle scorecard"),
+        ("validate", "bundle validate"),
+        ("index", "catalog"),
+        ("version", "--version"),
+        ("catalog lst", "catalog list"),
+    ],
+)
+def test_names_of_other_tools_are_understood(
+    typed: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(typed.split()) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: no such command `")
+    assert said.err.endswith(f"hint: did you mean `olmkit {meant}`?\n")
+
+
+def test_what_is_suggested_exists() -> None:
+    for meant in other_names.KNOWN.values():
+        words = [word for word in meant.split() if not word.startswith("--")]
+        path = " ".join(words)
+        assert not path or path in COMMANDS or path in GROUPS
+        option = meant.removeprefix(path).strip()
+        if path and option:
+            assert option in {name for one in _loaded(path).params for name in one.opts}
+
+
+@pytest.mark.parametrize("words", [[], ["catalog"], ["catalog", "list"], ["bundle"]])
+def test_a_group_alone_prints_its_help(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(words) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith(" ".join(["Usage: olmkit", *words, "[OPTIONS] COMMAND"]))
+    assert said.err == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["bundle", "validate", "--nope"], "no such option `--nope`"),
+        (["bundle", "diff", "a"], "missing argument `NEW`"),
+        (["completion", "csh"], "invalid value for `{bash|zsh|fish}`: `csh` is not one of"),
+    ],
+)
+def test_errors_of_usage_have_the_form_of_all_others(
+    words: list[str], error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(words) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"error: {error}")
+    assert second.startswith("hint: ")
+
+
+def test_quiet_makes_a_project_without_a_word(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["init", "-q", str(tmp_path / "toy"), "--domain", "example.com"]
+    assert main.run(words) == 0
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -208,7 +279,7 @@ def test_an_argument_that_is_there_and_empty_is_misuse(
     assert main.run([*path.split(" "), *([""] * max(1, len(arguments)))]) == 2
     seen = capsys.readouterr()
     assert seen.out == ""
-    assert "Error: " in seen.err
+    assert "error: " in seen.err
 
 
 @pytest.mark.parametrize(
@@ -280,7 +351,7 @@ def test_streams_that_are_full_or_closed(redirection: str, code: int, error: str
 
 
 def test_an_error_that_cannot_be_written_has_its_exit_code() -> None:
-    for words, code in (("bundel", 2), ("bundle validate nothing", 2), ("catalog", 2)):
+    for words, code in (("bundel", 2), ("bundle validate nothing", 2), ("catalog lst", 2)):
         for redirection in ("2>/dev/full", "2>&-", ">&- 2>&-"):
             done = subprocess.run(  # noqa: S602 - as above
                 f"{sys.executable} -m olmkit {words} {redirection}",

@@ -331,7 +331,7 @@ def test_bad_input_gets_one_clear_answer_with_its_place_and_cause(
         ((), "no bundle is named"),
         (("bundle", "--select", "XYZ999"), "there is no rule `XYZ999`"),
         (("bundle", "--ignore", "no-supported-install-modes"), "did you mean"),
-        (("bundle", "--profile", "x"), "'x' is not one of"),
+        (("bundle", "--profile", "x"), "`x` is not one of"),
         (("--explain", "x"), "there is no rule `x`"),
     ],
 )

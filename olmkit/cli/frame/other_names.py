@@ -1,0 +1,63 @@
+"""What was probably meant by the name of a command that does not exist.
+
+Names that users of opm, operator-sdk and other command lines know, the same name in another
+group, and names that are nearly right.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+KNOWN: Final[Mapping[str, str]] = {
+    "build": "image build",
+    "bundle create": "bundle generate",
+    "bundle install": "install --bundle",
+    "bundle run": "install --bundle",
+    "bundle upgrade": "upgrade --bundle",
+    "catalog deps": "catalog resolve",
+    "catalog ls": "catalog list",
+    "catalog prune": "catalog filter",
+    "catalog run": "catalog serve",
+    "catalog generate": "catalog build",
+    "cleanup": "uninstall",
+    "delete": "uninstall",
+    "generate bundle": "bundle generate",
+    "generate manifests": "generate",
+    "help": "--help",
+    "index": "catalog",
+    "list": "catalog list",
+    "ls": "status",
+    "migrate": "catalog render",
+    "new": "init",
+    "opm": "catalog",
+    "pkgman-to-bundle": "bundle generate",
+    "registry": "catalog",
+    "run bundle": "install --bundle",
+    "run bundle-upgrade": "upgrade --bundle",
+    "version": "--version",
+}
+"""What is typed after `olmkit`, and what does the same."""
+
+
+def suggestion(prefix: str, words: Sequence[str], paths: Sequence[str]) -> str:
+    """The rest of the command line after `olmkit` that was probably meant, or an empty text.
+
+    `prefix` is the group with a space behind it, `words` what follows it, `paths` all commands.
+    """
+    typed = prefix + words[0]
+    if typed in KNOWN:
+        return KNOWN[typed]
+    here = sorted({path.removeprefix(prefix).split(" ")[0] for path in _below(prefix, paths)})
+    near = difflib.get_close_matches(words[0], here, n=1)
+    if near:
+        return prefix + near[0]
+    if prefix == "catalog list ":
+        return f"{prefix}packages {words[0]}"
+    others = [path for path in paths if path.rpartition(" ")[2] == words[0]]
+    return others[0] if others else ""
+
+
+def _below(prefix: str, paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if path.startswith(prefix)]
