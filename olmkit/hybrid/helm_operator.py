@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +13,7 @@ from olmkit.hybrid import drift
 from olmkit.hybrid.failures import Failures
 from olmkit.hybrid.helm_reconciler import HelmReconciler
 from olmkit.hybrid.watches import HelmWatch
+from olmkit.kube.api import ClusterError
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client
 from olmkit.runtime.events import EventRecorder
@@ -31,6 +34,9 @@ from olmkit.runtime.watch.source import KindSource
 from olmkit.runtime.work.builder import ControllerBuilder
 from olmkit.runtime.work.controller import Controller, ControllerSettings
 from olmkit.runtime.work.reconcile import Request
+
+_LOG = logging.getLogger(__name__)
+_SYNC = 30.0  # seconds for the first list of a kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +94,21 @@ class _Dependents:
     controller: Controller
     owner: GVK
     _watched: set[GVK] = field(default_factory=set)
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def watch(self, kinds: frozenset[GVK]) -> None:
-        for gvk in sorted(kinds - self._watched):
-            self._watched.add(gvk)
-            by_reference = EnqueueOwner(
-                group=self.owner.group, kind=self.owner.kind, namespaced=None
-            )
-            for handler in (by_reference, EnqueueMapped(self._annotated)):
-                await self.controller.watch(
-                    KindSource(gvk, handler, _DEPENDENT, metadata_only=True)
-                )
+        # Under a lock: the pass of another object may not continue before the watch has begun.
+        async with self._lock:
+            for gvk in sorted(kinds - self._watched):
+                await self._begin(gvk)
+                self._watched.add(gvk)
+
+    async def _begin(self, gvk: GVK) -> None:
+        by_reference = EnqueueOwner(group=self.owner.group, kind=self.owner.kind, namespaced=None)
+        for handler in (by_reference, EnqueueMapped(self._annotated)):
+            source = KindSource(gvk, handler, _DEPENDENT, metadata_only=True)
+            await self.controller.watch(source)
+            await _synced(source)
 
     def _annotated(self, snapshot: Snapshot) -> list[Request]:
         """The object that annotations name, where no owner reference may."""
@@ -109,6 +119,16 @@ class _Dependents:
             return []
         namespace, _, name = name.rpartition("/")
         return [Request(name, namespace)]
+
+
+async def _synced(source: KindSource) -> None:
+    """Wait until the watch has begun; without it, the object is looked at periodically."""
+    try:
+        async with asyncio.timeout(_SYNC):
+            await source.wait_for_sync()
+    except (ClusterError, TimeoutError) as error:
+        words = str(error) or source.trouble or f"not synced within {_SYNC:g} s"
+        _LOG.error("works without a watch", extra={"watch": str(source), "error": words})
 
 
 def _is_touched(event: UpdateEvent) -> bool:

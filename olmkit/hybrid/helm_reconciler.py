@@ -134,12 +134,13 @@ class HelmReconciler:
             release = releases.current(await self._stored(owner))
         if release is None:
             raise HelmError(f"helm has stored no release `{objects.name(owner)}`")
-        await self._repair(owner, release)
-        self.failures.forget(_uid(owner))
-        status.deployed(found, release, done=done, now=self.now())
+        # First the watch: what changes after it wakes the object, what changed before is read.
         if self.watch_kinds is not None and self.watch.watches_dependents:
             listed = releases.manifests(release.manifest)
             await self.watch_kinds(frozenset(objects.gvk(one) for one in listed))
+        await self._repair(owner, release)
+        self.failures.forget(_uid(owner))
+        status.deployed(found, release, done=done, now=self.now())
         return 0.0
 
     async def _failed(

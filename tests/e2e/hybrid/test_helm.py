@@ -106,7 +106,7 @@ class Rig:
             f"--kubeconfig={self.plane.kubeconfig}",
             f"--helm={self.program}",
             "--health-probe-bind-address=0",
-            "--reconcile-period=2s",
+            "--reconcile-period=1h",
             *more,
         ]
 
