@@ -45,8 +45,7 @@ def main(words: Sequence[str], environment: Mapping[str, str] | None = None) -> 
     """
     found = dict(os.environ if environment is None else environment)
     words = _translated(words)
-    operator = Operator(name=_NAME, lock=_NAME, add_controllers=_none, add_flags=_add_flags)
-    given = process.parse_flags(operator, words)
+    given = parse_flags(words)
     with paths.temporary_folder() as home:
         try:
             described = asyncio.run(_described(given, found, home))
@@ -67,8 +66,21 @@ def main(words: Sequence[str], environment: Mapping[str, str] | None = None) -> 
             lock=given.own.leader_election_id,
             add_controllers=add_controllers,
             add_flags=_add_flags,
+            workers=_default_workers(),
         )
         return process.main(operator, words, found)
+
+
+def parse_flags(words: Sequence[str]) -> Flags:
+    """The flags of a command line, those of helm-operator among them."""
+    operator = Operator(
+        name=_NAME,
+        lock=_NAME,
+        add_controllers=_none,
+        add_flags=_add_flags,
+        workers=_default_workers(),
+    )
+    return process.parse_flags(operator, _translated(words))
 
 
 def _none(_: Manager, __: Flags, ___: Mapping[str, str]) -> None:
@@ -144,7 +156,7 @@ async def _described(given: Flags, environment: Mapping[str, str], home: Path) -
         helm=program,
         now=process.timestamp,
         period=given.own.reconcile_period,
-        workers=max(given.workers, 1) if given.workers > 1 else _default_workers(),
+        workers=given.workers,
         hides_overrides=given.own.suppress_override_values,
     )
 

@@ -41,6 +41,11 @@ def test_the_flags_of_the_original_are_accepted(tmp_path: Path) -> None:
         f"--max-concurrent-reconciles=2 --suppress-override-values --watches-file={tmp_path}/none"
     )
     assert process.main(words.split(), {}) == 2
+    given = process.parse_flags(words.split())
+    assert (given.workers, given.log_level, given.own.reconcile_period) == (2, "error", 300)
+    assert given.own.leader_election_id == "demo"
+    assert process.parse_flags(["--max-concurrent-reconciles=1"]).workers == 1
+    assert 1 <= process.parse_flags([]).workers <= 4
 
 
 def test_run_is_the_command_of_the_original(
