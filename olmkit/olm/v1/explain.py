@@ -62,7 +62,10 @@ def _finding(state: ExtensionState, extension: Manifest, target: str) -> Diagnos
     reason, message = text(progressing.get("reason")), text(progressing.get("message"))
     if reason in _FAILS:
         readiness = Readiness.STUCK if reason == "Retrying" else Readiness.BLOCKED
-        return messages.of_message(state, extension, message, readiness)
+        found = messages.of_message(state, extension, message, readiness)
+        # The message is an old one when the controller does not run.
+        first = 0 if found.cause == "catalog-not-ready" else 1
+        return _of_controllers(state.system, CONTROLLERS[first:]) or found
     name, _ = installed(extension)
     is_installed = kinds.condition(extension, "Installed") is not None and bool(name)
     if reason != "Succeeded" or not is_installed:

@@ -394,6 +394,22 @@ def test_olm_that_does_not_run_is_suspected_when_nothing_moves() -> None:
     assert "`olm.operatorframework.io/cleanup`" in explained(old).message
 
 
+def test_a_message_is_an_old_one_when_the_controller_does_not_run() -> None:
+    gone = deployment("operator-controller-controller-manager")
+    gone["metadata"]["namespace"] = "olmv1-system"
+    gone["spec"]["replicas"] = 0
+    system = ClusterState(namespace="olmv1-system", deployments=(gone,))
+    old = extension("Retrying", 'no bundles found for package "cache"')
+    assert explained(old, system=system).cause == "controller-not-running"
+
+    gone["metadata"]["name"] = "catalogd-controller-manager"
+    assert explained(old, system=system).cause == "no-such-package"
+    unread = extension("Retrying", "error walking catalogs: error getting package \"cache\" from "
+                       'catalog "shelf": dial tcp: connection refused')  # fmt: skip
+    assert explained(unread).cause == "catalog-not-ready"
+    assert explained(unread, system=system).cause == "controller-not-running"
+
+
 def test_deprecated_content_is_reported() -> None:
     old = extension("Succeeded", bundle="cache.v1.0.0")
     old["status"]["conditions"].append(
