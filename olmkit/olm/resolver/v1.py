@@ -60,7 +60,7 @@ def resolve(
         raise InputError(
             f"{before}found bundles for {_wanted(package, query, version)} in multiple catalogs "
             f"with the same priority [{names}]",
-            hint="choose one of them: `--catalog`",
+            hint="give one a higher priority with `--priority NAME=N`, or pass one catalog only",
         )
     require_alone(top[0].bundle)
     return top[0]
