@@ -61,6 +61,7 @@ class GenerateRequest:
     builder: str
     project_layout: str = "unknown"
     version: str = ""
+    version_from: str = "`--version`"
     extra_service_accounts: tuple[str, ...] = ()
     created_at: str = ""
 
@@ -262,8 +263,8 @@ class _CsvBuilder:
         if version:
             csv["metadata"]["name"] = f"{self.request.package}.v{version}"
             csv["spec"]["version"] = version
-            self._from("metadata.name", "package and `--version`")
-            self._from("spec.version", "`--version`")
+            self._from("metadata.name", f"package and {self.request.version_from}")
+            self._from("spec.version", self.request.version_from)
         elif base is not None and not base.version:
             raise findings.refusal(
                 "the bundle has no version: the base ClusterServiceVersion sets none",

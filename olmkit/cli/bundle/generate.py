@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,9 @@ from olmkit.edges.images.access_settings import Access
 from olmkit.jobs.bundle import generate as job
 from olmkit.jobs.bundle.generate import GenerateOptions, GenerateResult, Part
 
+# The tag of an image that has a version, such as that which `init` writes.
+_VERSION_TAG = re.compile(r"v\d+\.\d+\.\d+\S*")
+
 
 @frame.command(
     project=True,
@@ -30,7 +34,10 @@ from olmkit.jobs.bundle.generate import GenerateOptions, GenerateResult, Part
     """,
 )
 @click.option(
-    "--version", default="", help="Version of the bundle. Default: the version of the base CSV."
+    "--version",
+    default="",
+    help="Version of the bundle. Default: the version of the base CSV, or of the existing bundle "
+    "if that is newer.",
 )
 @click.option(
     "--input",
@@ -167,6 +174,8 @@ def _json(result: GenerateResult, *, explain: bool) -> dict[str, object]:
         "directory": result.output,
         "changes": output.changes_json(result.changes),
     }
+    if result.image:
+        value["image"] = result.image
     if explain:
         value["origins"] = [
             {"field": origin.field, "source": origin.source}
@@ -180,7 +189,18 @@ def _text(result: GenerateResult, *, dry_run: bool, explain: bool) -> str:
     parts = [_origins_text(result.origins)] if explain else []
     changes = output.changes_text(result.changes, dry_run=dry_run)
     parts.append(changes or f"`{result.output}` is up to date")
+    if result.image:
+        parts.append(_contents(result))
     return "\n".join(parts)
+
+
+def _contents(result: GenerateResult) -> str:
+    """Version and image; how to change the image where its tag is that of another version."""
+    line = f"version {result.version}, image {result.image}"
+    repository, _, tag = result.image.rpartition(":")
+    if "@" in result.image or not _VERSION_TAG.fullmatch(tag) or tag[1:] == result.version:
+        return line
+    return f"{line}; to change the tag: olmkit edit --image {repository}:v{result.version}"
 
 
 def _origins_text(origins: Sequence[Origin]) -> str:

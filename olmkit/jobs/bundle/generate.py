@@ -18,6 +18,7 @@ from olmkit.base import documents
 from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError
 from olmkit.base.documents import Document
 from olmkit.base.tree import Change, Changes, Tree, diff
+from olmkit.base.versions import Version
 from olmkit.bundle import findings, generated_files, images, layout, metadata, model
 from olmkit.bundle import generate as generator
 from olmkit.bundle.generate import Draft, Generated, GenerateRequest, Origin
@@ -25,6 +26,7 @@ from olmkit.edges import disk, paths, whole_folder
 from olmkit.edges.images import transports
 from olmkit.edges.images.transports import Access
 from olmkit.jobs.project import overlay
+from olmkit.kube import objects
 from olmkit.oci.content import Digest
 from olmkit.oci.reference import Reference
 from olmkit.project import config
@@ -78,6 +80,7 @@ class GenerateResult:
     version: str
     output: str
     changes: Changes
+    image: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
     origins: tuple[Origin, ...] = field(default=(), repr=False)
 
@@ -130,7 +133,8 @@ def prepare(project: Path, options: GenerateOptions) -> Prepared:
     passed_over: list[Diagnostic] = []
     draft = None
     if Part.MANIFESTS in options.parts:
-        draft = _draft(project, options, package, facts.layout, passed_over)
+        kept = _kept_version(project, options, package, found)
+        draft = _draft(project, options, package, facts.layout, passed_over, kept)
     return Prepared(
         project=project,
         options=options,
@@ -181,6 +185,7 @@ def write(
     return GenerateResult(
         package=prepared.package,
         version=str(result.csv["spec"].get("version", "")) if result else options.version,
+        image=_operator_image(result) if result else "",
         output=str(output),
         changes=_shown(written.parts),
         diagnostics=(*findings_of_result, *written.notes),
@@ -264,6 +269,7 @@ def _draft(
     package: str,
     project_layout: str,
     passed_over: list[Diagnostic],
+    kept_version: str,
 ) -> Draft:
     generator.check_version(options.version)
     return generator.draft(
@@ -271,7 +277,8 @@ def _draft(
             package=package,
             builder=options.builder,
             project_layout=project_layout,
-            version=options.version,
+            version=options.version or kept_version,
+            version_from="the existing bundle" if kept_version else "`--version`",
             extra_service_accounts=options.extra_service_accounts,
             created_at=options.created_at,
         ),
@@ -399,6 +406,43 @@ def _stored_base(project: Path, package: str) -> Document | None:
     if not paths.is_file(path):
         return None
     return documents.load(disk.read_file(path), str(path))
+
+
+def _kept_version(project: Path, options: GenerateOptions, package: str, found: Tree) -> str:
+    """The version of the existing bundle, where it is newer than that of the project's base CSV.
+
+    A bundle that is written again without a version must not go back to an older one.
+    """
+    base = None if options.version or options.inputs else _stored_base(project, package)
+    if base is None:
+        return ""
+    there = _version_of(_previous(found, package))
+    old = _version_of(base.value)
+    return str(there) if there and old and there > old else ""
+
+
+def _version_of(csv: Any) -> Version | None:
+    try:
+        return Version.parse(str(csv["spec"]["version"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _operator_image(result: Generated) -> str:
+    """The image of the container `manager`, else that of the first container."""
+    spec = objects.mapping(objects.mapping(result.csv.get("spec")).get("install")).get("spec")
+    containers = [
+        objects.mapping(container)
+        for deployment in objects.sequence(objects.mapping(spec).get("deployments"))
+        for container in objects.sequence(_pod_spec(deployment).get("containers"))
+    ]
+    ordered = sorted(containers, key=lambda one: one.get("name") != "manager")
+    return next((objects.text(one.get("image")) for one in ordered), "")
+
+
+def _pod_spec(deployment: Any) -> Mapping[str, Any]:
+    spec = objects.mapping(objects.mapping(deployment).get("spec"))
+    return objects.mapping(objects.mapping(spec.get("template")).get("spec"))
 
 
 def _previous(found: Tree, package: str) -> Mapping[str, Any]:

@@ -448,3 +448,34 @@ def test_resources_of_another_shape_are_reported_at_their_lines_as_generate_does
             make()
         found = caught.value.diagnostics
         assert [(one.rule, one.at.line) for one in found if one.at] == rules
+
+
+def test_a_version_never_goes_back_to_that_of_the_base(small: Path) -> None:
+    (small / "config/manifests/kustomization.yaml").write_text("resources: [manager.yaml]\n")
+    (small / "config/manifests/manager.yaml").write_bytes(DEPLOYMENT)
+    base = small / "config/manifests/bases/small.clusterserviceversion.yaml"
+
+    def version(asked_for: str = "") -> str:
+        return job.generate(small, asked(version=asked_for)).version
+
+    assert version() == "0.0.0"
+    assert version("0.10.0") == "0.10.0"
+    assert version() == "0.10.0"
+    assert version("0.9.0") == "0.9.0"
+    base.write_text(BASE.replace("version: 0.0.0", "version: 1.0.0"))
+    assert version() == "1.0.0"
+
+
+def test_input_that_is_named_says_its_own_version(small: Path) -> None:
+    job.generate(small, piped(version="0.2.0"))
+    stream = BASE.encode() + b"---\n" + DEPLOYMENT
+
+    assert job.generate(small, piped(stream, version="")).version == "0.0.0"
+
+
+def test_the_image_is_that_of_the_manager(small: Path) -> None:
+    two = DEPLOYMENT.replace(
+        b"[{name: c, image: i}]", b"[{name: c, image: i}, {name: manager, image: m}]"
+    )
+    assert job.generate(small, piped()).image == "i"
+    assert job.generate(small, piped(two)).image == "m"

@@ -1,0 +1,33 @@
+"""What `bundle generate` says at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from olmkit.cli import main
+
+
+@pytest.mark.parametrize(
+    ("image", "end"),
+    [
+        (
+            "example.com/toy:v0.0.1",
+            "; to change the tag: olmkit edit --image example.com/toy:v0.2.0",
+        ),
+        ("example.com/toy:v0.2.0", ""),
+        ("example.com/toy:latest", ""),
+        (
+            "example.com:5000/toy:v0.1.0",
+            "; to change the tag: olmkit edit --image example.com:5000/toy:v0.2.0",
+        ),
+    ],
+)
+def test_version_and_image_are_the_last_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], image: str, end: str
+) -> None:
+    folder = str(tmp_path / "toy")
+    assert main.run(["init", folder, "--domain", "example.com", "--image", image]) == 0
+    assert main.run(["bundle", "generate", "-C", folder, "--version", "0.2.0"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"version 0.2.0, image {image}{end}"
