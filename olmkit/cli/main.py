@@ -99,6 +99,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
         "olmkit.cli.catalog.check:check",
         "Check that every installed version can still upgrade.",
     ),
+    "catalog deploy": CommandEntry(
+        "olmkit.cli.catalog.deploy:deploy",
+        "Deploy a server for a catalog that several pods share, and wait until it runs.",
+    ),
     "catalog diff": CommandEntry(
         "olmkit.cli.catalog.diff:diff",
         "Show the differences between two catalogs: graph, images, deprecations.",
@@ -121,6 +125,10 @@ COMMANDS: Mapping[str, CommandEntry] = {
     ),
     "catalog list packages": CommandEntry(
         "olmkit.cli.catalog.list:packages", "List the packages of a catalog."
+    ),
+    "catalog manifests": CommandEntry(
+        "olmkit.cli.catalog.manifests:manifests",
+        "Print the manifests of a server for a catalog that several pods share.",
     ),
     "catalog path": CommandEntry(
         "olmkit.cli.catalog.path:path",
