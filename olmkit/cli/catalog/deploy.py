@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from olmkit.cli.catalog.deployment_options import Objects, deployment_options
-from olmkit.cli.cluster import install_status
+from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
 from olmkit.jobs.catalog import deploy as job

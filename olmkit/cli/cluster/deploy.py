@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli.cluster import install_status
+from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
 from olmkit.jobs.cluster import deploy as job

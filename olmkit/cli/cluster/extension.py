@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from olmkit.base import documents
-from olmkit.cli.cluster import announcement, deletion, install_status
-from olmkit.cli.frame import output
+from olmkit.cli.cluster import announcement, deletion
+from olmkit.cli.frame import install_status, output
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.cluster_options import Target
 from olmkit.cli.frame.exits import Exit

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from olmkit.base import documents
-from olmkit.cli.cluster import announcement, install_status
+from olmkit.cli.cluster import announcement
+from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import (
     Target,

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from olmkit.cli.cluster import deletion, install_status
+from olmkit.cli.cluster import deletion
 from olmkit.cli.cluster.deletion import dry_run_option, yes_option
-from olmkit.cli.frame import options
+from olmkit.cli.frame import install_status, options
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, timeout_option
 from olmkit.cli.frame.exits import Exit

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from olmkit.cli.cluster import install_status
+from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options
 from olmkit.cli.frame.exits import Exit

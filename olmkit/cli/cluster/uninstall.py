@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli.cluster import deletion, install_status
+from olmkit.cli.cluster import deletion
 from olmkit.cli.cluster.deletion import dry_run_option, yes_option
+from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option, timeout_option
 from olmkit.jobs.cluster.wait import Timeouts

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from olmkit.cli.cluster import announcement, install_status
+from olmkit.cli.cluster import announcement
+from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import (
     Target,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from olmkit.cli.cluster import install_status
+from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App, command
 from olmkit.cli.frame.cluster_options import Target, cluster_options, olm_option
 from olmkit.cli.frame.registry_options import registry_options

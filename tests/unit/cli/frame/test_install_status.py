@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from olmkit.cli.cluster import install_status
+from olmkit.cli.frame import install_status
 from olmkit.cli.frame.app import App
 from olmkit.cli.frame.terminal import Terminal
 from olmkit.olm.explain.explanation import Explanation, FaultOrigin, Link, Readiness
