@@ -1,4 +1,15 @@
-"""OLM v1's ClusterExtensions, against a small API server and a controller of a few lines."""
+"""OLM v1's ClusterExtensions, against a small API server and a controller of a few lines.
+
+`tests/e2e/cluster/v1` runs the same commands on the real operator-controller, release 1.2.0. Where
+the controller here differs:
+
+- no service account is required, as in release 1.11.0, whose controller ignores the field; the
+  CRD of release 1.2.0 requires it. `test_older_releases_want_a_service_account` sets that up;
+- it reports success without a catalog, an image of a bundle or a Deployment, which no release
+  does: the tests set up what is there;
+- it reports `Blocked` for a range, which the API server refuses first when the CRD is the
+  real one, in both releases.
+"""
 
 from __future__ import annotations
 
