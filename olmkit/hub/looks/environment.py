@@ -67,6 +67,7 @@ def _environment() -> Environment:
     made.filters.update(
         host=text.host,
         json=_json,
+        letter=text.letter,
         link=text.link,
         markdown=markdown.description,
         picture=picture.inline,

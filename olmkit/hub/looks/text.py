@@ -61,3 +61,9 @@ def shortened(text: str, longest: int) -> str:
     if not text[longest - 1].isspace() and " " in cut[longest // 2 :]:
         cut = cut[: cut.rindex(" ")]
     return cut.rstrip(" ,;:.") + "…"
+
+
+def letter(name: str) -> str:
+    """The letter that a tile shows when there is no icon: marks such as `[DEPRECATED]` do not count."""
+    name = re.sub(r"^\s*[\[(]\s*deprecated\s*[\])]", "", name, flags=re.IGNORECASE)
+    return next((char.upper() for char in name if char.isalnum()), "?")

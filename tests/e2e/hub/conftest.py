@@ -103,7 +103,7 @@ class Watched:
 
 @pytest.fixture
 def watched(browser: Browser) -> Iterator[Watched]:
-    """A page in a context of its own; the test fails if anything was wrong on it."""
+    """A page in a separate context; the test fails if anything was wrong on it."""
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     made = Watched(context)

@@ -52,3 +52,17 @@ def test_a_text_is_cut_after_a_word() -> None:
     assert text.shortened("one two  three", 20) == "one two three"
     assert text.shortened("one two three", 9) == "one two…"
     assert text.shortened("x" * 30, 10) == "x" * 9 + "…"
+
+
+@pytest.mark.parametrize(
+    ("name", "letter"),
+    [
+        ("memcached", "M"),
+        ("[DEPRECATED] Redis", "R"),
+        ("(deprecated)x", "X"),
+        ("...", "?"),
+        ("", "?"),
+    ],
+)
+def test_the_letter_of_a_tile(name: str, letter: str) -> None:
+    assert text.letter(name) == letter
