@@ -64,6 +64,6 @@ def shortened(text: str, longest: int) -> str:
 
 
 def letter(name: str) -> str:
-    """The letter that a tile shows when there is no icon: marks such as `[DEPRECATED]` do not count."""
+    """The letter of a tile without an icon; a mark such as `[DEPRECATED]` does not count."""
     name = re.sub(r"^\s*[\[(]\s*deprecated\s*[\])]", "", name, flags=re.IGNORECASE)
     return next((char.upper() for char in name if char.isalnum()), "?")
