@@ -110,8 +110,10 @@ class Client:
     ) -> Manifest | None:
         """One object, or None.
 
-        `fresh` waits until this client's last write of it is seen, and raises
-        `TimeoutError` after 5 s. Subresources are read from the server; `metadata_only`
+        `fresh` waits until this client's last write or deletion of it is seen, and raises
+        `TimeoutError` after 5 s, and `ConfigurationError` at once when the cache does not
+        select what was written. Raises `ValueError` without the namespace of a kind that has
+        namespaces. Subresources are read from the server; `metadata_only`
         reads a cache of metadata.
         """
         if self._namespace:
@@ -119,11 +121,14 @@ class Client:
         if self._cache is None or gvk in self._uncached or subresource:
             try:
                 resource = await self._resource(gvk)
+                _check_namespace(resource, key)
                 return await self.cluster.get(
                     resource, key.name, namespace=key.namespace, subresource=subresource
                 )
             except NotFound:
                 return None
+        if not key.namespace:
+            _check_namespace(await self._resource(gvk), key)
         if fresh and self._own is not None:
             await self._own.wait_for(gvk, key)
         snapshot = await self._cache.get(gvk, key, metadata_only=metadata_only)
@@ -194,9 +199,13 @@ class Client:
         return await self._apply(only, subresource="status", force=force)
 
     async def create(self, manifest: Manifest) -> Manifest:
-        """POST; raises `AlreadyExists`, also for an object which the cache's scope hides."""
+        """POST; raises `AlreadyExists`, also for an object which the cache's scope hides.
+
+        Raises `ValueError` for a manifest without name (or `generateName`), kind or namespace.
+        """
         manifest = await self._placed(manifest)
         resource = await self._resource(_gvk(manifest))
+        _check_identity(resource, manifest)
         try:
             created = await self.cluster.create(
                 resource, manifest, field_manager=self._field_manager, dry_run=self._dry_run
@@ -211,6 +220,7 @@ class Client:
         """PUT of the whole object; raises `Conflict` when it changed since it was read."""
         manifest = await self._placed(manifest)
         resource = await self._resource(_gvk(manifest))
+        _check_identity(resource, manifest)
         replaced = await self.cluster.replace(
             resource,
             manifest,
@@ -238,6 +248,7 @@ class Client:
                 raise ValueError("a locked patch needs the resource version of the old object")
             patch.setdefault("metadata", {})["resourceVersion"] = metadata["resourceVersion"]
         resource = await self._resource(_gvk(old))
+        _check_identity(resource, old)
         patched = await self.cluster.patch(
             resource,
             metadata["name"],
@@ -263,8 +274,10 @@ class Client:
         if self._namespace:
             key = Request(key.name, await self._place(gvk, key.namespace))
         resource = await self._resource(gvk)
+        _check_namespace(resource, key)
+        uid_seen = uid or self._uid_of(gvk, key)
         try:
-            await self.cluster.delete(
+            answer = await self.cluster.delete(
                 resource,
                 key.name,
                 namespace=key.namespace,
@@ -275,6 +288,9 @@ class Client:
         except NotFound:
             if not missing_ok:
                 raise
+        else:
+            if self._own is not None and not self._dry_run:
+                self._own.remember_deletion(gvk, key, _uid_in(answer) or uid_seen)
 
     async def create_or_update(
         self, manifest: Manifest, mutate: Callable[[Manifest], None]
@@ -364,6 +380,7 @@ class Client:
     async def _apply(self, manifest: Manifest, *, force: bool, subresource: str = "") -> Manifest:
         manifest = await self._placed(manifest)
         resource = await self._resource(_gvk(manifest))
+        _check_identity(resource, manifest)
         metadata = manifest["metadata"]
         applied = await self.cluster.patch(
             resource,
@@ -422,7 +439,13 @@ class Client:
         version = (written.get("metadata") or {}).get("resourceVersion")
         if self._own is not None and isinstance(version, str) and not self._dry_run:
             self._own.remember(resource.gvk, _key(written), version)
+            self._own.note_selection(resource, written)
         return written
+
+    def _uid_of(self, gvk: GVK, key: Request) -> str:
+        """The UID of an object that the cache shows now."""
+        snapshot = self._cache.peek(gvk, key) if self._cache is not None else None
+        return snapshot.metadata.uid if snapshot is not None else ""
 
 
 async def retry_on_conflict(
@@ -461,7 +484,32 @@ def _manifest(gvk: GVK, snapshot: Snapshot) -> Manifest:
 
 
 def _gvk(manifest: Manifest) -> GVK:
+    for field in ("apiVersion", "kind"):
+        if not isinstance(manifest.get(field), str) or not manifest[field]:
+            raise ValueError(f"the manifest of `{_key(manifest)}` has no `{field}`")
     return GVK.parse(manifest["apiVersion"], manifest["kind"])
+
+
+def _check_identity(resource: Resource, manifest: Manifest) -> None:
+    """Without these, the server would be asked for another path, and would refuse or mislead."""
+    metadata = manifest.get("metadata") or {}
+    if not metadata.get("name") and not metadata.get("generateName"):
+        raise ValueError(f"the manifest of a `{resource.gvk.kind}` has no `metadata.name`")
+    _check_namespace(resource, _key(manifest))
+
+
+def _check_namespace(resource: Resource, key: Request) -> None:
+    if resource.namespaced and not key.namespace:
+        raise ValueError(
+            f"`{resource.gvk.kind}` `{key.name}` has no namespace, and its kind has namespaces"
+        )
+
+
+def _uid_in(answer: Manifest) -> str:
+    """The UID of what was deleted, by the object or by the Status that the server answers."""
+    found = answer.get("details") if answer.get("kind") == "Status" else answer.get("metadata")
+    uid = found.get("uid") if isinstance(found, dict) else None
+    return uid if isinstance(uid, str) else ""
 
 
 def _key(manifest: Manifest) -> Request:

@@ -95,6 +95,7 @@ class EventRecorder:
     chance: random.Random = field(default_factory=random.Random)
     name: str = field(default="events", init=False)
     dropped: int = field(default=0, init=False)
+    is_sent: bool = field(default=False, init=False)  # something runs it, or will
     _counted: int = field(default=0, init=False)
     _queue: asyncio.Queue[Manifest] = field(
         default_factory=lambda: asyncio.Queue(_QUEUE), init=False
@@ -129,6 +130,7 @@ class EventRecorder:
             return
         try:
             self._queue.put_nowait(self._manifest(regarding, type, reason, action, note, related))
+            self._check_sent()
         except asyncio.QueueFull:
             self._drop("the queue is full", reason)
         except Exception:
@@ -136,6 +138,7 @@ class EventRecorder:
 
     async def run(self) -> None:
         """Send until told to stop; then what is queued, and last counts."""
+        self.is_sent = True
         while not self._stopping.is_set():
             manifest = await self._next()
             if manifest is not None:
@@ -149,6 +152,17 @@ class EventRecorder:
             await self._take(self._queue.get_nowait())
         for series in self._series.values():
             await self._write(series)
+
+    def _check_sent(self) -> None:
+        """Report, once, that events stay here."""
+        if not self.is_sent and self._queue.qsize() == 1:
+            _LOG.error(
+                "events are not sent: nothing runs their recorder",
+                extra={
+                    "controller": self.controller,
+                    "hint": "get the recorder from `manager.recorder(name)`",
+                },
+            )
 
     @property
     def remembered(self) -> int:

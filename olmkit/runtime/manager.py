@@ -20,6 +20,8 @@ from olmkit.base.diagnostics import OlmkitError, RemoteError
 from olmkit.kube.api import Cluster
 from olmkit.kube.objects import GVK
 from olmkit.runtime.client import Client
+from olmkit.runtime.durations import Duration, seconds
+from olmkit.runtime.events import EventRecorder
 from olmkit.runtime.lag import LoopLag
 from olmkit.runtime.lead.fence import FencedCluster
 from olmkit.runtime.metrics import Registry
@@ -89,8 +91,8 @@ class ShutdownTimeout(OlmkitError):  # noqa: N818 - a fact, not a fault
 class Manager:
     """Cluster, cache, client, controllers and whatever else runs with them.
 
-    `graceful_shutdown_timeout` in seconds holds for all of the stop: 0 does not wait,
-    a negative one waits for ever. The pod's grace period should be longer.
+    `graceful_shutdown_timeout`, in seconds or as `timedelta`, holds for all of the stop: 0 does
+    not wait, a negative one waits for ever. The pod's grace period should be longer.
     `max_concurrent_reconciles` and, by `Kind.group`, `concurrency` hold for controllers
     that do not say their own number.
     """
@@ -103,7 +105,7 @@ class Manager:
         cache_settings: CacheSettings | None = None,
         registry: Registry | None = None,
         elector: Elector | None = None,
-        graceful_shutdown_timeout: float = 30.0,
+        graceful_shutdown_timeout: Duration = 30.0,
         uncached: frozenset[GVK] = frozenset(),
         max_concurrent_reconciles: int = 1,
         concurrency: Mapping[str, int] | None = None,
@@ -118,7 +120,7 @@ class Manager:
         self.client = Client(fenced, self.cache, field_manager=name, uncached=uncached)
         self.ready = False
         self._elector = elector
-        self._grace = graceful_shutdown_timeout
+        self._grace = seconds(graceful_shutdown_timeout, "graceful_shutdown_timeout")
         self._groups = {group: _Group(group.name.lower(), self._fail) for group in Group}
         self._stop = asyncio.Event()
         self._stopped = False
@@ -139,13 +141,35 @@ class Manager:
         """
         if self._stopped:
             raise RuntimeError("the manager has stopped")
+        if isinstance(runnable, EventRecorder):
+            runnable.is_sent = True
         self._groups[group].add(runnable if isinstance(runnable, Runnable) else _Plain(runnable))
+
+    def recorder(self, controller: str) -> EventRecorder:
+        """A recorder of events whose sending is taken care of; `controller` names who reports.
+
+        It stops with the servers, which stop last, so that late events are sent.
+        """
+        made = EventRecorder(self.cluster, controller, registry=self.registry)
+        self.add(made, Group.SERVERS)
+        return made
+
+    @property
+    def controllers(self) -> Sequence[Controller]:
+        """The controllers that were added."""
+        return tuple(self._controllers.values())
 
     def add_controller(self, controller: Controller) -> None:
         """Run a controller; its name must be unique, since its metrics carry it."""
+        if not isinstance(controller, Controller):
+            raise TypeError(
+                f"`add_controller` takes a `Controller`, not {controller!r:.100}: "
+                "end the builder with `build(reconciler)`"
+            )
         if controller.name in self._controllers:
             raise ValueError(f"there is a controller {controller.name} already")
         self._controllers[controller.name] = controller
+        controller.joins(self.registry)
         if controller.settings.max_concurrent_reconciles is None:
             gvk = controller.gvk
             kind = f"{gvk.kind}.{gvk.group}".rstrip(".") if gvk else ""

@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import re
 
-from olmkit.kube.objects import GVK
-from olmkit.runtime.watch.cache import Cache
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.kube.api import Resource
+from olmkit.kube.objects import GVK, Manifest
+from olmkit.runtime.watch.cache import Cache, Informer
 from olmkit.runtime.work.reconcile import Request
 
 _FRESH_TIMEOUT = 5.0
@@ -21,31 +23,79 @@ _COMPARABLE = re.compile(r"[1-9][0-9]*")
 
 
 class OwnWrites:
-    """The last versions that a client wrote, for a cache that will show them."""
+    """What a client wrote and deleted last, for a cache that will show it."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
         self._versions: dict[tuple[GVK, Request], str] = {}
+        self._deleted: dict[tuple[GVK, Request], str] = {}  # UIDs
+        self._excluded: dict[tuple[GVK, Request], str] = {}  # by which selector
         self._sweep_above = _SWEEP
 
     def __len__(self) -> int:
-        return len(self._versions)
+        return len(self._versions) + len(self._deleted) + len(self._excluded)
 
     def remember(self, gvk: GVK, key: Request, version: str) -> None:
         """An object was written, and has this version now."""
         self._versions[(gvk, key)] = version
-        if len(self._versions) > self._sweep_above:
-            self._forget_shown()
+        self._excluded.pop((gvk, key), None)
+        self._bound()
+
+    def note_selection(self, resource: Resource, written: Manifest) -> None:
+        """Whether the cache will show what was written at all, by its labels."""
+        selector = self._cache.excludes(resource, written)
+        if selector:
+            metadata = written["metadata"]
+            key = Request(metadata.get("name") or "", metadata.get("namespace") or "")
+            self._excluded[(resource.gvk, key)] = selector
+
+    def remember_deletion(self, gvk: GVK, key: Request, uid: str) -> None:
+        """An object was deleted; without its UID there is nothing to wait for."""
+        self._versions.pop((gvk, key), None)
+        self._excluded.pop((gvk, key), None)
+        if uid:
+            self._deleted[(gvk, key)] = uid
+            self._bound()
 
     async def wait_for(self, gvk: GVK, key: Request) -> None:
-        """Until the cache shows the last write of an object; `TimeoutError` after 5 s."""
-        wanted = self._versions.get((gvk, key))
-        if wanted is None or not _COMPARABLE.fullmatch(wanted):
+        """Until the cache shows the last write and the last deletion of an object.
+
+        Raises `TimeoutError` after 5 s, and `ConfigurationError` at once when the cache does
+        not select the object.
+        """
+        if selector := self._excluded.get((gvk, key)):
+            raise ConfigurationError(
+                f"the cache does not show `{gvk.kind}` `{key}`: it selects `{selector}`",
+                hint="set the labels, widen the cache's settings, or read through `client.direct`",
+            )
+        wanted = self._versions.get((gvk, key), "")
+        uid = self._deleted.get((gvk, key), "")
+        if not uid and not _COMPARABLE.fullmatch(wanted):
             return
         informer = await self._cache.synced_informer(gvk)
-        async with asyncio.timeout(_FRESH_TIMEOUT):
-            while not _reached(informer.version_of(key.namespace), wanted):  # noqa: ASYNC110 - rare
-                await asyncio.sleep(0.005)
+        try:
+            async with asyncio.timeout(_FRESH_TIMEOUT):
+                while not self._is_shown(informer, gvk, key, wanted, uid):  # noqa: ASYNC110 - rare
+                    await asyncio.sleep(0.005)
+        except TimeoutError:
+            raise TimeoutError(_late(informer, key, is_deletion=bool(uid))) from None
+        self._deleted.pop((gvk, key), None)
+
+    def _is_shown(self, informer: Informer, gvk: GVK, key: Request, wanted: str, uid: str) -> bool:
+        if _COMPARABLE.fullmatch(wanted) and not _reached(
+            informer.version_of(key.namespace), wanted
+        ):
+            return False
+        found = self._cache.peek(gvk, key) if uid else None
+        # With finalizers it stays, and shows that it is being deleted.
+        return found is None or found.metadata.uid != uid or bool(found.metadata.deletion_timestamp)
+
+    def _bound(self) -> None:
+        for memory in (self._deleted, self._excluded):
+            while len(memory) > _MAX_WRITTEN:
+                memory.pop(next(iter(memory)))
+        if len(self._versions) > self._sweep_above:
+            self._forget_shown()
 
     def _forget_shown(self) -> None:
         """Forget what the cache has shown meanwhile: nothing would wait for it."""
@@ -59,6 +109,15 @@ class OwnWrites:
         while len(self._versions) > _MAX_WRITTEN:
             self._versions.pop(next(iter(self._versions)))
         self._sweep_above = max(_SWEEP, 2 * len(self._versions))
+
+
+def _late(informer: Informer, key: Request, *, is_deletion: bool) -> str:
+    what = "deletion" if is_deletion else "write"
+    reasons = "; ".join(str(failure) for failure in informer.failures)
+    return (
+        f"the cache did not show this client's last {what} of `{informer.gvk.kind}` `{key}` "
+        f"within {_FRESH_TIMEOUT:g} s" + (reasons and f": {reasons}")
+    )
 
 
 def _reached(seen: str, wanted: str) -> bool:

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from olmkit import __version__
-from olmkit.base.diagnostics import OlmkitError
+from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.edges import http_server
 from olmkit.edges.cluster import kubeconfig
 from olmkit.edges.cluster.client import HttpCluster
@@ -28,6 +28,7 @@ from olmkit.edges.cluster.kubeconfig import ClusterConfig
 from olmkit.kube.api import Cluster
 from olmkit.runtime import flags, logs
 from olmkit.runtime import manager as managers
+from olmkit.runtime.durations import Duration
 from olmkit.runtime.flags import Flags
 from olmkit.runtime.lead.leader import ElectionSettings, ThreadedElector
 from olmkit.runtime.manager import Elector, Group, Manager
@@ -36,6 +37,8 @@ from olmkit.runtime.operator_condition import OperatorCondition
 from olmkit.runtime.serve import certificates, metrics_server, probes, webhook
 from olmkit.runtime.serve.webhook import CertificateFiles, WebhookServer
 from olmkit.runtime.watch.cache import CacheSettings, parse_namespaces
+from olmkit.runtime.work import controller as controllers
+from olmkit.runtime.work.controller import Controller
 
 _LOG = logging.getLogger(__name__)
 
@@ -62,7 +65,7 @@ class Operator:
     cache: CacheSettings = field(default_factory=CacheSettings)
     description: str = ""
     workers: int = 1
-    graceful_shutdown_timeout: float = 8.0
+    graceful_shutdown_timeout: Duration = 8.0
 
 
 def main(
@@ -166,11 +169,24 @@ def assemble(
     hooks = _add_webhooks(operator, manager, given, environment)
     _add_probes(manager, given, hooks)
     _add_metrics(manager, given)
-    operator.add_controllers(manager, given, environment)
+    with controllers.noted() as built:
+        operator.add_controllers(manager, given, environment)
+    _check_all_run(built, manager)
     told = OperatorCondition.of(manager.client, environment, namespace=namespace, now=timestamp)
     if told is not None:
         manager.add(told.upgradeable)
     return manager
+
+
+def _check_all_run(built: Sequence[Controller], manager: Manager) -> None:
+    """A controller that was built and forgotten would never do anything, silently."""
+    forgotten = [one.name for one in built if one not in manager.controllers]
+    if forgotten:
+        names = ", ".join(f"`{name}`" for name in forgotten)
+        raise ConfigurationError(
+            f"a controller was built and is not run: {names}",
+            hint="pass it to `manager.add_controller`",
+        )
 
 
 def elector(

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.kube.api import Cluster, ClusterError, NoSuchKind, Resource
 from olmkit.kube.labels import LabelSelector
-from olmkit.kube.objects import GVK
+from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.watch.predicate import CreateEvent, DeleteEvent, Event, UpdateEvent
 from olmkit.runtime.watch.reflector import BREATH, Backoff, Reflector
 from olmkit.runtime.watch.scope import ALL_NAMESPACES as ALL_NAMESPACES
@@ -234,6 +234,10 @@ class Informer:
             found = [one for one in found if labels.matches(one.metadata.labels or {})]
         return found[:limit] if limit else found
 
+    def hides_namespace(self, namespace: str) -> bool:
+        """Whether nothing of a namespace is watched."""
+        return namespace not in self._parts and ALL_NAMESPACES not in self._parts
+
     def hides(self, key: Request) -> bool:
         """Whether an object may be there, and the scope of the cache keeps it out of sight."""
         namespaced = self.resource is None or self.resource.namespaced
@@ -405,6 +409,23 @@ class Cache:
     ) -> Sequence[Snapshot]:
         informer = await self.synced_informer(gvk, metadata_only=metadata_only)
         return informer.list(namespace=namespace, labels=labels, index=index, limit=limit)
+
+    def peek(self, gvk: GVK, key: Request) -> Snapshot | None:
+        """What is shown of an object just now, without starting or awaiting anything."""
+        informer = self._informers.get((gvk, False))
+        if informer is None or not informer.synced or informer.hides_namespace(key.namespace):
+            return None
+        return informer.get(key)
+
+    def excludes(self, resource: Resource, manifest: Manifest) -> str:
+        """Which label selector keeps an object out of the cache; empty when none does."""
+        parts = self._settings.parts(resource.gvk, namespaced=resource.namespaced)
+        metadata = manifest.get("metadata") or {}
+        scope = parts.get(metadata.get("namespace") or "") or parts.get(ALL_NAMESPACES)
+        selector = scope.label_selector if scope is not None else None
+        if not selector or LabelSelector.parse(selector).matches(metadata.get("labels") or {}):
+            return ""
+        return selector
 
     def hides(self, gvk: GVK, key: Request) -> bool:
         """Whether an object that is not found may be there, outside of what is watched."""

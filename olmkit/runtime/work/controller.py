@@ -17,11 +17,13 @@ import inspect
 import logging
 import random
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from olmkit.base.diagnostics import OlmkitError, RemoteError
 from olmkit.kube.objects import GVK
+from olmkit.runtime.client import Client
+from olmkit.runtime.durations import Duration, seconds
 from olmkit.runtime.metrics import ControllerMetrics, Registry, WorkQueueMetrics
 from olmkit.runtime.watch.cache import Cache
 from olmkit.runtime.watch.handler import Queue
@@ -45,7 +47,7 @@ reconcile_facts: contextvars.ContextVar[dict[str, str]] = contextvars.ContextVar
 
 @dataclass(slots=True, kw_only=True)
 class ControllerSettings:
-    """How a controller works; times in seconds.
+    """How a controller works; times in seconds or as `timedelta`.
 
     `max_concurrent_reconciles` None takes the manager's setting. `enable_warmup` fills
     the caches while another replica leads, so that taking over is quick. What does not
@@ -53,8 +55,8 @@ class ControllerSettings:
     """
 
     max_concurrent_reconciles: int | None = None
-    cache_sync_timeout: float = 120.0
-    reconciliation_timeout: float | None = None
+    cache_sync_timeout: Duration = 120.0
+    reconciliation_timeout: Duration | None = None
     recover: bool = True
     need_leader_election: bool = True
     enable_warmup: bool = False
@@ -81,8 +83,26 @@ _FAULTS = (
 )
 
 
+_NOTED: list[list[Controller]] = []
+
+
+@contextlib.contextmanager
+def noted() -> Iterator[Sequence[Controller]]:
+    """Collects the controllers that are built meanwhile."""
+    built: list[Controller] = []
+    _NOTED.append(built)
+    try:
+        yield built
+    finally:
+        _NOTED.remove(built)
+
+
 class Controller:
-    """Workers that reconcile what sources ask for."""
+    """Workers that reconcile what sources ask for.
+
+    Without `registry`, the metrics go into the registry of the manager that runs it. Raises
+    `TypeError` when `reconciler` cannot be called with a request.
+    """
 
     def __init__(
         self,
@@ -97,20 +117,36 @@ class Controller:
         self.name = name
         self.settings = settings or ControllerSettings()
         self.need_leader_election = self.settings.need_leader_election
+        _check_reconciler(reconciler)
+        for built in _NOTED:
+            built.append(self)
         self._reconciler = reconciler
         self._waits = inspect.iscoroutinefunction(reconciler.reconcile)
         self._sources = list(sources)
         self._refused: list[Source] = []
         self.gvk = gvk
         self.workers = self.settings.max_concurrent_reconciles or 1
-        registry = registry or Registry()
-        self.metrics = ControllerMetrics(registry, name)
-        self._queue_metrics = WorkQueueMetrics(registry, name)
-        self.queue: Queue = WorkQueue(limiter=self.settings.limiter, metrics=self._queue_metrics)
+        self._sync_timeout = seconds(self.settings.cache_sync_timeout, "cache_sync_timeout")
+        timeout = self.settings.reconciliation_timeout
+        self._timeout = None if timeout is None else seconds(timeout, "reconciliation_timeout")
+        self.queue: Queue = WorkQueue(limiter=self.settings.limiter)
+        self._has_registry = registry is not None
+        self._measure_in(registry or Registry())
         self._started = False
         self._stopping = asyncio.Event()
         self._cache: Cache | None = None
         self._threads: Threads | None = None
+
+    def joins(self, registry: Registry) -> None:
+        """Put the metrics into the registry of a manager, unless they have one already."""
+        if not self._has_registry:
+            self._has_registry = True
+            self._measure_in(registry)
+
+    def _measure_in(self, registry: Registry) -> None:
+        self.metrics = ControllerMetrics(registry, self.name)
+        self._queue_metrics = WorkQueueMetrics(registry, self.name)
+        self.queue.measured_by(self._queue_metrics)
 
     async def run(self, cache: Cache) -> None:
         """Start the sources, wait until they are synced, work until `stop`.
@@ -168,7 +204,7 @@ class Controller:
         }
         self._refused = []
         try:
-            deadline = asyncio.get_running_loop().time() + self.settings.cache_sync_timeout
+            deadline = asyncio.get_running_loop().time() + self._sync_timeout
             for task, source in syncing.items():
                 left = max(0.0, deadline - asyncio.get_running_loop().time())
                 await asyncio.wait(
@@ -198,7 +234,7 @@ class Controller:
         trouble = source.trouble if isinstance(source, Troubled) else ""
         return NotSynced(
             f"controller {self.name}: the watch on {source} did not sync within "
-            f"{self.settings.cache_sync_timeout:g} s" + (trouble and f": {trouble}"),
+            f"{self._sync_timeout:g} s" + (trouble and f": {trouble}"),
             hint="the API server must answer, and accept the operator's credentials",
         )
 
@@ -268,7 +304,7 @@ class Controller:
             reconcile_facts.reset(token)
 
     async def _reconcile(self, request: Request) -> Result:
-        deadline = self.settings.reconciliation_timeout
+        deadline = self._timeout
         timer = asyncio.timeout(deadline)
         try:
             async with timer:
@@ -337,6 +373,31 @@ class Controller:
             if not self.settings.recover:
                 raise error
         self.queue.add(request, rate_limited=True, priority=priority)
+
+
+def _check_reconciler(reconciler: object) -> None:
+    """What would fail or do nothing in every pass is an error before the first."""
+    name = getattr(reconciler, "__name__", type(reconciler).__name__)
+    if isinstance(reconciler, type):
+        raise TypeError(f"`{name}` is a class: pass an instance of it as the reconciler")
+    work = getattr(reconciler, "reconcile", None)
+    if not callable(work):
+        raise TypeError(f"`{name}` has no method `reconcile(request)`")
+    try:
+        inspect.signature(work).bind(Request(""))
+    except TypeError as error:
+        raise TypeError(f"`{name}.reconcile` cannot be called with a request: {error}") from None
+    except ValueError:
+        pass  # it has no signature, as of a compiled function
+    held = vars(reconciler).values() if hasattr(reconciler, "__dict__") else ()
+    if not inspect.iscoroutinefunction(inspect.unwrap(work)) and any(
+        isinstance(one, Client) for one in held
+    ):
+        # Its calls would return coroutines that nothing awaits.
+        raise TypeError(
+            f"`{name}.reconcile` is not `async` and holds a `Client`: "
+            "write `async def reconcile`, or give it a `BlockingClient`"
+        )
 
 
 def _random_id() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Awaitable, Callable
 
 from olmkit.kube.objects import GVK, Manifest
@@ -24,4 +25,11 @@ class ObjectReconciler:
 
     async def reconcile(self, request: Request) -> Result | None:
         found = await self._client.get(self._gvk, request)
-        return Result() if found is None else await self._function(found)
+        if found is None:
+            return Result()
+        result: object = self._function(found)
+        if not inspect.isawaitable(result):
+            name = getattr(self._function, "__name__", type(self._function).__name__)
+            raise TypeError(f"`{name}` is not `async`: write `async def`")
+        outcome: Result | None = await result
+        return outcome

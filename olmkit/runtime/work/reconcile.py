@@ -13,6 +13,8 @@ from typing import Protocol
 
 import msgspec
 
+from olmkit.runtime.durations import Duration, seconds
+
 
 class Request(msgspec.Struct, frozen=True, gc=False):
     """Which object to look at; `namespace` is empty for kinds that have none."""
@@ -26,24 +28,24 @@ class Request(msgspec.Struct, frozen=True, gc=False):
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Result:
-    """What to do after success: nothing, or look again after `requeue_after` seconds.
+    """What to do after success: nothing, or look again after `requeue_after`, kept in seconds.
 
     A delay that is returned once is not a promise: an event in between makes the key run
     at once, and only the delay returned then counts. Who wants to be called
     periodically returns the delay on every pass.
     """
 
-    requeue_after: float = 0.0
-    priority: int | None = None
+    requeue_after: float
+    priority: int | None
 
-    def __post_init__(self) -> None:
+    def __init__(self, requeue_after: Duration = 0.0, priority: int | None = None) -> None:
         # Here it is the reconcile that fails; in the queue it would be the controller.
-        if isinstance(self.requeue_after, bool) or not isinstance(self.requeue_after, int | float):
-            raise TypeError(f"`requeue_after` is a number of seconds, not {self.requeue_after!r}")
-        if not isinstance(self.priority, int | None):
-            raise TypeError(f"`priority` is a whole number, not {self.priority!r}")
+        if not isinstance(priority, int | None):
+            raise TypeError(f"`priority` is a whole number, not {priority!r}")
+        object.__setattr__(self, "requeue_after", seconds(requeue_after, "requeue_after"))
+        object.__setattr__(self, "priority", priority)
 
 
 class TerminalError(Exception):

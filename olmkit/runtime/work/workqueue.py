@@ -206,6 +206,10 @@ class WorkQueue(Generic[K]):
         self._stale = 0  # places in heaps whose entry was dropped, at most
         self._closed = False
 
+    def measured_by(self, metrics: QueueMetrics) -> None:
+        """Count in `metrics` from now on; before the first key is added."""
+        self._metrics = metrics
+
     def __len__(self) -> int:
         """How many keys are ready; neither delayed ones nor those that workers have."""
         return self._depth

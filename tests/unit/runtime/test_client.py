@@ -377,3 +377,91 @@ def test_conflicts_are_retried_and_existing_objects_are_not() -> None:
             await retry_on_conflict(existing, pause=0)
 
     asyncio.run(story())
+
+
+@pytest.mark.parametrize("finalizers", [[], ["tests.example.com/hold"]], ids=["free", "held"])
+def test_own_deletion_is_read(finalizers: list[str]) -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        key = Request("a", "n")
+        await client.create(_map("a", metadata={"finalizers": finalizers}))
+        assert await client.get(MAP, key, fresh=True) is not None
+        await asyncio.sleep(0.1)  # the watch is open
+        server.freeze_watches()
+        await client.delete(MAP, key)
+        with pytest.raises(TimeoutError, match=r"last deletion of `ConfigMap` `n/a` within 1 s"):
+            await client.get(MAP, key, fresh=True)
+        server.end_watches()
+        found = await client.get(MAP, key, fresh=True)
+        assert (found or {"metadata": {}})["metadata"].get("finalizers", []) == finalizers
+        assert found is None or found["metadata"]["deletionTimestamp"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("olmkit.runtime.own_writes._FRESH_TIMEOUT", 1.0)
+        play(work)
+
+
+def test_object_that_was_deleted_and_created_again_is_the_new_one() -> None:
+    async def work(_: ApiServer, client: Client) -> None:
+        key = Request("a", "n")
+        await client.create(_map("a"))
+        await client.get(MAP, key, fresh=True)
+        await client.delete(MAP, key)
+        made = await client.create(_map("a"))
+        found = await client.require(MAP, key, fresh=True)
+        assert found["metadata"]["uid"] == made["metadata"]["uid"]
+
+    play(work)
+
+
+def test_fresh_read_of_what_the_cache_does_not_select_is_an_error_at_once() -> None:
+    async def work(_: ApiServer, client: Client) -> None:
+        key = Request("a", "n")
+        await client.get(MAP, key)
+        await client.create(_map("a"))
+        with pytest.raises(ConfigurationError, match=r"`ConfigMap` `n/a`: it selects `app=x`"):
+            await client.get(MAP, key, fresh=True)
+        await client.apply(_map("a", metadata={"labels": {"app": "x"}}))
+        assert await client.get(MAP, key, fresh=True) is not None
+
+    play(work, settings=CacheSettings(scope=Scope(label_selector="app=x")))
+
+
+def test_late_write_is_named_with_what_keeps_the_cache() -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        await client.get(MAP, Request("a", "n"))
+        await asyncio.sleep(0.1)  # the watch is open
+        server.freeze_watches()
+        await client.create(_map("a"))
+        with pytest.raises(TimeoutError, match=r"last write of `ConfigMap` `n/a` within 1 s"):
+            await client.get(MAP, Request("a", "n"), fresh=True)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("olmkit.runtime.own_writes._FRESH_TIMEOUT", 1.0)
+        play(work)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "words"),
+    [
+        ({"kind": "ConfigMap", "metadata": {"name": "a"}}, "`a` has no `apiVersion`"),
+        ({"apiVersion": "v1", "metadata": {"name": "a"}}, "`a` has no `kind`"),
+        ({"apiVersion": "v1", "kind": "ConfigMap"}, "`ConfigMap` has no `metadata.name`"),
+        (_map("a", namespace=""), "`ConfigMap` `a` has no namespace"),
+    ],
+)
+def test_manifest_that_names_no_object_is_an_error_before_any_request(
+    manifest: Manifest, words: str
+) -> None:
+    async def work(server: ApiServer, client: Client) -> None:
+        await client.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "a"}})
+        before = len(server.writes())
+        for write in (client.create, client.apply, client.replace):
+            with pytest.raises(ValueError, match=words):
+                await write(manifest)
+        assert len(server.writes()) == before
+        for read in (client.get, client.direct.get, client.delete):
+            with pytest.raises(ValueError, match="has no namespace"):
+                await read(MAP, Request("a"))
+        assert await client.get(NODE, Request("a"), fresh=True) is not None
+
+    play(work)

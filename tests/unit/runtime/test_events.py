@@ -20,6 +20,7 @@ from olmkit.kube.api import (
 )
 from olmkit.kube.objects import GVK, Manifest
 from olmkit.runtime.events import NORMAL, WARNING, EventRecorder
+from olmkit.runtime.manager import Manager
 from olmkit.runtime.metrics import Registry
 from olmkit.testing import clock
 
@@ -274,3 +275,30 @@ def test_event_has_a_name_that_events_may_have(name: str) -> None:
     (event,) = play(work).created
     assert names.is_subdomain(event["metadata"]["name"])
     assert event["regarding"].get("name", "") == name
+
+
+def test_events_that_nothing_sends_are_reported_once(caplog: pytest.LogCaptureFixture) -> None:
+    async def story() -> None:
+        recorder = EventRecorder(cast("Cluster", Server()), "memcached")
+        tell(recorder)
+        tell(recorder)
+
+    clock.run(story())
+    assert caplog.messages == ["events are not sent: nothing runs their recorder"]
+
+
+def test_recorder_of_a_manager_is_sent_by_it(caplog: pytest.LogCaptureFixture) -> None:
+    server = Server()
+
+    async def story() -> None:
+        manager = Manager(cast("Cluster", server), name="tests")
+        recorder = manager.recorder("memcached")
+        tell(recorder)
+        running = asyncio.create_task(manager.run())
+        await asyncio.sleep(1)
+        manager.stop()
+        await running
+
+    clock.run(story())
+    assert [one["reportingController"] for one in server.created] == ["memcached"]
+    assert not caplog.messages

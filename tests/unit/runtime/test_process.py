@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 import aiohttp
 import pytest
@@ -16,7 +17,7 @@ from olmkit import __version__
 from olmkit.base.diagnostics import ConfigurationError
 from olmkit.edges.cluster.client import HttpCluster
 from olmkit.edges.cluster.kubeconfig import ClusterConfig
-from olmkit.kube.api import Resource
+from olmkit.kube.api import Cluster, Resource
 from olmkit.kube.objects import GVK
 from olmkit.runtime import process
 from olmkit.runtime.flags import Flags
@@ -306,3 +307,15 @@ def test_renewals_of_the_metrics_certificate_are_counted(tmp_path: Path) -> None
         registry=registry,
     )
     assert "certwatcher_read_certificate_total 0.0\n" in registry.render()
+
+
+def test_controller_that_was_built_and_not_added_is_an_error() -> None:
+    def forget(manager: Manager, flags: Flags, environment: Mapping[str, str]) -> None:  # noqa: ARG001
+        ControllerBuilder().named("toys").watches_for(TOY).build(Painter(manager, "red"))
+
+    operator = Operator(name="toy-operator", lock="toys", add_controllers=forget)
+    flags = process.parse_flags(
+        operator, ["--health-probe-bind-address=0", "--metrics-bind-address=0"]
+    )
+    with pytest.raises(ConfigurationError, match="built and is not run: `toys`"):
+        process.assemble(operator, flags, {}, cluster=cast("Cluster", None), registry=Registry())

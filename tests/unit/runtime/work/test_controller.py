@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import re
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
-from olmkit.kube.api import ClusterError
+from olmkit.kube.api import Cluster, ClusterError
 from olmkit.kube.objects import GVK
+from olmkit.runtime.client import Client
 from olmkit.runtime.metrics import Registry
 from olmkit.runtime.watch.cache import Cache
 from olmkit.runtime.work.builder import ControllerBuilder
@@ -291,7 +293,8 @@ def test_what_else_fails_together_with_a_terminal_error_is_tried_again(error: Ex
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"requeue_after": datetime.timedelta(seconds=5)},
+        {"requeue_after": float("nan")},
+        {"requeue_after": float("inf")},
         {"requeue_after": "5"},
         {"requeue_after": True},
         {"requeue_after": None},
@@ -384,3 +387,55 @@ def test_stop_iteration_in_a_thread_is_an_error_like_others() -> None:
     reconciler = Searching()
     text = _block(reconciler, KEY, max_concurrent_reconciles=1)
     assert _count(text, RESULTS + '"error"}') == 1
+
+
+def test_delay_may_be_a_timedelta() -> None:
+    assert Result(datetime.timedelta(minutes=1)) == Result(requeue_after=60)
+    assert Result(datetime.timedelta(milliseconds=5)).requeue_after == 0.005
+
+
+class _Sync:
+    def __init__(self, client: object) -> None:
+        self.client = client
+
+    def reconcile(self, request: Request) -> None: ...
+
+
+class _Async:
+    async def reconcile(self, request: Request) -> None: ...
+
+
+class _WithoutRequest:
+    async def reconcile(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("reconciler", "words"),
+    [
+        (_Async, "`_Async` is a class: pass an instance"),
+        (object(), "`object` has no method `reconcile"),
+        (_WithoutRequest(), "`_WithoutRequest.reconcile` cannot be called with a request"),
+        (
+            _Sync(Client(cast("Cluster", None), None, field_manager="x")),
+            "`_Sync.reconcile` is not `async` and holds a `Client`",
+        ),
+    ],
+)
+def test_reconciler_that_would_do_nothing_is_refused_before_its_first_pass(
+    reconciler: Any, words: str
+) -> None:
+    with pytest.raises(TypeError, match=re.escape(words)):
+        Controller("c", reconciler, [])
+    Controller("c", _Sync(None), [])
+
+
+def test_controller_without_registry_is_measured_in_that_of_its_manager() -> None:
+    controller = Controller("c", _Async(), [])
+    registry = Registry()
+    controller.joins(registry)
+    controller.metrics.success.inc()
+    controller.joins(Registry())  # the first one counts
+    controller.metrics.success.inc()
+    labels = {"controller": "c", "result": "success"}
+    name = "controller_runtime_reconcile_total"
+    assert registry.collectors.get_sample_value(name, labels) == 2
