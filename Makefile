@@ -6,7 +6,7 @@ STAMP := $(VENV)/.olmkit-ready
 PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 
-.PHONY: help demo test check fix golden shipped e2e cluster cluster-down lock docs bench clean
+.PHONY: help demo test check fix golden shipped e2e cluster cluster-down hub lock docs bench clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -50,6 +50,9 @@ cluster: $(STAMP) ## a real cluster with OLM, left running for hand work; says h
 
 cluster-down: ## end that cluster
 	@$(BIN)/python tests/cluster down
+
+hub: $(STAMP) ## the shipped catalog as web pages, served on this machine
+	@$(BIN)/olmkit hub serve catalog
 
 bench: $(STAMP) ## compare with the reference tools (OPM and OPERATOR_SDK name their programs)
 	@for file in benchmarks/*.py benchmarks/*/*.py; do case $$file in */_*) ;; *) echo "== $$file"; $(BIN)/python $$file || exit 1;; esac; done

@@ -34,6 +34,7 @@ class CommandEntry(NamedTuple):
 GROUPS: Mapping[str, str] = {
     "bundle": "Generate, validate, compare and publish bundles.",
     "catalog": "Build, validate, inspect and serve catalogs.",
+    "hub": "Show what catalogs contain, as web pages.",
     "image": "Build, inspect and copy images.",
     "olm": "Inspect, install or remove OLM itself.",
     "catalog list": "List the contents of a catalog.",
@@ -43,6 +44,12 @@ GROUPS: Mapping[str, str] = {
 }
 
 COMMANDS: Mapping[str, CommandEntry] = {
+    "hub build": CommandEntry(
+        "olmkit.cli.hub.build:build", "Build web pages that show what catalogs contain."
+    ),
+    "hub serve": CommandEntry(
+        "olmkit.cli.hub.serve:serve", "Serve web pages that show what catalogs or a bundle contain."
+    ),
     "image build": CommandEntry(
         "olmkit.cli.image.build:build",
         "Build the image of a Python operator, without a container engine.",

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from olmkit.base.diagnostics import OlmkitError
 from olmkit.catalog.graph import links
-from olmkit.catalog.model import Catalog, Package
+from olmkit.catalog.model import Bundle, Catalog, Package
 from olmkit.hub import (
     apis,
     icons,
@@ -48,6 +49,7 @@ from olmkit.kube import objects
 from olmkit.kube.objects import GVK
 
 SCHEMA_VERSION: Final = 1
+_KEPT: Final = 8  # bundles that are kept, since the next ones replace them
 _FACETS: Final = (
     ("category", "Category"),
     ("provider", "Provider"),
@@ -183,15 +185,16 @@ def _add_package(
         where=source.where,
         providers=providers,
     )
-    for bundle in package.bundles.values():
-        record = records.of_bundle(bundle)
-        before = _before(record, shared)
+    read = lru_cache(maxsize=_KEPT)(records.of_bundle)
+    for bundle in reversed(upgrades.bundles(package)):
+        record = read(bundle)
+        replaced = _before(bundle, shared)
+        before = read(replaced) if replaced is not None else None
         page = operators.page(record, before, shared, is_first=False)
         made.pages[page.href] = page
         made.data[f"{page.href}bundle.json"] = _bundle_data(record, shared)
         for crd in record.crds.values():
-            for address, crd_page in schemas.pages(crd):
-                made.pages.setdefault(address, crd_page)
+            made.pages.update(schemas.pages(crd, made.pages))
         if bundle is shown:
             made.pages[path] = operators.page(record, before, shared, is_first=True)
             _add_kinds(made, record, shared, path)
@@ -208,13 +211,12 @@ def _add_package(
     made.data[f"{path}package.json"] = _package_data(package, first)
 
 
-def _before(record: Record, shared: Shared) -> Record | None:
+def _before(bundle: Bundle, shared: Shared) -> Bundle | None:
     """What the bundle replaces, in the first of its channels that knows it."""
-    for channel in shared.members.get(record.bundle.name, ()):
-        entry = channel.entries[record.bundle.name]
-        found = shared.package.bundles.get(entry.replaces)
+    for channel in shared.members.get(bundle.name, ()):
+        found = shared.package.bundles.get(channel.entries[bundle.name].replaces)
         if found is not None:
-            return records.of_bundle(found)
+            return found
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Any, Final
 
 from olmkit.base.json import text as json_text
@@ -64,13 +64,15 @@ def versions(crd: Manifest) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield text(one.get("name")), {"schema": shared, **one}
 
 
-def pages(crd: Manifest) -> Iterator[tuple[str, CrdPage]]:
-    """The path and the page of each served version."""
+def pages(crd: Manifest, known: Container[str] = ()) -> Iterator[tuple[str, CrdPage]]:
+    """The path and the page of each served version, without the paths that are `known`."""
     spec = mapping(crd.get("spec"))
     kind = text(mapping(spec.get("names")).get("kind"))
     group = text(spec.get("group"))
     found = digest(crd)
     for version, one in versions(crd):
+        if paths.crd(found, version) in known:
+            continue
         schema = mapping(mapping(one.get("schema")).get("openAPIV3Schema"))
         counted = _Budget()
         fields = _properties(schema, "", 0, counted)

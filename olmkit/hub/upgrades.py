@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from olmkit.base.diagnostics import InputError
 from olmkit.catalog.graph import links, upgrades
-from olmkit.catalog.graph.upgrades import BrokenChannelError, End, Start, UpgradePath
+from olmkit.catalog.graph.upgrades import (
+    BrokenChannelError,
+    End,
+    Start,
+    UpgradePath,
+    UpgradeQuery,
+)
 from olmkit.catalog.model import NO_VERSION, Bundle, Channel, Entry, Package
 from olmkit.hub import paths
 from olmkit.hub.pages import Badge, Hops, Step, VersionRow
@@ -217,10 +222,13 @@ def _verdict(way: UpgradePath, channel: str, label: Callable[[str], str]) -> str
 
 
 def _v1(package: Package, start: Start, label: Callable[[str], str]) -> str:
-    try:
-        way = upgrades.path_of_v1(package, (), start)
-    except InputError:
-        return ""
-    if not way.hops:
+    offers = upgrades.offers_of_v1(package, UpgradeQuery(installed=start))
+    version = start.version
+    newer = [
+        one
+        for one in offers[:1]
+        if one.name != start.name and one.version is not None and one.version != version
+    ]
+    if not newer:
         return "OLM v1 offers no upgrade."
-    return f"OLM v1 upgrades to {label(way.hops[0].entry.name)}, if no channel is requested."
+    return f"OLM v1 upgrades to {label(newer[0].name)}, if no channel is requested."

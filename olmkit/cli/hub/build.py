@@ -1,0 +1,88 @@
+"""`olmkit hub build`."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from olmkit.cli.frame.app import App, command
+from olmkit.cli.frame.exits import Exit
+from olmkit.cli.frame.output import plural
+from olmkit.cli.frame.registry_options import registry_options
+from olmkit.cli.hub.options import require_libraries, source_options
+from olmkit.edges.images.access_settings import Access
+from olmkit.jobs.hub.options import SourceOptions
+
+if TYPE_CHECKING:
+    from olmkit.jobs.hub.build import Built
+
+
+@command(
+    example="""
+    olmkit hub build catalog -d public
+    olmkit hub build quay.io/example/catalog:v1 -d public --title 'Operators of Example'
+    olmkit hub build catalogs/stable catalogs/beta -d public --dry-run
+    """
+)
+@click.argument("references", metavar="REF...", nargs=-1, required=True)
+@click.option(
+    "-d",
+    "--directory",
+    "folder",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Directory for the pages: new, empty, or of an earlier build.",
+)
+@click.option("--title", default="", help="Title of the hub. Default: the name of the catalog.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written without writing it.")
+@source_options
+@registry_options
+def build(
+    app: App,
+    *,
+    references: tuple[str, ...],
+    folder: Path,
+    title: str,
+    dry_run: bool,
+    source: SourceOptions,
+    access: Access,
+) -> None:
+    """Build web pages that show what catalogs contain.
+
+    REF is a directory or an image. The pages need no server: open `index.html`, or copy the
+    directory to any web server. Links are relative. The same catalog gives the same bytes, and
+    only files that differ are written.
+
+    A package that cannot be shown gets a page that says why; the exit code is 1 then.
+    """
+    require_libraries()
+    job = importlib.import_module("olmkit.jobs.hub.build")
+    options = job.BuildOptions(title=title, source=source)
+    built = app.run(job.plan(references, folder, options, access))
+    if not dry_run:
+        job.write(built)
+    app.emit(
+        {
+            "directory": str(folder),
+            "packages": built.packages,
+            "pages": built.pages,
+            "files": built.files,
+            "changed": [{"path": one.path, "change": str(one.kind)} for one in built.changes],
+            "failed": list(built.failed),
+            "dryRun": dry_run,
+        },
+        text=_text(built, dry_run=dry_run),
+    )
+    for line in built.failed:
+        app.terminal.say(f"warning: {line}")
+    if built.failed:
+        app.exit(Exit.NO)
+
+
+def _text(built: Built, *, dry_run: bool) -> str:
+    verb = "would change" if dry_run else "changed"
+    amount = f"{plural(built.packages, 'package')}, {plural(built.pages, 'page')}"
+    return f"{built.folder}: {amount}; {plural(len(built.changes), 'file')} {verb}"

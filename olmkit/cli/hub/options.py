@@ -1,0 +1,65 @@
+"""What the commands of the hub share: how clusters know the catalog."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from olmkit.base.diagnostics import ConfigurationError
+from olmkit.jobs.hub.options import SourceOptions
+
+_LIBRARIES = ("jinja2", "markdown_it", "nh3")
+
+
+def require_libraries() -> None:
+    """Raises `ConfigurationError` when the libraries of the pages are not installed."""
+    missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ConfigurationError(
+            f"the libraries of the hub are not installed: `{'`, `'.join(missing)}`",
+            hint="install `olmkit[hub]`",
+        )
+
+
+def source_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options; the command gets them as `source`."""
+
+    @click.option(
+        "--catalog-name",
+        default="",
+        metavar="NAME",
+        help="Name of the catalog in clusters, for the installation instructions. Default: the "
+        "last part of REF.",
+    )
+    @click.option(
+        "--catalog-namespace",
+        default="",
+        metavar="NAME",
+        help="Namespace of the CatalogSource. Default: `olm`, or `openshift-marketplace`.",
+    )
+    @click.option(
+        "--catalog-image",
+        default="",
+        metavar="IMAGE",
+        help="Image of the catalog: the instructions create it. Default: REF if it is an image.",
+    )
+    @functools.wraps(run)
+    def with_source(
+        *arguments: Any,
+        catalog_name: str,
+        catalog_namespace: str,
+        catalog_image: str,
+        **options: Any,
+    ) -> Any:
+        source = SourceOptions(
+            catalog_name=catalog_name,
+            catalog_namespace=catalog_namespace,
+            catalog_image=catalog_image,
+        )
+        return run(*arguments, source=source, **options)
+
+    return with_source

@@ -1,0 +1,172 @@
+"""Serves the pages of a hub over HTTP.
+
+A path is looked up in a table of pages: no request reaches the disk. Pages are rendered at their
+first request. Answers carry a strong `ETag` of their bytes, a content security policy, and for
+icons one that lets nothing of an image run.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import ipaddress
+import mimetypes
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import quote, unquote
+
+from aiohttp import web
+
+Render = Callable[[], bytes]
+
+_MAX_TARGET: Final = 4096  # characters of path and query
+_SMALLEST_PACKED: Final = 1400
+_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".json": "application/json",
+    ".xml": "application/atom+xml; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".webp": "image/webp",
+}
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-cache",
+}
+_IMAGE_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+
+@dataclass(slots=True)
+class _Answer:
+    """A file that is made when it is first requested."""
+
+    render: Render
+    data: bytes | None = None
+    packed: bytes | None = None
+    tag: str = ""
+
+    def fill(self) -> None:
+        if self.data is None:
+            data = self.render()
+            self.tag = f'"{hashlib.sha256(data).hexdigest()[:32]}"'
+            self.packed = gzip.compress(data, 6, mtime=0) if len(data) >= _SMALLEST_PACKED else None
+            self.data = data
+
+
+@dataclass(slots=True)
+class HubApi:
+    """The application. `policy` is the content security policy of pages.
+
+    `moved` gives the path of a page under an old path, or None.
+    """
+
+    policy: str
+    moved: Callable[[str], str | None] = lambda _: None
+    is_local: bool = True
+    application: web.Application = field(init=False)
+    _table: Mapping[str, _Answer] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.application = web.Application()
+        self.application.on_response_prepare.append(_hide_server)
+        self.application.router.add_route("*", "/{path:.*}", self._answer)
+
+    def answer_from(self, files: Mapping[str, Render]) -> None:
+        """Answer from now on with these files: path → what makes the bytes."""
+        self._table = {path: _Answer(render) for path, render in files.items()}
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        if request.method not in ("GET", "HEAD"):
+            return self._text(405, "only GET and HEAD", {"Allow": "GET, HEAD"})
+        if len(request.raw_path) > _MAX_TARGET:
+            return self._text(414, "the address is too long")
+        if self.is_local and not _is_local(request.headers.get("Host", "")):
+            return self._text(403, "this server answers only under the names of this machine")
+        # The path as sent: the library has decoded it once, and a name may hold a `%`.
+        path = unquote(request.raw_path.partition("?")[0].removeprefix("/"))
+        if not path or path.endswith("/"):
+            path += "index.html"
+        found = self._table.get(path)
+        if found is not None:
+            return self._file(request, path, found)
+        if f"{path}/index.html" in self._table:
+            return self._redirect(f"{path}/")
+        target = self.moved(path.removesuffix("index.html"))
+        if target is not None:
+            return self._redirect(target)
+        missing = self._table.get("404.html")
+        if missing is None:
+            return self._text(404, "not found")
+        return self._file(request, "404.html", missing, status=404)
+
+    def _file(
+        self, request: web.Request, path: str, found: _Answer, status: int = 200
+    ) -> web.Response:
+        found.fill()
+        data = found.data or b""
+        ending = path[path.rfind(".") :]
+        kind = _TYPES.get(ending) or mimetypes.guess_type(path)[0] or "application/octet-stream"
+        is_image = path.startswith("icons/")
+        headers = {
+            **_HEADERS,
+            "Content-Type": kind,
+            "Content-Security-Policy": _IMAGE_POLICY if is_image else self._page_policy,
+            "ETag": found.tag,
+            "Vary": "Accept-Encoding",
+        }
+        if ending == ".json":
+            headers["Access-Control-Allow-Origin"] = "*"
+        if status == 200 and _has_tag(request.headers.get("If-None-Match", ""), found.tag):
+            return web.Response(status=304, headers=headers)
+        if found.packed is not None and _takes_gzip(request.headers.get("Accept-Encoding", "")):
+            headers["Content-Encoding"] = "gzip"
+            data = found.packed
+        return web.Response(status=status, body=data, headers=headers)
+
+    @property
+    def _page_policy(self) -> str:
+        return f"{self.policy}; frame-ancestors 'none'"
+
+    def _redirect(self, path: str) -> web.Response:
+        # The leading slash is one: two would name a host.
+        where = "/" + quote(path.lstrip("/"))
+        return web.Response(status=301, headers={**_HEADERS, "Location": where})
+
+    def _text(
+        self, status: int, words: str, headers: Mapping[str, str] | None = None
+    ) -> web.Response:
+        return web.Response(
+            status=status, text=words + "\n", headers={**_HEADERS, **(headers or {})}
+        )
+
+
+async def _hide_server(_: web.Request, response: web.StreamResponse) -> None:
+    response.headers.pop("Server", None)
+
+
+def _has_tag(sent: str, tag: str) -> bool:
+    listed = {one.strip().removeprefix("W/") for one in sent.split(",")}
+    return "*" in listed or tag in listed
+
+
+def _takes_gzip(sent: str) -> bool:
+    for one in sent.lower().split(","):
+        name, _, weight = one.partition(";")
+        if name.strip() in ("gzip", "*"):
+            return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def _is_local(host: str) -> bool:
+    """Whether a page of another site cannot have sent the browser here under a name of its own."""
+    name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+    name = name.removeprefix("[").removesuffix("]").rstrip(".").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False

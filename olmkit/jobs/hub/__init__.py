@@ -1,0 +1,1 @@
+"""The hub: catalogs → pages in a folder, or served."""

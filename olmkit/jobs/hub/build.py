@@ -1,0 +1,88 @@
+"""A hub in a folder: planned as files, then written at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from olmkit.base import tree
+from olmkit.base.diagnostics import InputError
+from olmkit.base.tree import Changes, File, Tree
+from olmkit.edges import disk, whole_folder
+from olmkit.hub import all_pages, files
+from olmkit.jobs.hub import sources
+from olmkit.jobs.hub.options import SourceOptions
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuildOptions:
+    """`title` is that of the hub; empty: the names of the catalogs."""
+
+    title: str = ""
+    source: SourceOptions = field(default_factory=SourceOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """What is to be written. `failed`: what cannot be shown, in words."""
+
+    folder: Path
+    changes: Changes
+    packages: int
+    pages: int
+    files: int
+    failed: tuple[str, ...]
+
+
+async def plan(
+    references: Sequence[str], folder: Path, options: BuildOptions, access: Access
+) -> Built:
+    """The pages of the catalogs, and what changes in `folder`. Nothing is written.
+
+    Raises `InputError` when a catalog cannot be read, or when `folder` has other files.
+    """
+    found = await sources.read(references, options.source, access)
+    title = options.title or ", ".join(one.name for one in found)
+    site = all_pages.of_catalogs(found, title=title)
+    rendered = files.of_site(site)
+    made = {**rendered.files, files.STATE: files.record(rendered.files)}
+    failed = list(files.report(site))
+    failed += [f"page {path or '/'}: {reason}" for path, reason in rendered.failed.items()]
+    return Built(
+        folder=folder,
+        changes=_changes(folder, made),
+        packages=sum(len(one.catalog.packages) for one in found),
+        pages=len(site.pages),
+        files=len(made),
+        failed=tuple(failed),
+    )
+
+
+def write(built: Built) -> None:
+    """Write what was planned, at one moment where the file system can."""
+    whole_folder.apply(built.folder, built.changes)
+
+
+def _changes(folder: Path, made: Mapping[str, bytes]) -> Changes:
+    wanted = Tree(made)
+    if not folder.exists():
+        return tree.diff(wanted, Tree())
+    state = disk.read_if_there(folder / files.STATE)
+    known = files.known(state)
+    if state is None and any(folder.iterdir()):
+        raise InputError(
+            f"`{folder}` has files that are not of a hub",
+            hint="name a new or empty directory",
+        )
+    mine = {path: _found(folder, path) for path in {*made, *known}}
+    found = Tree({path: File(data) for path, data in mine.items() if data is not None})
+    return tree.diff(wanted, found, stale=frozenset(known))
+
+
+def _found(folder: Path, path: str) -> bytes | None:
+    return disk.read_if_there(folder / tree.clean_path(path))

@@ -1,0 +1,172 @@
+"""A hub that is served: the same pages as in a folder, made when they are requested.
+
+A change of a catalog or of a previewed bundle is taken over as a whole; when it cannot be read,
+the pages as they were are still served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from olmkit.base.diagnostics import OlmkitError
+from olmkit.edges import folder as folders
+from olmkit.edges import http_server
+from olmkit.edges.hub_server import HubApi
+from olmkit.hub import all_pages, files, old_addresses
+from olmkit.hub.looks.environment import POLICY
+from olmkit.hub.pages import Page, Site
+from olmkit.jobs.catalog import serve_changes
+from olmkit.jobs.hub import sources
+from olmkit.jobs.hub.options import SourceOptions
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+_QUIET: Final = 0.5  # seconds between two looks at what is previewed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """`reload`: seconds between two looks for a change; 0: none. `bundle` is previewed, too."""
+
+    host: str = "127.0.0.1"
+    port: int = 8080
+    title: str = ""
+    reload: float = 2.0
+    bundle: Path | None = None
+    source: SourceOptions = field(default_factory=SourceOptions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """What answers now."""
+
+    address: str
+    packages: int
+    pages: int
+    failed: tuple[str, ...]
+
+
+async def serve(
+    references: Sequence[str],
+    options: ServeOptions,
+    access: Access,
+    *,
+    ready: Callable[[Serving], None],
+    failed: Callable[[OlmkitError], None],
+    stop: asyncio.Event,
+) -> None:
+    """Serve until `stop` is set; `ready` is called at the start and after each change.
+
+    Raises `InputError` for a catalog that cannot be read at the start, `ConfigurationError` when
+    the address cannot be listened on.
+    """
+    site = await _site(references, options, access)
+    api = HubApi(policy=POLICY, is_local=options.host in _LOOPBACK)
+    listener = http_server.HttpServer(
+        "the hub", api.application, (options.host or None, options.port)
+    )
+    _answer_from(api, site)
+    running = asyncio.ensure_future(listener.run())
+    stopping = asyncio.ensure_future(stop.wait())
+    watching: asyncio.Future[None] | None = None
+    try:
+        await listener.wait_until_ready()
+        if running.done():
+            running.result()
+        address = _address(options.host, listener.port)
+        ready(_serving(address, site))
+
+        def changed(now: Site) -> None:
+            _answer_from(api, now)
+            ready(_serving(address, now))
+
+        waiting: list[asyncio.Future[Any]] = [running, stopping]
+        if options.reload:
+            watching = asyncio.ensure_future(_watch(references, options, access, changed, failed))
+            waiting.append(watching)
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for one in (running, watching):
+            if one is not None and one.done():
+                one.result()
+    finally:
+        for task in (running, stopping, watching):
+            if task is not None:
+                task.cancel()
+        await asyncio.wait([running])
+
+
+async def _site(references: Sequence[str], options: ServeOptions, access: Access) -> Site:
+    found = await sources.read(references, options.source, access, bundle=options.bundle)
+    title = options.title or ", ".join(one.name for one in found)
+    return await asyncio.to_thread(all_pages.of_catalogs, found, title=title)
+
+
+def _answer_from(api: HubApi, site: Site) -> None:
+    table: dict[str, Callable[[], bytes]] = {}
+    for path, page in site.pages.items():
+        table[files.file_of(path)] = partial(_render, site, path, page)
+    for path, data in {**site.files, **files.data_files(site)}.items():
+        table[path] = partial(bytes, data)
+    api.moved = partial(old_addresses.moved, site)
+    api.answer_from(table)
+
+
+def _render(site: Site, path: str, page: Page) -> bytes:
+    return files.render_safely(site, path, page, clean_links=True)[0].encode("utf-8", "replace")
+
+
+async def _watch(
+    references: Sequence[str],
+    options: ServeOptions,
+    access: Access,
+    changed: Callable[[Site], None],
+    failed: Callable[[OlmkitError], None],
+) -> None:
+    """Look for changes until cancelled. What is being written is read when it is at rest."""
+    known = await _states(references, options, access)
+    while True:
+        await asyncio.sleep(options.reload)
+        now = await _states(references, options, access)
+        if now == known or "" in now.values():
+            continue
+        await asyncio.sleep(min(options.reload, _QUIET))
+        if await _states(references, options, access) != now:
+            continue
+        known = now
+        try:
+            changed(await _site(references, options, access))
+        except OlmkitError as error:
+            failed(error)
+
+
+async def _states(
+    references: Sequence[str], options: ServeOptions, access: Access
+) -> Mapping[str, str]:
+    found = {one: await serve_changes.state(one, access) for one in references}
+    if options.bundle is not None:
+        try:
+            found["\0"] = await asyncio.to_thread(folders.fingerprint, options.bundle)
+        except OSError:
+            found["\0"] = ""
+    return found
+
+
+def _serving(address: str, site: Site) -> Serving:
+    return Serving(
+        address=address,
+        packages=len(site.data["index.json"]["packages"]),
+        pages=len(site.pages),
+        failed=files.report(site),
+    )
+
+
+def _address(host: str, port: int) -> str:
+    shown = f"[{host}]" if ":" in host else host or "0.0.0.0"  # noqa: S104
+    return f"http://{shown}:{port}/"

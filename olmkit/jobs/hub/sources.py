@@ -1,0 +1,113 @@
+"""Reading the catalogs of a hub: what cannot be read is left out, and said."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from olmkit.base.diagnostics import ConfigurationError, Diagnostic, InputError, OlmkitError
+from olmkit.base.tree import Tree
+from olmkit.catalog import model
+from olmkit.catalog.blobs import fbc, outline_reader
+from olmkit.catalog.bundles import render, source_bundle
+from olmkit.edges import disk
+from olmkit.edges.folder import Folder
+from olmkit.hub.all_pages import Source
+from olmkit.hub.installs import Where
+from olmkit.jobs import validation
+from olmkit.jobs.catalog import catalogs
+from olmkit.jobs.catalog.serve import default_name
+from olmkit.jobs.hub.options import SourceOptions
+from olmkit.olm import bundle_catalog
+
+if TYPE_CHECKING:
+    from olmkit.edges.images.access_settings import Access
+
+_CHANNEL: Final = "stable"  # of a bundle that names none
+
+
+async def read(
+    references: Sequence[str],
+    options: SourceOptions,
+    access: Access,
+    *,
+    bundle: Path | None = None,
+) -> tuple[Source, ...]:
+    """The catalogs, and one of the `bundle` in a folder, as it would be in a catalog.
+
+    Raises `InputError` when nothing of a catalog can be read, or when the bundle is not valid.
+    """
+    if len(references) > 1 and (options.catalog_name or options.catalog_image):
+        raise ConfigurationError(
+            "`--catalog-name` and `--catalog-image` are for a hub of one catalog",
+            hint="build one hub for each catalog",
+        )
+    pulled = {} if validation.are_folders(references) else await catalogs.pull(references, access)
+    made = []
+    names: set[str] = set()
+    for reference in references:
+        source = _source(reference, pulled.get(reference), options)
+        name, number = source.name, 2
+        while name in names:
+            name, number = f"{source.name}-{number}", number + 1
+        names.add(name)
+        made.append(replace(source, name=name))
+    if bundle is not None:
+        made.append(_of_bundle(bundle, options))
+    return tuple(made)
+
+
+def _of_bundle(folder: Path, options: SourceOptions) -> Source:
+    """A catalog with one version: the bundle in a folder, with its manifests."""
+    found = source_bundle.read(disk.read_tree(folder), str(folder))
+    rendered, _ = render.render(found)
+    channel = found.default_channel or next(iter(found.channels), "") or _CHANNEL
+    text = bundle_catalog.blobs(rendered, channel)
+    catalog = model.of_blobs(fbc.load_stream(text, str(folder)))
+    return Source(
+        name="preview",
+        catalog=catalog,
+        where=Where(name=options.catalog_name or "preview", namespace=options.catalog_namespace),
+    )
+
+
+def _source(reference: str, found: Tree | OlmkitError | None, options: SourceOptions) -> Source:
+    if isinstance(found, OlmkitError):
+        raise found
+    tree = (
+        found
+        if found is not None
+        else Folder(Path(reference), file_limit=catalogs.MAX_CATALOG_FILE)
+    )
+    faults: list[Diagnostic] = []
+    notes: list[Diagnostic] = []
+    catalog = model.build(outline_reader.load(tree, report=notes.append, faults=faults))
+    if not catalog.packages:
+        raise InputError(
+            f"`{reference}` has no packages",
+            diagnostics=tuple(faults[:20]),
+            hint="name the directory or the image of a catalog",
+        )
+    name = options.catalog_name or default_name(reference) or "catalog"
+    image = options.catalog_image or (reference if found is not None else "")
+    return Source(
+        name=name,
+        catalog=catalog,
+        where=Where(name=name, namespace=options.catalog_namespace, image=image),
+        digest=_digest(tree),
+        faults=tuple(one.message for one in faults),
+    )
+
+
+def _digest(tree: Tree) -> str:
+    """A digest of the files: equal files give the same one."""
+    total = hashlib.sha256()
+    for path in tree:
+        one = hashlib.sha256()
+        for piece in tree.chunks(path):
+            one.update(piece)
+        total.update(f"{path}\0{one.hexdigest()}\0".encode("utf-8", "surrogateescape"))
+    return f"sha256:{total.hexdigest()}"
