@@ -161,7 +161,7 @@ def _takes_gzip(sent: str) -> bool:
 
 
 def _is_local(host: str) -> bool:
-    """Whether a page of another site cannot have sent the browser here under a name of its own."""
+    """Whether the name is of this machine: pages of other sites can send browsers to others only."""
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     name = name.removeprefix("[").removesuffix("]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):

@@ -51,6 +51,8 @@ ELSEWHERE = {
     # Pages: made of whole catalogs, and held against the model.
     "hub/looks/*.py": "unit/hub/looks/test_pages.py",
     "hub/*.py": "unit/hub/test_all_pages.py",
+    "edges/hub_server.py": "unit/jobs/hub/test_serve.py",
+    "jobs/hub/*.py": "unit/jobs/hub/test_build.py",
     # Kubernetes and images.
     "kube/api.py": "unit/edges/cluster/test_client.py",
     "kube/crds/changes/*.py": "unit/kube/crds/changes",

@@ -1,1 +1,4 @@
-"""Commands of the hub."""
+"""The commands of `olmkit hub`.
+
+They share nothing with other groups but `cli.frame`.
+"""

@@ -1,1 +1,4 @@
-"""The hub: catalogs → pages in a folder, or served."""
+"""The pages of catalogs: planned and written into a folder, or served.
+
+What they show is made in `olmkit.hub`.
+"""
