@@ -161,7 +161,7 @@ def _takes_gzip(sent: str) -> bool:
 
 
 def _is_local(host: str) -> bool:
-    """Whether the name is of this machine: pages of other sites can send browsers to others only."""
+    """Whether the name is of this machine. Another name may be that of a hostile site."""
     name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
     name = name.removeprefix("[").removesuffix("]").rstrip(".").lower()
     if name == "localhost" or name.endswith(".localhost"):
