@@ -26,6 +26,8 @@ _LONGEST_URL: Final = 2048
 
 def clean(text: str) -> str:
     """`text` without control characters; marks that change the direction are visible."""
+    if text.isprintable():  # direction marks are not
+        return text
     text = _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _DIRECTIONS.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
 

@@ -16,7 +16,7 @@ from olmkit.hub.looks import environment, files, pages
 
 SAMPLE = runpy.run_path(str(Path(__file__).parents[3] / "fixtures" / "hub_pages.py"))
 PAGES: dict[str, v.Page] = SAMPLE["pages"]()
-OPERATOR = PAGES["p/memcached-operator/"]
+OPERATOR: Any = PAGES["p/memcached-operator/"]
 OURS = {"theme.js", "hub.js", "index.js"}
 VOID = {"meta", "link", "img", "input", "br", "hr", "rect", "circle", "path"}
 
@@ -151,6 +151,29 @@ def test_examples_that_cannot_be_read_are_shown_as_written() -> None:
 def test_an_unknown_capability_is_shown_as_written() -> None:
     page = _emptied(OPERATOR, capability="Super")
     assert "Super (unknown level)" in _html("", page)
+
+
+def test_a_page_of_an_older_version_does_not_repeat_a_long_table() -> None:
+    rows = tuple(
+        dataclasses.replace(OPERATOR.versions[1], label=f"2.0.{number}", current=number == 9)
+        for number in range(200)
+    )
+    many = dataclasses.replace(OPERATOR, versions=(OPERATOR.versions[0], *rows))
+    text = _html("", many)
+    assert "2.0.9</a>" in text
+    assert "2.0.8</a>" not in text
+    assert "lists all 201 versions" in text
+    head = dataclasses.replace(many, newer=None)
+    assert "2.0.8</a>" in _html("", head)
+
+
+def test_descriptors_of_a_large_api_are_limited() -> None:
+    many = tuple(v.Descriptor(path=f"spec.f{n}", description="x" * 500) for n in range(3000))
+    api = dataclasses.replace(OPERATOR.apis[0], descriptors=many)
+    text = _html("", _emptied(OPERATOR, apis=(api,)))
+    assert "3000 described fields" in text
+    assert "2900 more fields" in text
+    assert len(text) < 100_000
 
 
 def test_the_index_is_a_script_that_a_text_cannot_end() -> None:

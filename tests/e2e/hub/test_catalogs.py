@@ -1,0 +1,129 @@
+"""Hubs of real catalogs in a browser, and how fast large pages are."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from olmkit.hub import all_pages, installs
+from olmkit.hub.looks import files, pages
+from olmkit.hub.pages import GraphPage, ListPage
+from olmkit.jobs.catalog import catalogs
+
+pytestmark = pytest.mark.e2e
+
+SAMPLE = runpy.run_path(str(Path(__file__).parents[2] / "fixtures" / "hub_pages.py"))
+SLACK = 3  # other programs share the machine
+
+
+@pytest.fixture(scope="module")
+def shipped(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The hub of the shipped catalog, from its values to files."""
+    folder = tmp_path_factory.mktemp("shipped")
+    catalog = catalogs.read(str(root / "catalog"), valid=False)
+    source = all_pages.Source(name="demo", catalog=catalog, where=installs.Where(name="demo"))
+    made = all_pages.of_catalogs([source], title="Demo")
+    for path, page in made.pages.items():
+        target = folder / (path if path and not path.endswith("/") else f"{path}index.html")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = pages.html(page, site=made.title, root="../" * path.count("/"))
+        target.write_text(text, "utf-8")
+    shared = {f"{files.FOLDER}/{name}": data for name, data in files.shared().items()}
+    for name, data in {**made.files, **shared}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+    index = json.dumps(made.data["index.json"]["packages"])
+    (folder / "index.js").write_text(files.index_script(index), "utf-8")
+    return folder
+
+
+def test_the_shipped_catalog_is_accessible_quiet_and_has_no_dead_link(
+    watched: Any, shipped: Path
+) -> None:
+    page = watched.page
+    for path in sorted(shipped.rglob("*.html")):
+        page.goto(f"file://{path}")
+        links = page.evaluate("[...document.querySelectorAll('a[href]')].map(a => a.href)")
+        for link in links:
+            if link.startswith("file:"):
+                target = Path(link.removeprefix("file://").split("#")[0].split("?")[0])
+                assert target.is_file(), (path, link)
+    assert watched.faults == []
+    for name in ("index.html", "p/memcached-operator/index.html", "about/index.html"):
+        page.goto(f"file://{shipped / name}")
+        found = Axe().run(page).response["violations"]
+        assert [one["id"] for one in found] == [], name
+    watched.faults.clear()  # axe reads style sheets, which a browser refuses from disk
+
+
+def test_a_kind_of_the_shipped_catalog_is_found(watched: Any, shipped: Path) -> None:
+    watched.page.goto(f"file://{shipped}/index.html?q=memcached")
+    expect(watched.page.locator("#tiles > li:visible")).to_have_count(1)
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A list of 400 operators, and an upgrade graph of 500 versions."""
+    folder = tmp_path_factory.mktemp("large")
+    first: ListPage = SAMPLE["list_page"]()
+    tiles = [
+        dataclasses.replace(first.tiles[number % 3], display_name=f"Operator {number}")
+        for number in range(400)
+    ]
+    entry = SAMPLE["SEARCH"][0]
+    index = [{**entry, "name": f"operator-{n}", "displayName": f"Operator {n}"} for n in range(400)]
+    graph: GraphPage = SAMPLE["pages"]()["p/memcached-operator/graph/"]
+    rows = [
+        dataclasses.replace(graph.versions[1], label=f"1.{number}.0", current=False)
+        for number in range(500)
+    ]
+    made = {
+        "index.html": (dataclasses.replace(first, tiles=tuple(tiles)), ""),
+        "graph.html": (dataclasses.replace(graph, versions=tuple(rows)), ""),
+    }
+    for name, (page, to_root) in made.items():
+        (folder / name).write_text(pages.html(page, site="Large", root=to_root), "utf-8")
+    (folder / files.FOLDER).mkdir()
+    for name, data in files.shared().items():
+        (folder / files.FOLDER / name).write_bytes(data)
+    (folder / "index.js").write_text(files.index_script(json.dumps(index)), "utf-8")
+    return folder
+
+
+def _loaded(page: Any) -> float:
+    """Milliseconds from the start of the navigation to the end of loading."""
+    return float(page.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+
+
+def test_a_list_of_400_operators_is_fast(watched: Any, large: Path) -> None:
+    page = watched.page
+    page.goto(f"file://{large}/index.html")
+    page.wait_for_timeout(100)
+    assert _loaded(page) < 1000 * SLACK
+    assert (large / "index.html").stat().st_size < 600_000
+    keys = """async () => {
+      const box = document.getElementById("q"), times = [];
+      for (const text of ["o", "op", "operator 12", "memcached", "operatro"]) {
+        const start = performance.now();
+        box.value = text;
+        box.dispatchEvent(new Event("input"));
+        times.push(performance.now() - start);
+        await new Promise(requestAnimationFrame);
+      }
+      return times.sort((a, b) => a - b)[2];
+    }"""
+    assert page.evaluate(keys) < 16 * SLACK
+
+
+def test_a_graph_of_500_versions_is_fast(watched: Any, large: Path) -> None:
+    page = watched.page
+    page.goto(f"file://{large}/graph.html")
+    page.wait_for_timeout(100)
+    assert _loaded(page) < 300 * SLACK
