@@ -26,14 +26,16 @@ _AT_FDCWD: Final = -100
 _RENAME_EXCHANGE: Final = 2
 
 
-def apply(root: Path, changes: Changes) -> None:
+def apply(root: Path, changes: Changes, *, most: int = MAX_FILES) -> None:
     """Carry out `changes` below `root` at one moment where that is possible.
+
+    A folder of more than `most` files changes file by file.
 
     Raises as `disk.apply` does, and then nothing has changed.
     """
     if not changes:
         return
-    if not _is_exchangeable(root):
+    if not _is_exchangeable(root, most):
         disk.apply(root, changes)
         return
     disk.check_unchanged(root, changes)
@@ -70,7 +72,7 @@ def _build(stage: Path, root: Path, changes: Changes) -> bool:
     return True
 
 
-def _is_exchangeable(root: Path) -> bool:
+def _is_exchangeable(root: Path, most: int) -> bool:
     if root.is_symlink() or not root.parent.is_dir():
         return False
     if not root.exists():
@@ -83,7 +85,7 @@ def _is_exchangeable(root: Path) -> bool:
     count = 0
     for _, _, names in os.walk(root):
         count += len(names)
-        if count > MAX_FILES:
+        if count > most:
             return False
     return True
 

@@ -9,39 +9,91 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from importlib.resources import files as files_of
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
+from olmkit import __version__
 from olmkit.hub.looks import files as shared
 from olmkit.hub.looks import pages as looks
 from olmkit.hub.looks.text import clean
-from olmkit.hub.pages import AboutPage, ErrorPage, ListPage, Page, Site, Tile
+from olmkit.hub.pages import AboutPage, ErrorPage, GraphPage, ListPage, Page, Site, Tile
 
 INDEX: Final = "index.html"
+_LIBRARIES: Final = ("jinja2", "markdown-it-py", "nh3")
 _FEED: Final = "feed.xml"
 _NO_DATE: Final = "1970-01-01T00:00:00Z"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rendered:
-    """All files by path, and the pages whose template failed, with the reason."""
+    """All files by path, and the pages whose template failed, with the reason.
+
+    `keys` tell what each page was made of; `rendered` is the number of pages that are new.
+    """
 
     files: Mapping[str, bytes]
     failed: Mapping[str, str]
+    keys: Mapping[str, str]
+    rendered: int
 
 
-def of_site(site: Site, *, clean_links: bool = False) -> Rendered:
-    """All files of the site."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """The record of an earlier build: the digests of its files, and what its pages were made of."""
+
+    is_hub: bool = False
+    files: Mapping[str, str] = field(default_factory=dict)
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+def of_site(
+    site: Site,
+    earlier: Earlier = Earlier(),
+    read: Callable[[str], bytes | None] = lambda _: None,
+) -> Rendered:
+    """All files of the site. Pages that are as they were `earlier` are `read`, not rendered."""
     files: dict[str, bytes] = dict(site.files)
     failed: dict[str, str] = {}
+    keys: dict[str, str] = {}
+    rendered = 0
+    looks_ = _looks_key(site.title)
     for path, page in site.pages.items():
-        text, reason = render_safely(site, path, page, clean_links=clean_links)
+        file = file_of(path)
+        key = _key(page, looks_)
+        if key and earlier.keys.get(file) == key:
+            data = read(file)
+            if data is not None and digest_of(data) == earlier.files.get(file):
+                files[file], keys[file] = data, key
+                continue
+        rendered += 1
+        text, reason = render_safely(site, path, page)
         if reason:
             failed[path] = reason
-        files[file_of(path)] = text.encode("utf-8", "replace")
+        elif key:
+            keys[file] = key
+        files[file] = text.encode("utf-8", "replace")
     files.update(data_files(site))
-    return Rendered(dict(sorted(files.items())), failed)
+    return Rendered(files=dict(sorted(files.items())), failed=failed, keys=keys, rendered=rendered)
+
+
+def _key(page: Page, looks_: str) -> str:
+    """What a page is made of; empty for one that is made again each time."""
+    if isinstance(page, GraphPage):  # it holds the package itself, with places in files
+        return ""
+    return digest_of(f"{looks_}\0{page!r}".encode("utf-8", "replace"))
+
+
+def _looks_key(title: str) -> str:
+    """What all pages are made of: the release, templates, and libraries that make HTML."""
+    parts = [__version__, title, *(version(name) for name in _LIBRARIES)]
+    folder = files_of("olmkit.hub.looks")
+    for place in (folder, folder / "templates"):
+        found = [one for one in place.iterdir() if one.name.endswith((".py", ".html"))]
+        parts += [digest_of(one.read_bytes()) for one in sorted(found, key=lambda one: one.name)]
+    return digest_of("\0".join(parts).encode("utf-8", "replace"))
 
 
 def render(site: Site, path: str, page: Page, *, clean_links: bool = False) -> str:
@@ -145,25 +197,33 @@ def _identifier(*parts: str) -> str:
 # What changed since the last build
 
 STATE: Final = "build.json"
+_RECORD: Final = 1
 
 
 def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def known(data: bytes | None) -> Mapping[str, str]:
-    """The files of an earlier build and their digests; none when its record does not read."""
+def known(data: bytes | None) -> Earlier:
+    """The record of an earlier build; an empty one when there is none that reads."""
     if data is None:
-        return {}
+        return Earlier()
     try:
-        found = json.loads(data)["files"]
-    except (ValueError, KeyError, TypeError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    return {str(path): str(digest) for path, digest in found.items()}
+        found = json.loads(data)
+    except ValueError:
+        return Earlier()
+    if not isinstance(found, dict) or found.get("schema_version") != _RECORD:
+        return Earlier()
+    return Earlier(is_hub=True, files=_texts(found.get("files")), keys=_texts(found.get("pages")))
 
 
-def record(files: Mapping[str, bytes], digest: Callable[[bytes], str] = digest_of) -> bytes:
-    """The record of a build: its files and their digests."""
-    return _json({"schema_version": 1, "files": {path: digest(files[path]) for path in files}})
+def record(rendered: Rendered) -> bytes:
+    """The record of a build."""
+    digests = {path: digest_of(data) for path, data in rendered.files.items()}
+    pages = dict(sorted(rendered.keys.items()))
+    return _json({"schema_version": _RECORD, "files": digests, "pages": pages})
+
+
+def _texts(value: Any) -> Mapping[str, str]:
+    found = value if isinstance(value, dict) else {}
+    return {str(path): one for path, one in found.items() if isinstance(one, str)}

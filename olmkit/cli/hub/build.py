@@ -53,8 +53,8 @@ def build(
     """Build web pages that show what catalogs contain.
 
     REF is a directory or an image. The pages need no server: open `index.html`, or copy the
-    directory to any web server. Links are relative. The same catalog gives the same bytes, and
-    only files that differ are written.
+    directory to any web server. Links are relative. The same catalog gives the same bytes. Later
+    builds render only pages that changed, and write only files that differ.
 
     A package that cannot be shown gets a page that says why; the exit code is 1 then.
     """
@@ -70,6 +70,7 @@ def build(
             "packages": built.packages,
             "pages": built.pages,
             "files": built.files,
+            "rendered": built.rendered,
             "changed": [{"path": one.path, "change": str(one.kind)} for one in built.changes],
             "failed": list(built.failed),
             "dryRun": dry_run,

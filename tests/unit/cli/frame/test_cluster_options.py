@@ -101,7 +101,7 @@ def test_a_range_of_olm_v1_that_is_none_is_reported_before_the_cluster_is_asked(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main.run([*words, "--olm", "v1", *unreachable(tmp_path)]) == 1
-    assert "asks for no versions" in capsys.readouterr().err
+    assert "cannot be requested of OLM v1" in capsys.readouterr().err
 
 
 def test_no_kubeconfig_is_reported(

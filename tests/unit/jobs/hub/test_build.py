@@ -127,6 +127,7 @@ def test_two_builds_give_the_same_bytes_and_the_second_writes_nothing(
     assert main.run(["hub", "build", SHIPPED, "-d", str(tmp_path / "a"), "-o", "json"]) == 0
     result = json.loads(capsys.readouterr().out)["result"]
     assert result["changed"] == []
+    assert result["rendered"] == 1  # the graph
     assert result["failed"] == []
 
 
@@ -179,6 +180,17 @@ def test_a_package_that_is_gone_takes_its_pages_with_it(tmp_path: Path) -> None:
     assert main.run(["hub", "build", one, "-d", str(folder), "--title", "x"]) == 0
     assert not (folder / "p" / "other").exists()
     assert (folder / "p" / "evil" / "index.html").is_file()
+
+
+def test_a_page_that_was_edited_or_is_gone_is_made_again(tmp_path: Path) -> None:
+    folder = tmp_path / "hub"
+    assert main.run(["hub", "build", SHIPPED, "-d", str(folder)]) == 0
+    before = read(folder)
+    (folder / "index.html").write_text("edited")
+    (folder / "p" / "memcached-operator" / "index.html").unlink()
+    (folder / "mine.txt").write_text("mine")
+    assert main.run(["hub", "build", SHIPPED, "-d", str(folder)]) == 0
+    assert read(folder) == {**before, "mine.txt": b"mine"}
 
 
 def test_a_folder_with_other_files_is_left_alone(

@@ -184,4 +184,4 @@ def test_a_port_in_use_is_an_error() -> None:
 
 def test_something_to_serve_is_required(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["hub", "serve"]) != 0
-    assert "Name a catalog" in capsys.readouterr().err
+    assert "name a catalog" in capsys.readouterr().err
