@@ -75,8 +75,9 @@ def hostile_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield from serve(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Ends with the module: as long as Playwright runs, no other event loop can in this thread."""
     if not CHROMIUM.exists():
         pytest.fail("chromium is not installed: run `sh scripts/system-packages --e2e`")
     with sync_playwright() as playwright:
