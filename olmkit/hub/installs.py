@@ -72,10 +72,7 @@ class _Wanted:
     is_head: bool
     where: Where
     suggested: Manifest | None
-
-    @property
-    def modes(self) -> tuple[str, ...]:
-        return kinds.supported_modes(self.record.csv)
+    modes: tuple[str, ...]
 
 
 def of_record(
@@ -96,6 +93,7 @@ def of_record(
         is_head=record.bundle.name == head,
         where=where,
         suggested=suggested,
+        modes=kinds.supported_modes(record.csv),
     )
     variants = [*_variants_of_v0(wanted), _variant_of_v1(wanted)]
     modes = [mode for mode in _WIDEST if mode in wanted.modes]
@@ -171,6 +169,7 @@ def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
             f"OLM v0 finds a catalog in namespace {catalog.namespace} only if that is the global "
             "namespace for catalogs."
         )
+    text = _yaml(listed)
     return Variant(
         olm="v0",
         platform=platform,
@@ -178,8 +177,8 @@ def _variant_of_v0(wanted: _Wanted, platform: str, mode: str) -> Variant:
         title=f"OLM v0 on {title}: {_MODES[mode].lower()}",
         text=_MEANING[mode],
         notes=tuple(notes),
-        yaml=documents.dump_all(listed).decode(),
-        command=_apply(listed),
+        yaml=text,
+        command=_apply(text),
         olmkit=_olmkit(wanted, place, named, catalog),
         after=_after(place, is_head=wanted.is_head),
     )
@@ -204,9 +203,12 @@ def _watched(mode: str, place: str, supported: Sequence[str]) -> Mode:
     return Mode(type=mode)
 
 
-def _apply(listed: Iterable[Manifest]) -> str:
+def _yaml(listed: Iterable[Manifest]) -> str:
+    return documents.dump_all(listed).decode()
+
+
+def _apply(text: str) -> str:
     """One command that creates the objects: a quoted delimiter, so that nothing is expanded."""
-    text = documents.dump_all(listed).decode()
     lines = set(text.splitlines())
     delimiter = "EOF"
     while delimiter in lines:
@@ -283,13 +285,14 @@ def _variant_of_v1(wanted: _Wanted) -> Variant:
     parts += ["--catalog", wanted.where.image or wanted.where.name, "--channel", wanted.channel]
     if request.version:
         parts += ["--version", request.version]
+    text = _yaml(listed)
     return Variant(
         olm="v1",
         title="OLM v1",
         text="The operator watches all namespaces of the cluster.",
         notes=(_ACCOUNT,),
-        yaml=documents.dump_all(listed).decode(),
-        command=_apply(listed),
+        yaml=text,
+        command=_apply(text),
         olmkit=shlex.join(parts),
         after=f"kubectl get clusterextension {wanted.package}",
     )
