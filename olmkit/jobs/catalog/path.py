@@ -16,6 +16,7 @@ from olmkit.catalog.cluster_version import ClusterVersion, Limit
 from olmkit.catalog.graph import upgrades
 from olmkit.catalog.graph.upgrades import Start, UpgradePath
 from olmkit.catalog.model import Catalog, Channel, Package
+from olmkit.olm.v1 import version_range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +50,15 @@ class PathResult:
 def path(catalog: Catalog, options: PathOptions) -> PathResult:
     """Where OLM goes from what is installed, as if all that the bundles need were there.
 
-    Raises `InputError` for a package, channel or goal that is not there and for a channel in
-    which OLM finds no order, `ConfigurationError` for words that do not go together.
+    Raises `InputError` for a package, channel or goal that is not there, for a goal that OLM v1
+    does not accept and for a channel in which OLM finds no order, `ConfigurationError` for options
+    that do not go together.
     """
     (package,) = catalog.chosen(options.package)
     channels = _channels(package, options)
     goal = _name(package, options.goal)
+    if options.is_v1 and options.goal and options.goal not in package.bundles:
+        version_range.parse(options.goal)  # as `olmkit upgrade --olm v1 --to` and the API server
     if options.goal and not any(goal in channel.entries for channel in channels):
         raise InputError(
             f"`{options.goal}` is in none of the requested channels of package `{package.name}`",

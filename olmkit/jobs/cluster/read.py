@@ -188,7 +188,25 @@ async def why(
         seen = await added(seen)
     if save is not None:
         disk.write_atomically(save, documents.dump_all(snapshots.objects_of(seen)))
-    return explain(seen, package)
+    found = explain(seen, package)
+    if found.cause == "not-installed" and await _is_of_v1(reader, package):
+        return replace(
+            found,
+            message=f"{found.message}, and a ClusterExtension of OLM v1 does",
+            hint=f"`olmkit why {package} --olm v1` explains that",
+        )
+    return found
+
+
+async def _is_of_v1(reader: ClusterObjects, name: str) -> bool:
+    """Whether a ClusterExtension has that name, or requests the package of that name."""
+    if not await reader.knows(extension.CLUSTER_EXTENSION):
+        return False
+    there: tuple[Manifest, ...] = ()
+    found = await if_allowed(reader.list(extension.CLUSTER_EXTENSION), there)
+    return any(
+        name in (objects.name(one), extension.request_of(one).get("packageName")) for one in found
+    )
 
 
 def why_saved(file: Path, package: str, namespace: str) -> Explanation:

@@ -459,6 +459,25 @@ def test_commands_of_v0_report_a_cluster_with_olm_v1_alone() -> None:
     run(story)
 
 
+def test_why_of_v0_names_the_extension_that_requests_the_package() -> None:
+    async def story(reader: ClusterObjects, server: ApiServer, _: dict[str, str]) -> None:
+        server.put("clusterextensions", {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "ClusterExtension",
+            "metadata": {"name": "other"},
+            "spec": {"source": {"catalog": {"packageName": "cache"}}},
+        })  # fmt: skip
+        for name in ("cache", "other"):
+            found = await cluster_read.why(reader, name, "apps")
+            assert found.cause == "not-installed"
+            assert "a ClusterExtension of OLM v1 does" in found.message
+            assert found.hint == f"`olmkit why {name} --olm v1` explains that"
+        found = await cluster_read.why(reader, "third", "apps")
+        assert found.hint == "install it: `olmkit install third -n apps`"
+
+    run(story, *V0)
+
+
 def test_what_needs_action_ends_the_waiting() -> None:
     async def story(reader: ClusterObjects, _: ApiServer, says: dict[str, str]) -> None:
         says |= {"reason": "Blocked", "message": 'desired version range "x" is invalid: …'}
