@@ -33,6 +33,8 @@ _ELEMENTS: Final = frozenset(
     }
 )
 _ATTRIBUTE: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]{0,40}")
+# Of a style: what may name another file, and escapes that could hide it.
+_FETCHING: Final = re.compile(r"url|@|\\|image|expression|src", re.IGNORECASE)
 _MAX_ELEMENTS: Final = 5000
 _SVG: Final = "http://www.w3.org/2000/svg"
 
@@ -99,6 +101,7 @@ class _Drawing:
         self._open: list[bool] = []
         self._left_out = 0
         self._count = 0
+        self._style: list[str] | None = None
 
     def refuse(self, *_: object) -> None:
         raise _RefusedError
@@ -112,6 +115,8 @@ class _Drawing:
         self._count += 1
         if self._count > _MAX_ELEMENTS or len(self._open) > 200:
             raise _RefusedError
+        if local == "style" and not self._left_out and self._style is None:
+            self._style = []
         is_kept = not self._left_out and local in _ELEMENTS and space in ("", _SVG)
         self._open.append(is_kept)
         if not is_kept:
@@ -126,10 +131,17 @@ class _Drawing:
             self.parts.append(f"</{name.rpartition(' ')[2]}>")
         else:
             self._left_out -= 1
+            if self._style is not None and not self._left_out:
+                text = "".join(self._style)
+                self._style = None
+                if not _FETCHING.search(text):
+                    self.parts.append(f"<style>{escape(text)}</style>")
 
     def characters(self, data: str) -> None:
         if not self._left_out:
             self.parts.append(escape(data))
+        elif self._style is not None:
+            self._style.append(data)
 
 
 def _attributes(given: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -142,7 +154,7 @@ def _attributes(given: Mapping[str, str]) -> list[tuple[str, str]]:
             continue
         if " " in name and local != "href":
             continue
-        if local == "style" and ("url" in value.lower() or "@" in value or "\\" in value):
+        if local == "style" and _FETCHING.search(value):
             continue
         if "url" in value.lower() and not re.fullmatch(r"\s*url\(#[\w.-]+\)\s*", value):
             continue

@@ -34,6 +34,20 @@ def test_nothing_of_an_svg_runs_or_loads(inside: bytes) -> None:
         assert word not in drawn
 
 
+def test_colours_of_a_style_stay() -> None:
+    style = b"<style>.a{fill:#c00}</style>"
+    drawn = icons.svg(SVG.replace(b"<path", style + b'<path class="a"'))
+    assert drawn is not None
+    assert style in drawn
+    assert b'class="a"' in drawn
+    for text in (b".a{fill:u\\72l(//x)}", b".a{fill:url(//x)}", b"@font-face{}", b"a<script/>b"):
+        found = icons.svg(SVG.replace(b"<path", b"<style>" + text + b"</style><path"))
+        assert found is not None
+        assert b"//x" not in found
+        assert b"script" not in found
+        assert b"@" not in found
+
+
 @pytest.mark.parametrize(
     "text",
     [
