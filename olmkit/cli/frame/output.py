@@ -98,7 +98,8 @@ def difference(reference: str, change: Change) -> Iterator[str]:
         (file.data if file else b"").decode("utf-8", "replace").splitlines(keepends=True)
         for file in (change.found, change.wanted)
     )
-    for line in difflib.unified_diff(before, after, f"a/{path}", f"b/{path}"):
+    shown = path.lstrip("/")  # as git does with an absolute path
+    for line in difflib.unified_diff(before, after, f"a/{shown}", f"b/{shown}"):
         yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 

@@ -10,6 +10,7 @@ from olmkit.base.diagnostics import (
     Related,
     Severity,
 )
+from olmkit.base.tree import Change, ChangeKind, File
 from olmkit.cli.frame import output
 
 TEXT = b"modes:\n- {type: OwnNamespace}\n- {type: OwnNamespace}\n"
@@ -125,3 +126,11 @@ def test_an_error_that_is_its_own_finding_is_reported_once() -> None:
     assert output.error_text(error).count(FOUND.message) == 1
     other = InputError("cannot read the bundle", hint="look", diagnostics=(FOUND,))
     assert "error: cannot read the bundle\nhint: look" in output.error_text(other)
+
+
+def test_a_difference_of_an_absolute_path_has_one_slash() -> None:
+    change = Change(ChangeKind.UPDATE, "a.yaml", File(b"b\n"), File(b"a\n"))
+    assert list(output.difference("/tmp/bundle", change))[:2] == [
+        "--- a/tmp/bundle/a.yaml\n",
+        "+++ b/tmp/bundle/a.yaml\n",
+    ]
