@@ -130,7 +130,7 @@ def test_an_error_that_is_its_own_finding_is_reported_once() -> None:
 
 def test_a_difference_of_an_absolute_path_has_one_slash() -> None:
     change = Change(ChangeKind.UPDATE, "a.yaml", File(b"b\n"), File(b"a\n"))
-    assert list(output.difference("/tmp/bundle", change))[:2] == [
-        "--- a/tmp/bundle/a.yaml\n",
-        "+++ b/tmp/bundle/a.yaml\n",
+    assert list(output.difference("/opt/bundle", change))[:2] == [
+        "--- a/opt/bundle/a.yaml\n",
+        "+++ b/opt/bundle/a.yaml\n",
     ]
