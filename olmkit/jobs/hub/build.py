@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from olmkit.base import tree
 from olmkit.base.diagnostics import InputError
 from olmkit.base.tree import Changes, File, Tree
-from olmkit.edges import disk, whole_folder
+from olmkit.edges import disk, paths, whole_folder
 from olmkit.hub import all_pages, files
 from olmkit.hub.files import Earlier
 from olmkit.jobs.hub import sources
@@ -80,10 +80,10 @@ def write(built: Built) -> None:
 
 def _changes(folder: Path, made: Mapping[str, bytes], earlier: Earlier) -> Changes:
     wanted = Tree(made)
-    if not folder.exists():
+    if not paths.exists(folder):
         return tree.diff(wanted, Tree())
     known = earlier.files
-    if not earlier.is_hub and any(folder.iterdir()):
+    if not earlier.is_hub and paths.matching(folder, "*"):
         raise InputError(
             f"`{folder}` has files that are not of a hub",
             hint="name a new or empty directory",

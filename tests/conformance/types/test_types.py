@@ -37,5 +37,6 @@ def test_python_types_make_the_crd_of_the_same_types_in_go(case: str, root: Path
     findings = Findings()
     sources = source.read(_tree(case, root), findings)
     (crd,) = manifests.crds(sources, findings).values()
-    assert not findings.items
+    # The marker of `shapes` names fields that its kind does not have; the reference says nothing.
+    assert [found.rule for found in findings.items] == ["API035"] * 2 * (case == "shapes")
     assert (b"---\n" + documents.dump(crd)).decode() == _expected(case).decode()

@@ -110,7 +110,7 @@ def test_faults_of_other_packages_are_warnings(tmp_path: Path) -> None:
 
 
 def test_a_bundle_that_cannot_be_pulled_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="location of the image"):
+    with pytest.raises(ConfigurationError, match="location of the image"):
         add(tmp_path / "catalog", bundle(tmp_path / "a"), image="")
 
 
