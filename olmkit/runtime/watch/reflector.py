@@ -376,7 +376,7 @@ class Reflector:
                 self._failed("the watch was closed at once")
                 return _Then.LIST_SOON
         if not self._is_ordered:
-            return _Then.LIST_SOON  # there is no version to continue from
+            return _Then.LIST_SOON  # a watch needs a version to continue from
         self._works()  # silence is not a failure: the server kept it until its end
         return _Then.WATCH
 
