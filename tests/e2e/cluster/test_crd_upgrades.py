@@ -27,7 +27,7 @@ PORT = "15320"
 SOURCE = "crd-upgrades"
 FAULT = "error validating existing CRs"
 # OLM needs some seconds to resolve a namespace, so not every refusal is tried each time.
-EVERY = int(os.environ.get("OLMKIT_CRD_UPGRADES_EVERY", "4"))
+EVERY = int(os.environ.get("OLMKIT_CRD_UPGRADES_EVERY", "8"))
 ALL = dict(enumerate(CASES))
 STORED = frozenset([number for number, name in ALL.items() if CASES[name].get("stored")][::EVERY])
 NUMBERS = {
