@@ -67,6 +67,8 @@ async def serve(
     Raises `InputError` for a catalog that cannot be read at the start, `ConfigurationError` when
     the address cannot be listened on.
     """
+    # Asked first: what changes while it is read is a change.
+    known = await _states(references, options, access) if options.reload else {}
     site = await _site(references, options, access)
     api = HubApi(policy=POLICY, is_local=options.host in _LOOPBACK)
     listener = http_server.HttpServer(
@@ -89,7 +91,9 @@ async def serve(
 
         waiting: list[asyncio.Future[Any]] = [running, stopping]
         if options.reload:
-            watching = asyncio.ensure_future(_watch(references, options, access, changed, failed))
+            watching = asyncio.ensure_future(
+                _watch(references, options, access, known, changed, failed)
+            )
             waiting.append(watching)
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
         for one in (running, watching):
@@ -126,11 +130,14 @@ async def _watch(
     references: Sequence[str],
     options: ServeOptions,
     access: Access,
+    known: Mapping[str, str],
     changed: Callable[[Site], None],
     failed: Callable[[OlmkitError], None],
 ) -> None:
-    """Look for changes until cancelled. What is being written is read when it is at rest."""
-    known = await _states(references, options, access)
+    """Look for changes of what is `known` until cancelled.
+
+    What is being written is read when it is at rest.
+    """
     while True:
         await asyncio.sleep(options.reload)
         now = await _states(references, options, access)

@@ -7,6 +7,7 @@ import contextlib
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -14,7 +15,7 @@ import pytest
 from olmkit.base.diagnostics import ConfigurationError, OlmkitError
 from olmkit.cli import main
 from olmkit.edges.images.access_settings import Access
-from olmkit.jobs.hub import serve
+from olmkit.jobs.hub import serve, sources
 from olmkit.jobs.hub.serve import ServeOptions, Serving
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -139,6 +140,31 @@ def test_a_change_is_served_and_a_broken_one_keeps_the_pages(tmp_path: Path) -> 
                 assert answer.status == 200
             file.write_text("")
             await asyncio.wait_for(server.errors.get(), 30)
+            async with client.get(f"{server.address}p/cached-operator/") as answer:
+                assert answer.status == 200
+
+    asyncio.run(run())
+
+
+def test_a_change_while_the_catalog_is_read_is_not_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "catalog"
+    shutil.copytree(ROOT / "catalog", folder)
+    (file,) = folder.rglob("catalog.yaml")
+    text = file.read_text()
+    read = sources.read
+
+    async def read_before_a_change(*words: Any, **more: Any) -> Any:
+        found = await read(*words, **more)
+        file.write_text(text.replace("memcached-operator", "cached-operator"))
+        return found
+
+    monkeypatch.setattr(sources, "read", read_before_a_change)
+
+    async def run() -> None:
+        async with served(str(folder)) as server, aiohttp.ClientSession() as client:
+            await asyncio.wait_for(server.said.get(), 30)
             async with client.get(f"{server.address}p/cached-operator/") as answer:
                 assert answer.status == 200
 
